@@ -20,6 +20,11 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
         swiftSettings: settings)
 }
 
+/// A library of tests under Tests/Support.
+func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", swiftSettings: settings)
+}
+
 /// A harness for libFuzzer under Tests/Fuzz; a library, because libFuzzer brings its own main. Tools/fuzz links it.
 func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
@@ -46,6 +51,8 @@ let package = Package(
         .library(name: "AirPlay", targets: ["AirPlay"]),
         .library(name: "Playback", targets: ["Playback"]),
         .library(name: "Routing", targets: ["Routing"]),
+        // Other programs of the desktop control a player
+        .library(name: "Remote", targets: ["Remote"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
@@ -73,7 +80,7 @@ let package = Package(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
             linkerSettings: [.linkedLibrary("gmp")]),
         .target(name: "CTOML", path: "Sources/CLibraries/CTOML"),
-        // Opened at run time by a kiosk.
+        // Opened at run time, by what needs them.
         .target(name: "CSystemd", path: "Sources/CLibraries/CSystemd"),
         .target(name: "CMicroHTTPD", path: "Sources/CLibraries/CMicroHTTPD"),
         .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
@@ -103,26 +110,26 @@ let package = Package(
         module(
             "Calibration",
             ["Profiles", "ScreenOutput", "CardOutput", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
-        module(
-            "Routing", ["Playback", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
+        module("Routing", ["Playback", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
             "Talkie",
             [
                 "Playback", "Profiles", "Routing", "AirPlay", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
+        module("Remote", ["Playback", "Sockets", "MediaCore", "CSystemd", "CMicroHTTPD"]),
         module(
             "Kiosk",
             [
-                "Talkie", "Playback", "Routing", "Telemetry", "ScreenOutput", "MediaCodecs", "SyncRendering", "Storage",
-                "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CMosquitto", "CShim",
+                "Remote", "Talkie", "Playback", "Routing", "Telemetry", "ScreenOutput", "MediaCodecs", "SyncRendering",
+                "Storage", "Sockets", "MediaCore", "CTOML", "CSystemd", "CMosquitto", "CShim",
             ]),
         module(
             "TalkieApp",
             [
-                "Kiosk", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP", "Discovery",
-                "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering", "Storage",
-                "MediaCore", "CShim", "CPrivileges",
+                "Kiosk", "Remote", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
+                "Discovery", "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "Storage", "MediaCore", "CShim", "CPrivileges",
             ]),
         module(
             "VirtualSpeaker",
@@ -144,10 +151,10 @@ let package = Package(
         tests(
             "KioskTests", in: "Unit",
             [
-                "Kiosk", "Telemetry", "Playback", "Routing", "ScreenOutput", "SyncRendering", "Storage", "Sockets",
-                "MediaCore",
-                "TalkieTestKit",
+                "Kiosk", "Remote", "Telemetry", "Playback", "Routing", "ScreenOutput", "SyncRendering", "Storage",
+                "Sockets", "MediaCore", "TalkieTestKit",
             ]),
+        support("RemoteTestSupport", ["Remote", "Playback", "SyncRendering", "MediaCore"]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests("CardPlayoutTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -168,17 +175,13 @@ let package = Package(
         tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire", "Discovery", "Sockets", "MediaCore"]),
         tests(
             "AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP", "Storage", "MediaCore"]),
-        .target(
-            name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "MediaCore"],
-            path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),
-        .target(
-            name: "RouteTestSupport",
-            dependencies: [
+        support("SpeakerTestSupport", ["VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "MediaCore"]),
+        support(
+            "RouteTestSupport",
+            [
                 "AirPlay", "VirtualSpeaker", "PTP", "Sockets", "CardOutput", "MediaFiles", "MediaCodecs",
-                "SyncRendering",
-                "MediaCore", "TalkieTestKit",
-            ],
-            path: "Tests/Support/RouteTestSupport", swiftSettings: settings),
+                "SyncRendering", "MediaCore", "TalkieTestKit",
+            ]),
         tests(
             "VirtualSpeakerTests", in: "Unit",
             [
@@ -211,6 +214,9 @@ let package = Package(
             "TalkieTests", in: "Unit",
             ["Talkie", "Playback", "Routing", "Profiles", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit"]),
         tests(
+            "RemoteTests", in: "Unit",
+            ["RemoteTestSupport", "Remote", "Playback", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
             "TalkieAppTests", in: "Unit",
             [
                 "TalkieApp", "Playback", "Routing", "Telemetry", "Profiles", "AirPlay", "AirPlayWire", "PTP",
@@ -229,22 +235,25 @@ let package = Package(
         .executableTarget(
             name: "screen-probe", dependencies: ["ScreenOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
             path: "Tests/Support/screen-probe", swiftSettings: settings),
-        .target(
-            name: "ServiceSupervisor", dependencies: ["Sockets", "MediaCore"], path: "Tests/Support/ServiceSupervisor",
-            swiftSettings: settings),
-        .target(name: "ProgramTestSupport", path: "Tests/Support/ProgramTestSupport", swiftSettings: settings),
-        .target(name: "PythonPackages", path: "Tests/Support/PythonPackages", swiftSettings: settings),
+        support("ServiceSupervisor", ["Sockets", "MediaCore"]),
+        support("ProgramTestSupport"),
+        support("PythonPackages"),
         tests(
             "KioskServiceTests", in: "Integration",
-            ["ServiceSupervisor", "PythonPackages", "Kiosk", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"],
+            ["ServiceSupervisor", "PythonPackages", "Kiosk", "Remote", "Sockets", "SyncRendering", "MediaCore"],
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
+        tests(
+            "RemoteServiceTests", in: "Integration",
+            ["RemoteTestSupport", "Remote", "Playback", "MediaCore", "TalkieTestKit"]),
         tests(
             "ScreenTests", in: "Integration",
             [
                 "screen-probe", "ProgramTestSupport", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker",
                 "Sockets", "MediaCore", "TalkieTestKit",
             ], exclude: ["Charts"]),
-        tests("KioskPeerTests", in: "Integration", ["RouteTestSupport", "Kiosk", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "KioskPeerTests", in: "Integration",
+            ["RouteTestSupport", "Kiosk", "Playback", "MediaCore", "TalkieTestKit"]),
         tests(
             "SoundCardTests", in: "Integration",
             ["RouteTestSupport", "AirPlay", "CardOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -273,9 +282,9 @@ let package = Package(
         tests(
             "FilmTests", in: "EndToEnd",
             [
-                "TalkieCLI", "ScreenOutput", "ProgramTestSupport", "RouteTestSupport", "TalkieTestKit",
-                "VirtualSpeaker", "PTP", "Sockets", "Text", "MediaCore",
-            ]),
+                "TalkieCLI", "ScreenOutput", "ProgramTestSupport", "PythonPackages", "RouteTestSupport",
+                "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets", "Text", "MediaCore",
+            ], exclude: ["Features/mpv-client.py", "Features/mpv-client-requirements.txt"]),
 
         // What the renderers cost: Benchmarks/renderers
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
@@ -287,18 +296,17 @@ let package = Package(
             path: "Benchmarks/RendererBench", swiftSettings: settings),
 
         // One harness per parser or conversation
-        .target(name: "FuzzSupport", path: "Tests/Support/FuzzSupport", swiftSettings: settings),
+        support("FuzzSupport"),
         .target(name: "FuzzWatch", path: "Tests/Support/FuzzWatch"),
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing(
             "PlayFuzz",
-            [
-                "FuzzSupport", "TalkieTestKit", "Playback", "CardPlayout", "MediaFiles", "MediaCodecs", "SyncRendering",
-                "MediaCore",
-            ]),
+            ["FuzzSupport", "TalkieTestKit", "Playback", "MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("SubtitleFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PictureFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),
+        fuzzing("JSONFuzz", ["MediaCore"]),
+        fuzzing("IPCFuzz", ["FuzzSupport", "Remote", "Playback", "MediaCore"]),
         fuzzing("WebFuzz", ["FuzzSupport", "Playback", "MediaFiles", "MediaCore"]),
         fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
         fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "ScreenOutput", "SyncRendering", "MediaCore"]),
@@ -316,7 +324,7 @@ let package = Package(
             ["FuzzSupport", "TalkieApp", "Routing", "AirPlay", "AirPlayWire", "Profiles", "Storage", "MediaCore"]),
         fuzzing("TerminalKeysFuzz", ["FuzzSupport", "TalkieApp", "MediaCore"]),
         fuzzing("ConfigFuzz", ["FuzzSupport", "Kiosk", "TalkieApp", "MediaCore"]),
-        fuzzing("FleetFuzz", ["FuzzSupport", "Kiosk", "MediaCore"]),
+        fuzzing("FleetFuzz", ["FuzzSupport", "Kiosk", "Playback", "MediaCore"]),
         fuzzing("DiscoveryFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
         fuzzing("SenderFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Sockets", "MediaCore"]),
         fuzzing("HLSFuzz", ["FuzzSupport", "FuzzWatch", "MediaFiles", "MediaCore"]),

@@ -126,9 +126,9 @@ package struct CalibrationRecord: Sendable, Equatable {
     }
 
     private init(_ raw: UnsafeRawBufferPointer) throws(FileFailure) {
-        guard let object = FlatObject(raw), let version = object.whole("talkie_calibration_events") else {
-            throw .unreadable("is no list of calibration events")
-        }
+        guard let object = JSONNode(object: raw, maxElements: Self.largestFile / 8),
+            let version = object.whole("talkie_calibration_events")
+        else { throw .unreadable("is no list of calibration events") }
         guard version == Self.version else { throw .unreadable("was written by a newer Talkie; update this one") }
         func instant(_ value: Int64?) -> HostInstant? {
             value.flatMap { (0...(1 << 62)).contains($0) ? HostInstant(nanoseconds: $0) : nil }

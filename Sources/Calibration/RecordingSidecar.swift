@@ -18,9 +18,9 @@ package enum RecordingSidecar {
     /// Parses a file. Returns nil if it is not valid.
     package static func read(_ bytes: [UInt8]) -> Content? {
         bytes.withUnsafeBytes { raw in
-            guard let object = FlatObject(raw), let list = object.objects("anchors", maxCount: maxAnchors) else {
-                return nil
-            }
+            guard let object = JSONNode(object: raw, maxElements: largestFile / 8),
+                let list = object.objects("anchors", maxCount: maxAnchors)
+            else { return nil }
             let anchors = list.compactMap { anchor -> Recording.Anchor? in
                 guard let instant = anchor.whole("monotonic_ns"), let real = anchor.real("frame"),
                     let frame = Int64(bounded: real.rounded(), in: -1_000_000_000_000...1_000_000_000_000),

@@ -150,7 +150,7 @@ extension LatencyLedger.Share {
     }
 
     /// Parses untrusted JSON; nil if a value is missing or out of range.
-    package init?(_ object: FlatObject) {
+    package init?(_ object: JSONNode) {
         guard let name = object.text("share"), let milliseconds = object.real("ms"),
             milliseconds.magnitude <= LatencyProfile.largestOffset
         else { return nil }

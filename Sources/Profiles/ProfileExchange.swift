@@ -22,7 +22,8 @@ package enum ProfileExchange {
     /// - Throws: the error as the end of a sentence.
     package static func read(_ bytes: [UInt8]) throws(FileFailure) -> [LatencyProfile] {
         let found: Result<[LatencyProfile], FileFailure> = bytes.withUnsafeBytes { raw in
-            guard let object = FlatObject(raw), let version = object.whole("talkie_profiles"),
+            guard let object = JSONNode(object: raw, maxElements: largestFile / 8),
+                let version = object.whole("talkie_profiles"),
                 let list = object.objects("profiles", maxCount: maxProfiles)
             else { return .failure(.unreadable("is no export of calibration profiles")) }
             guard version == Self.version else {
@@ -56,7 +57,7 @@ extension LatencyProfile {
     }
 
     /// Parses untrusted JSON; nil if a value is missing or out of range.
-    init?(_ object: FlatObject) {
+    init?(_ object: JSONNode) {
         func number(_ name: StaticString) -> Double? {
             object.real(name).flatMap { $0.magnitude <= Self.largestOffset ? $0 : nil }
         }

@@ -1,6 +1,6 @@
 internal import CSockets
 internal import Glibc
-internal import MediaCore
+package import MediaCore
 internal import Synchronization
 
 /// A listening TCP socket on one local address. Any thread.
@@ -34,11 +34,15 @@ package final class TCPListener: Sendable {
     /// Starts to accept connections; returns false if the system call fails.
     package func listen() -> Bool { Glibc.listen(descriptor, 16) == 0 }
 
-    /// True if the last `accept` failed because no descriptor was available. The connection stays queued and the
-    /// listener readable; the caller should pause before polling again.
-    package var isStarved: Bool { starved.load(ordering: .relaxed) }
+    /// Blocks for 250 ms, or until `signal` is raised, if the last `accept` failed because no descriptor was available:
+    /// the connection stays queued, and polling would spin. Does not clear the signal.
+    package func restIfStarved(until signal: PollableSignal) {
+        guard starved.load(ordering: .relaxed) else { return }
+        _ = Poller.wait(reading: [signal.descriptor], until: .now.advanced(by: .milliseconds(250)))
+    }
 
-    /// Returns the next queued connection, non-blocking. Nil if there is none or it cannot be accepted (`isStarved`).
+    /// Returns the next queued connection, non-blocking. Nil if there is none or it cannot be accepted
+    /// (`restIfStarved`).
     package func accept() -> TCPSocket? {
         var from = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)

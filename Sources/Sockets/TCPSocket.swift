@@ -136,7 +136,9 @@ package final class TCPSocket: Sendable {
     }
 
     /// Sends as many bytes as fit, non-blocking.
-    package func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+    package func send(_ bytes: UnsafeRawBufferPointer) -> Transfer { Self.send(bytes, on: descriptor) }
+
+    static func send(_ bytes: UnsafeRawBufferPointer, on descriptor: Int32) -> Transfer {
         while true {
             let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
             if count >= 0 { return .moved(count) }
@@ -195,6 +197,10 @@ package final class TCPSocket: Sendable {
 
     /// Reads queued bytes, at most `limit`. Non-blocking.
     package func receiveNow(into buffer: inout [UInt8], limit: Int) -> Received {
+        Self.receiveNow(from: descriptor, into: &buffer, limit: limit)
+    }
+
+    static func receiveNow(from descriptor: Int32, into buffer: inout [UInt8], limit: Int) -> Received {
         let count = recv(descriptor, &buffer, min(limit, buffer.count), Int32(MSG_DONTWAIT))
         if count > 0 { return .bytes(count) }
         if count < 0, errno == EAGAIN || errno == EINTR { return .nothing }

@@ -1,17 +1,146 @@
 internal import CSockets
 internal import Glibc
+internal import MediaCore
+internal import Synchronization
 
 /// Tests for a listener on a Unix domain socket (unix(7)).
 package enum UnixSocket {
     /// Returns true if a non-blocking connect succeeds; false also for text that is no address.
     package static func answers(at path: String) -> Bool {
         guard let address = LocalSocketAddress(path) else { return false }
-        let descriptor = socket(
-            AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        let code = address.withSocketAddress { connect(descriptor, $0, $1) }
+        let result = LocalStream.connect(to: address)
         // EAGAIN: the listener's queue is full.
-        return code == 0 || errno == EAGAIN
+        return result.stream != nil || result.cause == EAGAIN
+    }
+
+    /// Returns true if there is a socket on which no process listens.
+    static func isAbandoned(_ address: LocalSocketAddress) -> Bool {
+        LocalStream.connect(to: address).cause == ECONNREFUSED
+    }
+}
+
+/// A connection on a Unix domain socket, non-blocking. Any thread.
+package final class LocalStream: Sendable {
+    package let descriptor: Int32
+
+    /// Takes ownership of a non-blocking descriptor.
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    fileprivate static let kind =
+        Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+
+    /// Connects, non-blocking. Returns the connection, or an errno value.
+    static func connect(to address: LocalSocketAddress) -> (stream: LocalStream?, cause: Int32) {
+        let descriptor = socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else { return (nil, errno) }
+        let stream = LocalStream(descriptor: descriptor)
+        let code = address.withSocketAddress { Glibc.connect(descriptor, $0, $1) }
+        return code == 0 ? (stream, 0) : (nil, errno)
+    }
+
+    /// Connects to a path, non-blocking; nil if no process listens there.
+    package static func connect(to path: String) -> LocalStream? {
+        LocalSocketAddress(path).flatMap { connect(to: $0).stream }
+    }
+
+    /// Sends as many bytes as fit, non-blocking.
+    package func send(_ bytes: UnsafeRawBufferPointer) -> TCPSocket.Transfer { TCPSocket.send(bytes, on: descriptor) }
+
+    /// Reads queued bytes, at most `limit`. Non-blocking.
+    package func receiveNow(into buffer: inout [UInt8], limit: Int) -> TCPSocket.Received {
+        TCPSocket.receiveNow(from: descriptor, into: &buffer, limit: limit)
+    }
+
+    /// Ends the sending direction; the peer reads an end after all sent bytes.
+    package func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+}
+
+/// A listening socket in the file system (unix(7)), which only processes of the same user can connect to. Any thread.
+package final class LocalListener: Sendable {
+    package let descriptor: Int32
+    private let path: String
+    private let device: dev_t
+    private let node: ino_t
+    /// Written by `accept`, read by any thread.
+    private let starved = Atomic<Bool>(false)
+    /// True after `remove`: its number may belong to another program's file then.
+    private let isRemoved = Atomic<Bool>(false)
+
+    /// Creates the socket with mode 0600. Replaces a socket on which no process listens, and nothing else.
+    ///
+    /// - Parameter name: A path, relative to the working directory.
+    /// - Throws: `addressInUse`, `notPermitted`, `unavailable` or `exhausted`, with a part of a sentence.
+    package init(path name: String) throws(SocketError) {
+        let path = try Self.absolute(name)
+        guard !name.isEmpty, let address = LocalSocketAddress(path) else {
+            throw SocketError(.unavailable, "the path is empty or longer than 107 bytes")
+        }
+        try Self.removeAbandoned(path, address)
+        let descriptor = socket(AF_UNIX, LocalStream.kind, 0)
+        guard descriptor >= 0 else { throw SocketError(binding: errno) }
+        // Before bind(2), which creates the file with the mode of the descriptor: no time with another mode.
+        guard fchmod(descriptor, 0o600) == 0, address.withSocketAddress({ bind(descriptor, $0, $1) }) == 0 else {
+            let cause = errno
+            close(descriptor)
+            throw SocketError(binding: cause)
+        }
+        var status = stat()
+        guard listen(descriptor, 16) == 0, lstat(path, &status) == 0 else {
+            let cause = errno
+            unlink(path)
+            close(descriptor)
+            throw SocketError(binding: cause)
+        }
+        self.descriptor = descriptor
+        (self.path, device, node) = (path, status.st_dev, status.st_ino)
+    }
+
+    deinit {
+        remove()
+        close(descriptor)
+    }
+
+    private static func absolute(_ name: String) throws(SocketError) -> String {
+        if name.hasPrefix("/") { return name }
+        guard let folder = getcwd(nil, 0) else { throw SocketError(binding: errno) }
+        defer { free(folder) }
+        return String(cString: folder) + "/" + name
+    }
+
+    private static func removeAbandoned(_ path: String, _ address: LocalSocketAddress) throws(SocketError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw SocketError(.addressInUse, "a file of this name exists and is not a socket")
+        }
+        guard UnixSocket.isAbandoned(address) else {
+            throw SocketError(.addressInUse, "another program listens there")
+        }
+        guard unlink(path) == 0 || errno == ENOENT else { throw SocketError(binding: errno) }
+    }
+
+    /// Removes the file, unless another socket has replaced it. New connections are impossible then.
+    package func remove() {
+        var status = stat()
+        guard !isRemoved.exchange(true, ordering: .relaxed), lstat(path, &status) == 0, status.st_dev == device,
+            status.st_ino == node
+        else { return }
+        unlink(path)
+    }
+
+    /// True if the last `accept` failed because no descriptor was available. The connection stays queued and the
+    /// listener readable; the caller should pause before polling again.
+    package var isStarved: Bool { starved.load(ordering: .relaxed) }
+
+    /// Returns the next queued connection, non-blocking. Nil if there is none or it cannot be accepted (`isStarved`).
+    package func accept() -> LocalStream? {
+        let socket = Glibc.accept(descriptor, nil, nil)
+        starved.store(socket < 0 && [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno), ordering: .relaxed)
+        guard socket >= 0 else { return nil }
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
+        return LocalStream(descriptor: socket)
     }
 }

@@ -20,7 +20,9 @@ public struct SoundDestination: Sendable {
     ///   `notPermitted` if it requires a PIN or a password, or this computer a permission.
     public init(speakers: [String], notice: @escaping (String) -> Void = { _ in }) throws(TalkieError) {
         registry = OutputRegistry()
-        output = try SoundRoute(to: speakers.isEmpty ? ["local"] : speakers, in: registry, notice: notice).output
+        output = try SoundRoute(
+            to: (speakers.isEmpty ? ["local"] : speakers).map { SoundRoute.Request($0) }, in: registry, notice: notice
+        ).output
         warnings = registry.notes
     }
 

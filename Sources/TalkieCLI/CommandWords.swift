@@ -1,11 +1,12 @@
 internal import MediaCore
 internal import Playback
 internal import Storage
+internal import TalkieApp
 
 /// Normalizes command lines for ArgumentParser.
 enum CommandWords {
-    /// Returns the words with `play` inserted for `talkie FILM`, and `inf` for a repetition without a number, both as
-    /// in mpv.
+    /// Returns the words with `play` inserted for `talkie FILM` and `inf` for a repetition without a number, both as in
+    /// mpv, and with the usual address for `--remote` without one.
     ///
     /// - Parameter commands: The command names.
     static func understood(_ words: [String], commands: Set<String>) -> [String] {
@@ -15,8 +16,11 @@ enum CommandWords {
         }
         guard words.first == "play" else { return words }
         return words.enumerated().map { index, word in
-            guard repetitions.contains(word) else { return word }
             let next = words.dropFirst(index + 1).first
+            if word == "--remote" {
+                return next.map(isPageAddress) ?? false ? word : word + "=" + RemoteArgument.standard.text
+            }
+            guard repetitions.contains(word) else { return word }
             return next.map(isRepetition) ?? false ? word : word + "=inf"
         }
     }
@@ -77,6 +81,11 @@ enum CommandWords {
     private static func looksLikeAFilm(_ word: String) -> Bool {
         word.contains("/") || word.contains(".") || InputCheck.isAddress(word)
             || (!word.isEmpty && (InputCheck.objection(to: word) == nil || PlaylistLoader.isFolder(word)))
+    }
+
+    private static func isPageAddress(_ word: String) -> Bool {
+        // ignored: only whether it can be parsed counts.
+        (try? RemoteArgument(parsing: word)) != nil
     }
 
     /// Whether an argument is a repetition count, valid or not.

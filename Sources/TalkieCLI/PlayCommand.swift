@@ -37,14 +37,16 @@ struct PlayCommand: ParsableCommand, UsageLine {
         if film.noAudio && !sound.speakers.isEmpty {
             throw ValidationError("--no-audio and --speaker contradict each other; remove one of them")
         }
+        if let speaker = SpeakerArgument.contradiction(in: sound.speakers) {
+            throw ValidationError(
+                "--speaker names '\(PrintableText.of(speaker.name))' with several languages; a speaker plays one sound track"
+            )
+        }
         if film.noVideo && (picture.isFullScreen || picture.size != nil || picture.screen != nil) {
             throw ValidationError("--no-video opens no window for --fs, --screen or --size; remove one of them")
         }
         if network.tlsVerify == .no && network.tlsCaFile != nil {
             throw ValidationError("--tls-ca-file has no effect with --tls-verify=no; remove one of them")
-        }
-        if record.controlSocket != nil {
-            throw ValidationError("--input-ipc-server is not supported yet; control Talkie with its keys")
         }
         if case .fromStart(let start)? = film.start, case .fromStart(let end)? = film.end, end <= start {
             throw ValidationError("--end must be after --start")

@@ -18,16 +18,18 @@ enum SpeakerNews {
         case .anchor: "playing"
         case .paused: "paused"
         case .volume(let decibels): decibels <= -144 ? "muted" : "volume \(Decimals.text(decibels, 1)) dB"
-        case .title(let title): "the title is \"\(title)\""
+        case .track(let title, let artist, _, _):
+            "the title is \"\(title)\"" + (artist.isEmpty ? "" : " by \(artist)")
         case .underrun: "underrun"
         case .lost(let packets): "\(packets) packets lost"
         case .late(let packets): "\(packets) packets late"
         case .damaged(let reason): reason
         case .notAnnounced(let reason): "not announced by mDNS: \(reason)"
+        case .pressed(let command): "the remote command \(command) was sent"
         case .takenOver: "another sender takes over"
         case .tornDown: "the session has ended"
         case .died: "the speaker stopped abruptly"
-        case .request, .flushed, .metadata, .resendRequested: nil
+        case .request, .flushed, .metadata, .progress, .resendRequested: nil
         }
     }
 }

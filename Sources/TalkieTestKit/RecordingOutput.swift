@@ -29,6 +29,9 @@ package final class RecordingOutput: AudioOutput {
         package var openings = 0
         /// The context of the last `prepare`.
         package var context: AudioOutputContext?
+        /// The items that were to be displayed, and the number of them before the last `prepare`.
+        package var nowPlaying: [NowPlaying?] = []
+        package var shownAtPrepare = 0
         /// The timeline published last.
         package var timeline: TimebaseSnapshot?
     }
@@ -73,6 +76,7 @@ package final class RecordingOutput: AudioOutput {
             guard state.refusal == nil else { return state.refusal }
             state.deliveries.append(delivery)
             state.context = context
+            state.shownAtPrepare = state.nowPlaying.count
             state.isOwnVolumeKnown = true
             return nil
         }
@@ -112,6 +116,7 @@ package final class RecordingOutput: AudioOutput {
             $0.isFinished = false
         }
     }
+    package func setNowPlaying(_ nowPlaying: NowPlaying?) { state.withLock { $0.nowPlaying.append(nowPlaying) } }
     package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { state.withLock { $0.timeline = snapshot } }
     package func setGain(_ gain: Float) {
         state.withLock {

@@ -11,8 +11,6 @@ package final class ToyProvider: PairingProvider {
     /// The visible rooms; `appear` adds others.
     private let present: Lock<[String]>
     private let changed = Signal()
-    /// The last title.
-    package let title = Lock("")
     /// The rooms of requested outputs, in order.
     package let wanted = Lock<[String]>([])
     /// The requested pairings.
@@ -88,6 +86,4 @@ package final class ToyProvider: PairingProvider {
     }
 
     package var notes: [String] { unread.withLock { $0 } }
-
-    package func setTitle(_ title: String) { self.title.withLock { $0 = title } }
 }

@@ -43,12 +43,15 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     package var audibleFrom: HostInstant?
     /// Simulates a speaker that does not answer.
     package var isUnresponsive = false
+    /// The items that were to be displayed.
+    package private(set) var nowPlaying: [NowPlaying?] = []
     /// Additional start lead.
     package var extraLead: Duration = .zero
 
     private let clock: ManualClock
     private var buffer: PlayoutBuffer?
-    private var context: AudioOutputContext?
+    /// The context of the last `prepare`; nil while closed.
+    package private(set) var context: AudioOutputContext?
     private var wake: HostInstant
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
     private static let history = Duration.milliseconds(300)
@@ -60,6 +63,8 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         self.name = name
         wake = clock.now
     }
+
+    package func setNowPlaying(_ nowPlaying: NowPlaying?) { self.nowPlaying.append(nowPlaying) }
 
     /// Advances virtual time and runs the pump whenever it is due.
     package func run(until end: HostInstant) {

@@ -30,6 +30,7 @@ _SHAIRPORT = """general = {{
   drift_tolerance_in_seconds = {tolerance};
 }};
 pulseaudio = {{ server = "unix:/run/lab/pulse"; sink = "dac"; }};
+metadata = {{ enabled = "yes"; include_cover_art = "yes"; pipe_name = "/run/lab/metadata"; }};
 sessioncontrol = {{ session_timeout = 60; }};
 diagnostics = {{ log_output_to = "stderr"; log_verbosity = 1; statistics = "yes"; }};
 """
@@ -157,6 +158,12 @@ class Speaker:
         os.kill(self.pid, signal.SIGUSR1)
         if not until(lambda: self.starts > before and self.answers(), 15):
             fail(f"speaker {self.number} did not come back; see {self.path('receiver.log')}.")
+
+    def press(self, key: str) -> bool:
+        """Calls a method of its remote control (Pause, PlayPause, Next…), which sends a command to its sender."""
+        enter = ["nsenter", "-t", str(self.pid), "-m", "-n", "chroot", ROOTFS]
+        return run(*enter, "dbus-send", "--system", "--print-reply", "--dest=org.gnome.ShairportSync",
+                   "/org/gnome/ShairportSync", f"org.gnome.ShairportSync.RemoteControl.{key}", quiet=True)
 
     def answers(self) -> bool:
         try:

@@ -8,7 +8,8 @@ internal import Sockets
 final class RTSPConnection {
     let socket: TCPSocket
     private let identity: SenderIdentity
-    private let activeRemote = UInt32.random(in: 1 ... .max)
+    /// The token of this speaker's commands.
+    private let activeRemote: UInt32
     private var sequence = 0
     /// Whether a response has carried a CSeq; later responses without one are ignored.
     private var isNumbering = false
@@ -23,9 +24,10 @@ final class RTSPConnection {
     /// Receivers refuse versions below about 300; one changes its latency rule below 371.
     static let userAgent = "AirPlay/670.6.2"
 
-    init(socket: TCPSocket, identity: SenderIdentity) {
+    init(socket: TCPSocket, identity: SenderIdentity, activeRemote: UInt32 = .random(in: 1 ... .max)) {
         self.socket = socket
         self.identity = identity
+        self.activeRemote = activeRemote
     }
 
     /// Marks the connection as broken: no more requests are sent.
@@ -54,8 +56,8 @@ final class RTSPConnection {
         let deadline = HostInstant.now.advanced(by: timeout)
         sequence += 1
         var all: RTSPHeaders = [
-            "CSeq": String(sequence), "User-Agent": Self.userAgent, "DACP-ID": identity.remoteControlID,
-            "Active-Remote": String(activeRemote), "Client-Instance": identity.remoteControlID,
+            "CSeq": String(sequence), "User-Agent": Self.userAgent, "DACP-ID": identity.dacpID,
+            "Active-Remote": String(activeRemote), "Client-Instance": identity.dacpID,
             "X-Apple-Client-Name": identity.name,
         ]
         for field in headers.fields { all.append(field.name, field.value) }

@@ -37,6 +37,9 @@ package struct SenderIdentity: Hashable, Sendable {
     var macAddress: String { bytes.prefix(6).joined(separator: ":") }
     /// Sixteen upper-case hexadecimal digits.
     var remoteControlID: String { bytes.joined() }
+    /// The same without leading zeros, as in `DACP-ID`: shairport-sync removes those in the name of the service before
+    /// it compares the two.
+    var dacpID: String { String(remoteControlID.drop { $0 == "0" }) }
 }
 
 /// Generates unique identifiers.

@@ -44,6 +44,8 @@ package final class AirPlaySession: Sendable {
         /// (`TCPSocket.Persistence`). The session then continues without a gap; after longer outages a new connection
         /// is faster.
         package var timeout = Duration.seconds(35)
+        /// Receives the speaker's commands by DACP; nil: only the event channel does.
+        package var remote: RemoteControlServer?
         /// The application's wording of remedies.
         var phrases = RemedyPhrases()
         /// Timeout for establishing a connection.
@@ -63,8 +65,8 @@ package final class AirPlaySession: Sendable {
 
     /// An event of a session.
     enum Event: Sendable {
-        /// A message from the speaker: a button, a volume, its state.
-        case message(PropertyList)
+        /// A command from the speaker: a button, or its remote control.
+        case command(RemoteCommand)
         /// The session has failed; sent once. The owner calls `end`.
         case lost(AirPlayError)
     }
@@ -78,6 +80,9 @@ package final class AirPlaySession: Sendable {
         /// There is no stream, or the speaker closed it.
         case closed
     }
+
+    /// Time between the pause and the end of a session that another sender takes over.
+    private static let takeoverTime: Duration = .milliseconds(150)
 
     package let configuration: Configuration
     private let shared: SessionShared
@@ -222,9 +227,19 @@ package final class AirPlaySession: Sendable {
         try control.perform { (core) throws(AirPlayError) in try core.setVolume(decibels: decibels) }
     }
 
-    /// Sets the displayed title; some speakers are silent until they receive one.
-    func setTitle(_ title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
-        try control.perform { (core) throws(AirPlayError) in try core.setMetadata(title: title, at: timestamp) }
+    /// Sends what the speaker displays. Returns false if it refuses.
+    func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
+        try control.perform { (core) throws(AirPlayError) in try core.show(request) }
+    }
+
+    /// Returns whether the speaker answers a request after the pause that precedes a takeover by another sender.
+    func isServedAfterPause() async -> Bool {
+        // ignored: a cancelled task belongs to a session that is no longer used.
+        try? await Task.sleep(for: Self.takeoverTime)
+        return await withCheckedContinuation { continuation in
+            let isPosted = control.post { continuation.resume(returning: $0.answers()) }
+            if !isPosted { continuation.resume(returning: false) }
+        }
     }
 
     /// Pauses and releases the speaker and closes all connections; blocks for about a second.

@@ -14,6 +14,9 @@ final class EventChannel: Sendable {
         case ended(AirPlayError)
     }
 
+    /// Maximum size of a message in bytes; the largest, the properties of a speaker, has some thousand.
+    private static let maxMessage = 256 << 10
+
     private let socket: TCPSocket
     private let thread: WorkerThread
 
@@ -48,7 +51,7 @@ final class EventChannel: Sendable {
     ) throws(WireError) {
         var opener = HAPFrameOpener(key: keys.read)
         var sealer = HAPFrameSealer(key: keys.write)
-        var parser = RTSPParser()
+        var parser = RTSPParser(bodyLimit: maxMessage)
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         // ignored: every end of the channel is handled alike; the request connection detects its own.
         while let count = try? socket.receive(into: &buffer, deadline: nil), count > 0 {

@@ -51,6 +51,15 @@ enum SessionClock: Sendable {
         return instance.peer(address)?.isDoubted(at: instance.served.clock.now) ?? false
     }
 
+    /// Whether the speaker can never start: it requires its own clock while another speaker's clock is followed.
+    var isTurnedAway: Bool {
+        guard case .ptp(let instance, let address) = self else { return false }
+        return instance.isTurnedAway(address)
+    }
+
+    /// Leaves the speaker to its own clock because it accepts no start on ours, unless that was tried before.
+    func yield() { if case .ptp(let instance, let address) = self { _ = instance.yield(to: address) } }
+
     /// Whether the speaker measures our clock by requests, now or in an earlier session, or does not use our clock.
     var isAsked: Bool {
         guard case .ptp(let instance, let address) = self else { return true }

@@ -12,28 +12,15 @@ extension SessionCore {
         ).accepted("set its volume")
     }
 
-    /// No display shows more characters, and a title in a file is unbounded.
-    private static let longestTitle = 250
-
-    /// Sets the title; some speakers are silent until they receive one.
-    func setMetadata(title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
-        _ = try exchange(
-            "SET_PARAMETER",
-            headers: ["Content-Type": "application/x-dmap-tagged", "RTP-Info": "rtptime=\(timestamp.rawValue)"],
-            body: TrackMetadata.body(title: String(title.prefix(Self.longestTitle)), artist: "", album: ""),
-            timeout: Deadline.metadata)
-    }
-
-    /// Whether the speaker can never start: it requires its own clock while another speaker's clock is followed.
-    var isTurnedAway: Bool {
-        guard let ptp, let remote else { return false }
-        return ptp.isTurnedAway(remote)
-    }
-
-    /// Leaves the speaker to its own clock because it accepts no start on ours. Returns false if that was tried before.
-    func yieldClock() -> Bool {
-        guard let ptp, let remote else { return false }
-        return ptp.yield(to: remote)
+    /// Sends what the speaker displays. Returns false if it refuses.
+    ///
+    /// Some speakers are silent until they receive a text.
+    func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
+        let message = request.message
+        let response = try exchange(
+            message.method, headers: message.headers, body: message.body, timeout: message.timeout,
+            target: message.target)
+        return (200..<300).contains(response.status)
     }
 
     /// Starts playback so that the frame `position` is heard at `instant`.

@@ -12,6 +12,8 @@ final class SessionCore {
         static let events: Duration = .seconds(2)
         static let eventsPause: Duration = .milliseconds(50)
         static let metadata: Duration = .seconds(5)
+        /// Receivers take seconds to decode an image, and a network that is away must not cut the request.
+        static let artwork: Duration = .seconds(15)
         /// Short, so that other due work is not delayed; a later response still counts.
         static let keepAlive: Duration = .seconds(1)
         static let tearDown: Duration = .milliseconds(500)
@@ -31,6 +33,8 @@ final class SessionCore {
     private var secret: SecretBytes?
     private var url = ""
     private let sessionNumber = UInt32.random(in: 1 ... .max)
+    /// The token of the speaker's commands by DACP.
+    private let activeRemote = UInt32.random(in: 1 ... .max)
     private var events: EventChannel?
     private var controlSocket: DatagramSocket?
     private var timing: TimingResponder?
@@ -60,12 +64,6 @@ final class SessionCore {
 
     /// The synchronization state of the speaker's clock, and when it is ready, if known.
     var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
-
-    /// Whether the speaker's own clock is followed.
-    var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
-
-    /// Whether time messages in the speaker's name are rejected.
-    var isClockDoubted: Bool { shared.clock?.isDoubted ?? false }
 
     /// The timeline of instants sent to the speaker; nil while unknown.
     var timeline: PTPTimeline? { shared.clock?.timeline }
@@ -102,8 +100,12 @@ final class SessionCore {
             at: address, port: configuration.address.port,
             deadline: .now.advanced(by: configuration.connectTimeout))
         socket.setPersistence(.requests)
-        let connection = RTSPConnection(socket: socket, identity: configuration.identity)
+        let connection = RTSPConnection(
+            socket: socket, identity: configuration.identity, activeRemote: activeRemote)
         self.connection = connection
+        configuration.remote?.register(activeRemote, of: socket.remote, local: socket.local) { [shared] command in
+            shared.publish(command)
+        }
         do { try serveTime(socket) } catch { throw AirPlayError(.timingUnavailable, error.message) }
         url = "rtsp://\(socket.local)/\(sessionNumber)"
         let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("send its properties")
@@ -137,14 +139,14 @@ final class SessionCore {
 
     /// Encrypts the connection, or a new one if a pairing method was refused on the first.
     private func pair(_ first: RTSPConnection, _ info: ReceiverInfo) throws(AirPlayError) -> RTSPConnection {
-        let configuration = configuration
+        let (configuration, activeRemote) = (configuration, activeRemote)
         let remote = first.socket.remote
         let pairing = SessionPairing(configuration: configuration) { () throws(AirPlayError) in
             let socket = try TCPSocket.speaker(
                 at: remote, port: configuration.address.port, deadline: .now.advanced(by: configuration.connectTimeout)
             )
             socket.setPersistence(.requests)
-            return RTSPConnection(socket: socket, identity: configuration.identity)
+            return RTSPConnection(socket: socket, identity: configuration.identity, activeRemote: activeRemote)
         }
         let (secret, connection) = try pairing.run(on: first, info: info)
         self.connection = connection
@@ -195,7 +197,8 @@ final class SessionCore {
         do throws(ExhaustionError) {
             events = try EventChannel(socket: socket, keys: .events(from: secret)) { event in
                 switch event {
-                case .message(let message): shared.publish(.message(message))
+                case .message(let message):
+                    if let command = RemoteCommand(event: message) { shared.publish(command) }
                 case .ended(let error): shared.fail(error)
                 }
             }
@@ -272,6 +275,7 @@ final class SessionCore {
     /// Pauses and releases the speaker and closes all connections. Never fails: missing responses are ignored.
     func end() {
         shared.expectEnd()
+        configuration.remote?.unregister(activeRemote)
         schedule.end()
         attend = nil
         if let connection, !connection.isBroken, secret != nil {
@@ -398,6 +402,13 @@ final class SessionCore {
         }
     }
 
+    /// Returns whether the speaker answers a request of this session now.
+    func answers() -> Bool {
+        // ignored: without a response the answer is no.
+        let response = try? exchange("POST", timeout: Deadline.keepAlive, target: "/feedback")
+        return response != nil && !isLost
+    }
+
     private static let sessionEnded = AirPlayError(.ended, "The speaker has ended the session.", status: 454)
 
     // MARK: Requests
@@ -409,12 +420,13 @@ final class SessionCore {
     }
 
     func exchange(
-        _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration
+        _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration, target: String? = nil
     ) throws(AirPlayError) -> RTSPResponse {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
         defer { shared.noteAnswer(at: connection.lastAnswer) }
         do {
-            let response = try connection.exchange(method, url, headers: headers, body: body, timeout: timeout)
+            let response = try connection.exchange(
+                method, target ?? url, headers: headers, body: body, timeout: timeout)
             // 454 means that the session no longer exists, regardless of the request.
             if response.status == 454 { shared.fail(Self.sessionEnded) }
             return response

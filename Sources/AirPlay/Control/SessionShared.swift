@@ -10,6 +10,7 @@ final class SessionShared: Sendable {
     private let stream = Lock<(any StreamWriter)?>(nil)
     private let clockState = Lock<SessionClock?>(nil)
     private let group = Lock(false)
+    private let commandRate = Lock(CommandRateLimit())
     /// The first failure; set once.
     private let failure = Lock<AirPlayError?>(nil)
     /// When the last request was answered, in nanoseconds of the machine's clock.
@@ -26,7 +27,10 @@ final class SessionShared: Sendable {
 
     func setWriter(_ writer: (any StreamWriter)?) { stream.withLock { $0 = writer } }
 
-    func publish(_ event: AirPlaySession.Event) { continuation.yield(event) }
+    /// Publishes a command of the speaker, unless it sends too many.
+    func publish(_ command: RemoteCommand) {
+        if commandRate.withLock({ $0.admit(at: .now) }) { continuation.yield(.command(command)) }
+    }
 
     /// Marks the session as failed. Only the first cause is reported.
     func fail(_ error: AirPlayError) {

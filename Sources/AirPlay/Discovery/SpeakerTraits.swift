@@ -67,10 +67,14 @@ package struct SpeakerTraits: Hashable, Sendable {
     var isHomePod: Bool { model?.hasPrefix("AudioAccessory") ?? false }
     var isAppleTV: Bool { model?.hasPrefix("AppleTV") ?? false }
     var isAirPortExpress: Bool { model?.hasPrefix("AirPort") ?? false }
+    /// Whether it is a Mac.
+    var isMac: Bool { ["Mac", "iMac"].contains { model?.hasPrefix($0) ?? false } }
+    /// Whether it displays video. Third-party televisions state that by their features only.
+    var isTelevision: Bool { isAppleTV || !isMac && features?.isDisjoint(with: .video) == false }
     /// Whether Apple made it, by the prefix of its model name.
     var isApple: Bool {
-        isHomePod || isAppleTV || isAirPortExpress
-            || ["Mac", "iMac", "iPhone", "iPad", "iPod"].contains { model?.hasPrefix($0) ?? false }
+        isHomePod || isAppleTV || isAirPortExpress || isMac
+            || ["iPhone", "iPad", "iPod"].contains { model?.hasPrefix($0) ?? false }
     }
     var isShairportSync: Bool { model?.lowercased().hasPrefix("shairport") ?? false }
     var isSonos: Bool { manufacturer?.lowercased().hasPrefix("sonos") ?? false }

@@ -15,7 +15,8 @@ extension AirPlaySpeaker {
     func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
         let first = (configuration.firstCounters ?? .random()).timestamp
         do throws(AirPlayError) {
-            let (session, setup) = try join(choice.stream, store: nil, context, titleAt: first)
+            let joined = try join(choice.stream, store: nil, context, shownAt: first)
+            let session = joined.session
             guard let store = session.store else {
                 session.end()
                 throw AirPlayError(.lost, "The speaker has ended the session.")
@@ -25,7 +26,7 @@ extension AirPlaySpeaker {
                     format: choice.stream, store: store, first: first, isPassThrough: choice.isPassThrough,
                     speed: state.speed)
                 state.context = context
-                adopt(session, setup, &state)
+                adopt(joined, &state)
             }
         } catch {
             throw outputError(error)
@@ -40,6 +41,13 @@ extension AirPlaySpeaker {
             .addresses(configured: configuration.address, announced: sighting?.addresses ?? [])
     }
 
+    /// A session with a stream, and what it has sent about the item.
+    private struct JoinedSession {
+        var session: AirPlaySession
+        var setup: StreamSetup
+        var updates: NowPlayingUpdates
+    }
+
     /// Returns a new session with a stream. On failure it is ended.
     ///
     /// - Parameters:
@@ -47,9 +55,9 @@ extension AirPlaySpeaker {
     ///   - address: Nil: the first of `addresses`.
     ///   - isYielding: Whether a busy speaker is left to the other sender.
     private func join(
-        _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, titleAt moment: RTPTimestamp,
+        _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, shownAt moment: RTPTimestamp,
         at address: SpeakerAddress? = nil, connectTimeout: Duration? = nil, isYielding: Bool = false
-    ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
+    ) throws(AirPlayError) -> JoinedSession {
         var configuration = configuration
         if let group = context.group { configuration.peers = group.shared { PTPPeerGroup() } }
         let address = address ?? addresses[0]
@@ -72,14 +80,16 @@ extension AirPlaySpeaker {
                 setup = try session.startStream(stream, onWritable: { writable.raise() })
             }
             // Some speakers are silent until they receive a title, and some forget a volume that precedes it.
-            let title = title
+            let item = nowPlaying
             // ignored: a refused title is inaudible, and a lost session is reported by its events.
-            try? session.setTitle(title, at: moment)
-            state.withLock { $0.sentTitle = title }
+            _ = try? session.show(.text(item, at: moment))
+            let updates = NowPlayingUpdates(
+                shown: item, at: moment, features: info.features ?? configuration.traits.features ?? [],
+                readsAll: configuration.traits.updated(by: info).isShairportSync)
             if let decibels = volume.withLock({ $0.requested }) {
                 noteVolume(decibels) { () throws(AirPlayError) in try session.setVolume(decibels: decibels) }
             }
-            return (session, setup)
+            return JoinedSession(session: session, setup: setup, updates: updates)
         } catch {
             session.end()
             throw error
@@ -87,29 +97,40 @@ extension AirPlaySpeaker {
     }
 
     /// Makes a session the current one: its control thread follows the timebase, and its failure is handled.
-    private func adopt(_ session: AirPlaySession, _ setup: StreamSetup, _ state: inout State) {
+    private func adopt(_ joined: JoinedSession, _ state: inout State) {
+        let session = joined.session
         state.session = session
-        state.setup = setup
+        state.setup = joined.setup
         state.anchors.beginSession()
         state.evictions.begin(at: host.now)
-        let attendance = PlaybackSupervisor(speaker: self)
+        let attendance = PlaybackSupervisor(speaker: self, updates: joined.updates)
         session.control.post { core in
             core.attend = attendance.performDueWork
             core.requestAttention()
-        }
-        // The title may have changed while the session was being set up.
-        let title = title
-        if state.sentTitle != title, let moment = state.input?.timestampOnWire(audibleAt: nil) {
-            // ignored: see `setTitle`.
-            session.control.post { core in try? core.setMetadata(title: title, at: moment) }
         }
         let events = session.events
         let use = state.use
         state.eventTask = Task { [weak self] in
             for await item in events {
-                if case .lost(let error) = item { self?.rejoin(after: session, because: error, use: use) }
+                switch item {
+                case .command(let command): await self?.perform(command, of: session)
+                case .lost(let error): self?.rejoin(after: session, because: error, use: use)
+                }
             }
         }
+    }
+
+    // MARK: Commands
+
+    /// Sends a command of the speaker to the player.
+    ///
+    /// A speaker that another sender takes over pauses as well, and then serves this session no more: a pause counts
+    /// only if the speaker answers a request after it.
+    private func perform(_ command: RemoteCommand, of session: AirPlaySession) async {
+        if command == .pause, await !session.isServedAfterPause() { return }
+        let context = state.withLock { $0.session === session ? $0.context : nil }
+        guard let context, !session.isLost else { return }
+        context.send(OutputCommand(command))
     }
 
     // MARK: Loss
@@ -162,19 +183,19 @@ extension AirPlaySpeaker {
             let announcesOurs = sighting?.group == lost.configuration.peers.identifier
             let (address, isYielding) = attempts.next(of: addresses, announcesOurs: announcesOurs, at: attempt)
             do throws(AirPlayError) {
-                let (session, setup) = try join(
-                    input.format, store: input.store, context, titleAt: input.timestampOnWire(audibleAt: nil),
+                let joined = try join(
+                    input.format, store: input.store, context, shownAt: input.timestampOnWire(audibleAt: nil),
                     at: address, connectTimeout: Self.connectTimeout, isYielding: isYielding)
                 let isWanted = state.withLock { state in
                     guard state.use == use else { return false }
-                    adopt(session, setup, &state)
+                    adopt(joined, &state)
                     return true
                 }
                 if isWanted {
                     context.events.append(.outputRestored(output: context.id))
                     context.writable.raise()
                 } else {
-                    session.end()
+                    joined.session.end()
                 }
                 return
             } catch {
@@ -218,7 +239,14 @@ extension AirPlaySpeaker {
 
     /// Converts a session's error to one that names the speaker.
     func outputError(_ error: AirPlayError) -> OutputError {
-        let code: OutputError.Code
+        OutputError(error, of: name).saying(configuration.phrases.inErrors)
+    }
+}
+
+extension OutputError {
+    /// Converts a session's error, and replaces "The speaker" by its name: sessions only know its address.
+    init(_ error: AirPlayError, of speaker: String) {
+        let code: Code
         switch error.code {
         case .busy: code = .busy
         case .pairingRequired, .notAuthentic, .timingUnavailable: code = .notPermitted
@@ -226,14 +254,31 @@ extension AirPlaySpeaker {
         case .lost, .ended: code = .lost
         default: code = error.status == 403 ? .notPermitted : .failed
         }
-        return OutputError(code, Self.naming(name, in: error.problem), remedy: error.remedy)
-            .saying(configuration.phrases.inErrors)
-    }
-
-    /// Replaces "The speaker" by its name, since sessions only know its address.
-    static func naming(_ name: String, in message: String) -> String {
+        var problem = error.problem
         let subject = "The speaker "
-        guard message.hasPrefix(subject), !message.hasPrefix(subject + "at ") else { return message }
-        return "'\(name)' " + message.dropFirst(subject.count)
+        if problem.hasPrefix(subject), !problem.hasPrefix(subject + "at ") {
+            problem = "'\(speaker)' " + problem.dropFirst(subject.count)
+        }
+        self.init(code, problem, remedy: error.remedy)
+    }
+}
+
+extension OutputCommand {
+    /// The volume step of the buttons: that of mpv's keys 9 and 0.
+    private static let volumeStep: Double = 2
+
+    init(_ command: RemoteCommand) {
+        switch command {
+        case .play: self = .play
+        case .pause: self = .pause
+        case .togglePause: self = .togglePause
+        case .stop: self = .stop
+        case .next: self = .next
+        case .previous: self = .previous
+        case .volumeUp: self = .changeVolume(by: Self.volumeStep)
+        case .volumeDown: self = .changeVolume(by: -Self.volumeStep)
+        case .toggleMute: self = .toggleMute
+        case .volume(let decibels): self = .setVolume(VolumeCurve.volume(decibels: decibels))
+        }
     }
 }

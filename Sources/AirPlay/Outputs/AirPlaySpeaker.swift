@@ -27,8 +27,8 @@ package final class AirPlaySpeaker: AudioOutput {
     let encoding: Encoding
     let state = Lock(State())
     let volume = Lock(SpeakerVolume())
-    /// The title of the current item; nil until set.
-    private let shownTitle = Lock<String?>(nil)
+    /// The current item; nil: none.
+    private let shown = Lock<NowPlaying?>(nil)
 
     /// The mutable state, guarded by the lock `state`.
     struct State {
@@ -53,8 +53,6 @@ package final class AirPlaySpeaker: AudioOutput {
         var backgroundTask: BackgroundTask?
         /// Why the last session was lost; nil if none was.
         var interruption: String?
-        /// The title that the session was set up with.
-        var sentTitle: String?
         /// The permanent failure: audio is accepted and discarded, so that playback reaches the end.
         var failure: OutputError?
 
@@ -84,21 +82,21 @@ package final class AirPlaySpeaker: AudioOutput {
         self.encoding = encoding
     }
 
-    /// Sets the title that speakers display, also for later sessions. Any thread; returns at once.
-    package func setTitle(_ title: String) {
-        shownTitle.withLock { $0 = title }
-        let (session, moment) = state.withLock { state -> (AirPlaySession?, RTPTimestamp?) in
-            let now = host.now
-            let position = state.context?.timebase.snapshot.segment(at: now).mediaTime(at: now)
-            return (state.session, state.input?.timestampOnWire(audibleAt: position))
+    /// Sets the item that the speaker displays, also for later sessions. Any thread; returns at once.
+    package func setNowPlaying(_ nowPlaying: NowPlaying?) {
+        let isNew = shown.withLock { shown in
+            defer { shown = nowPlaying }
+            return shown != nowPlaying
         }
-        guard let session, let moment else { return }
-        // ignored: a refused title is inaudible, and a lost session is reported by its events.
-        session.control.post { core in try? core.setMetadata(title: title, at: moment) }
+        if isNew { requestAttention() }
     }
 
-    /// The title to send; never empty by default, since some speakers are silent until they receive one.
-    var title: String { shownTitle.withLock { $0 } ?? "Talkie" }
+    /// The item to display; never without a title, since some speakers are silent until they receive one.
+    var nowPlaying: NowPlaying {
+        var item = shown.withLock { $0 } ?? NowPlaying(title: "")
+        if item.title.isEmpty { item.title = "Talkie" }
+        return item
+    }
 
     // MARK: Volume
 

@@ -7,6 +7,8 @@ internal import SyncRendering
 final class PlaybackSupervisor: Sendable {
     private weak let speaker: AirPlaySpeaker?
     private let sent = Lock(SentState())
+    /// What is displayed, and the number of anchors sent so far; used on the control thread.
+    private let display: Lock<(updates: NowPlayingUpdates, anchors: Int)>
 
     /// The commands that were sent to the speaker; used on the control thread.
     private struct SentState {
@@ -57,11 +59,14 @@ final class PlaybackSupervisor: Sendable {
     private let clockState = Lock<SpeakerClockState?>(nil)
     private let isClockKnown = Lock(false)
 
-    init(speaker: AirPlaySpeaker) { self.speaker = speaker }
+    init(speaker: AirPlaySpeaker, updates: NowPlayingUpdates) {
+        self.speaker = speaker
+        display = Lock((updates, 0))
+    }
 
     /// Records a change of the speaker's clock state.
     private func noteClock(_ core: SessionCore, _ context: AudioOutputContext) {
-        let state = core.isClockDoubted ? .doubted : SpeakerClockState(core.clock.readiness)
+        let state = core.shared.clock?.isDoubted ?? false ? .doubted : SpeakerClockState(core.clock.readiness)
         let isNew = clockState.withLock { last in
             defer { last = state }
             return last != state
@@ -72,7 +77,7 @@ final class PlaybackSupervisor: Sendable {
     /// Returns the reason why a start will never be possible; nil if it may be.
     private func obstacle(_ core: SessionCore, _ sent: SentState, _ name: String) -> OutputError? {
         let now = core.host.now
-        if core.isTurnedAway {
+        if core.shared.clock?.isTurnedAway ?? false {
             return OutputError(
                 .clockConflict,
                 "\(name) requires its own clock, and so does another speaker in use; only one clock can be followed:"
@@ -85,7 +90,7 @@ final class PlaybackSupervisor: Sendable {
                     + " 320); restart it.", remedy: .checkFirewall)
         }
         let clock = core.clock
-        if core.isClockFollowed, clock.readiness == .cold, let began = core.streamBegan,
+        if core.shared.clock?.isFollowed ?? false, clock.readiness == .cold, let began = core.streamBegan,
             now - began >= Self.silenceTimeout
         {
             return OutputError(
@@ -103,6 +108,40 @@ final class PlaybackSupervisor: Sendable {
 
     /// Performs the due work. Returns when to call it again; nil: when requested.
     func performDueWork(_ core: SessionCore) -> HostInstant? {
+        let next = steerPlayback(core)
+        return updateDisplay(core) ? core.host.now : next
+    }
+
+    /// Sends one due request about the displayed item. Returns whether one was sent; others may be due then.
+    ///
+    /// Nothing is sent before a pending start, which it would delay.
+    private func updateDisplay(_ core: SessionCore) -> Bool {
+        guard !core.isLost, let speaker else { return false }
+        let (context, input) = speaker.state.withLock { ($0.context, $0.input) }
+        guard let context, let input else { return false }
+        // The start that the anchor names may be ahead.
+        let segment = context.timebase.snapshot.upcoming
+        let isPlaying = sent.withLock { $0.line != nil }
+        guard isPlaying == (segment.rate != 0) else { return false }
+        let line: NowPlayingUpdates.Line =
+            isPlaying ? .playing(anchor: display.withLock { $0.anchors }) : .stopped(at: segment.mediaAnchor)
+        let position = segment.mediaTime(at: max(core.host.now, segment.hostAnchor))
+        let request = display.withLock {
+            $0.updates.next(
+                speaker.nowPlaying, on: line, position: position, rate: segment.rate,
+                timestamp: input.timestampOnWire(audibleAt: position), sampleRate: input.format.sampleRate)
+        }
+        guard let request else { return false }
+        do throws(AirPlayError) {
+            if try !core.show(request) { display.withLock { $0.updates.noteRefusal(of: request) } }
+        } catch {
+            // Not repeated: a lost session is reported by its events, and a late response counts.
+        }
+        return true
+    }
+
+    /// Applies the timebase. Returns when to call it again; nil: when requested.
+    private func steerPlayback(_ core: SessionCore) -> HostInstant? {
         guard let speaker else { return nil }
         let (context, input, epoch) = speaker.state.withLock { ($0.context, $0.input, $0.anchors.epoch) }
         guard let context else { return nil }
@@ -134,7 +173,7 @@ final class PlaybackSupervisor: Sendable {
             case .clockNotReady:
                 let since = sent.refusedSince ?? core.host.now
                 sent.refusedSince = since
-                if core.host.now - since >= Self.yieldTimeout { _ = core.yieldClock() }
+                if core.host.now - since >= Self.yieldTimeout { core.shared.clock?.yield() }
                 return core.host.now.advanced(by: Self.retry)
             case .timedOut: return core.host.now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired:
@@ -264,6 +303,7 @@ final class PlaybackSupervisor: Sendable {
             media: moment, position: position, moment: anchor.moment, speed: segment.speed,
             epoch: anchor.timeline.epoch, generation: command.generation, delay: command.delay)
         sent.line = known
+        display.withLock { $0.anchors += 1 }
         sent.refusedSince = nil
         sent.hasPlayed = true
         sent.isRewound = false

@@ -14,11 +14,11 @@ public final class AirPlayProvider: OutputProvider {
     private struct State {
         var knowledge: SpeakerKnowledge?
         var clocks: PTPDirectory?
+        var remote: RemoteControlServer?
         /// The receivers of each announced place, and of each place named by the user.
         var announced: [String: [DiscoveredSpeaker]] = [:]
         var named: [String: [ChosenSpeaker]] = [:]
         var driven: [String: DrivenSpeaker] = [:]
-        var title: String?
     }
 
     /// Poll interval for pairings made by other processes (`talkie pair`).
@@ -86,8 +86,13 @@ public final class AirPlayProvider: OutputProvider {
 
     private func place(_ entry: SpeakerEntry, obstacle: String? = nil) -> OutputPlace {
         OutputPlace(
-            provider: name, id: Self.id(entry), name: entry.name,
-            kind: entry.kind == .stereoPair ? .stereoPair : .speaker, obstacle: obstacle)
+            provider: name, id: Self.id(entry), name: entry.name, kind: Self.kind(entry), obstacle: obstacle)
+    }
+
+    private static func kind(_ entry: SpeakerEntry) -> OutputPlace.Kind {
+        if entry.kind == .stereoPair { return .stereoPair }
+        let traits = entry.leader.traits
+        return traits.isTelevision ? .television : traits.isMac ? .computer : .speaker
     }
 
     /// Returns the identifier of a place; speakers without one use their name.
@@ -164,7 +169,7 @@ public final class AirPlayProvider: OutputProvider {
     }
 
     private func output(of chosen: ChosenSpeaker) -> DrivenSpeaker {
-        let (knowledge, clocks, phrases) = (knowledge, clocks, phrases)
+        let (knowledge, clocks, remote, phrases) = (knowledge, clocks, remote, phrases)
         network.start()
         network.wish(for: SpeakerWishes([.name(chosen.name)], ids: chosen.speaker.id.map { [$0] } ?? []))
         let key = Self.key(chosen.speaker)
@@ -172,8 +177,8 @@ public final class AirPlayProvider: OutputProvider {
             if let known = state.driven[key] { return known }
             let driven = DrivenSpeaker(
                 chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks, network: network,
+                remote: remote,
                 phrases: phrases)
-            if let title = state.title { driven.output.setTitle(title) }
             state.driven[key] = driven
             return driven
         }
@@ -189,15 +194,6 @@ public final class AirPlayProvider: OutputProvider {
     /// Returns the identity of an output for calibrations; nil if it is not of this provider.
     public func identity(of output: any AudioOutput) -> OutputIdentity? {
         state.withLock { state in state.driven.values.first { $0.output === output }?.chosen.identity }
-    }
-
-    /// Sets the title that current and later speakers display.
-    public func setTitle(_ title: String) {
-        let speakers = state.withLock { state in
-            state.title = title
-            return Array(state.driven.values)
-        }
-        for speaker in speakers { speaker.output.setTitle(title) }
     }
 
     // MARK: Stored state
@@ -220,6 +216,16 @@ public final class AirPlayProvider: OutputProvider {
         let (speakers, knowledge) = state.withLock { (Array($0.driven.values), $0.knowledge) }
         guard let knowledge else { return }
         for speaker in speakers { speaker.remember(in: knowledge) }
+    }
+
+    private var remote: RemoteControlServer {
+        let identity = knowledge.sender
+        return state.withLock { state in
+            if let remote = state.remote { return remote }
+            let remote = RemoteControlServer(identity: identity)
+            state.remote = remote
+            return remote
+        }
     }
 
     private var clocks: PTPDirectory {

@@ -11,13 +11,16 @@ struct DrivenSpeaker: Sendable {
     /// - Parameters:
     ///   - sender, clocks: The same for all speakers of a process: one identity, and one clock per address.
     ///   - network: Finds the speaker again after an address change.
+    ///   - remote: Receives the commands of all speakers.
     ///   - phrases: The application's wording of remedies.
     init(
         _ chosen: ChosenSpeaker, knowledge: SpeakerKnowledge, sender: SenderIdentity, clocks: PTPDirectory,
-        network: (any SpeakerSource)? = nil, phrases: RemedyPhrases = RemedyPhrases()
+        network: (any SpeakerSource)? = nil, remote: RemoteControlServer? = nil,
+        phrases: RemedyPhrases = RemedyPhrases()
     ) {
         var configuration = chosen.configuration(knowledge, sender: sender)
         configuration.network = network
+        configuration.remote = remote
         configuration.phrases = phrases
         self.chosen = chosen
         output = AirPlaySpeaker(name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route)

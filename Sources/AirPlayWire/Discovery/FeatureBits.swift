@@ -4,9 +4,11 @@ package struct FeatureBits: OptionSet, Hashable, Sendable {
     package init(rawValue: UInt64) { self.rawValue = rawValue }
     private init(bit: UInt64) { rawValue = 1 << bit }
 
+    /// AirPlay video of version 1 or 2, or a mirrored screen: the receiver has a display.
+    package static let video = FeatureBits(rawValue: 1 << 0 | 1 << 7 | 1 << 49)
     package static let audio = FeatureBits(bit: 9)
     static let redundantAudio = FeatureBits(bit: 11)
-    static let artwork = FeatureBits(bit: 15)
+    package static let artwork = FeatureBits(bit: 15)
     package static let progress = FeatureBits(bit: 16)
     package static let textMetadata = FeatureBits(bit: 17)
     static let mfiAuthentication = FeatureBits(bit: 26)
@@ -20,7 +22,8 @@ package struct FeatureBits: OptionSet, Hashable, Sendable {
     package static let ntp = FeatureBits(bit: 45)
     package static let homeKitPairing = FeatureBits(bit: 46)
     package static let transientPairing = FeatureBits(bit: 48)
-    static let nowPlayingPropertyList = FeatureBits(bit: 50)
+    /// Reads the item as property lists of `POST /command`.
+    package static let nowPlayingPropertyList = FeatureBits(bit: 50)
     /// Accepts SETPEERSX.
     package static let extendedPeers = FeatureBits(bit: 52)
 

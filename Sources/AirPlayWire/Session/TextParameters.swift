@@ -1,10 +1,29 @@
-internal import MediaCore
+package import MediaCore
 
 /// The plain-text bodies of `SET_PARAMETER`.
 package enum TextParameters {
     /// Returns the body that sets the volume in dB, clamped to −144…0.
     package static func volume(decibels: Double) -> [UInt8] {
         Array("volume: \(fixed(max(-144, min(0, decibels))))\r\n".utf8)
+    }
+
+    /// Returns the body with the progress of the item, as RTP timestamps of the stream.
+    ///
+    /// - Parameters:
+    ///   - start: The timestamp of the item's beginning.
+    ///   - now: The timestamp of the current position.
+    ///   - end: The timestamp of the item's end; equal to `now` if unknown.
+    package static func progress(start: RTPTimestamp, now: RTPTimestamp, end: RTPTimestamp) -> [UInt8] {
+        Array("progress: \(start.rawValue)/\(now.rawValue)/\(end.rawValue)\r\n".utf8)
+    }
+
+    /// Returns the timestamps of an untrusted value of `progress`; nil if it is malformed.
+    package static func progress(
+        in value: some StringProtocol
+    ) -> (start: RTPTimestamp, now: RTPTimestamp, end: RTPTimestamp)? {
+        let numbers = value.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).map { UInt32($0) }
+        guard numbers.count == 3, let start = numbers[0], let now = numbers[1], let end = numbers[2] else { return nil }
+        return (RTPTimestamp(rawValue: start), RTPTimestamp(rawValue: now), RTPTimestamp(rawValue: end))
     }
 
     /// Formats six decimals, independent of the locale.
@@ -18,24 +37,24 @@ package enum TextParameters {
 
 /// Track metadata in DAAP's tagged format: four letters, a length, a value. For receivers with a display, and for those
 /// that stay silent until they have received any.
-package enum TrackMetadata {
-    /// Returns the body with title, artist, album and track number.
-    package static func body(title: String, artist: String, album: String, track: UInt16 = 1) -> [UInt8] {
-        func item(_ tag: String, _ value: [UInt8]) -> [UInt8] {
-            var out = Array(tag.utf8)
-            let count = UInt32(clamping: value.count)
-            for shift in [24, 16, 8, 0] { out.append(UInt8(truncatingIfNeeded: count >> UInt32(shift))) }
-            return out + value
-        }
-        // 2: an audio item.
-        let parts =
-            item("mikd", [2]) + item("minm", Array(title.utf8)) + item("asar", Array(artist.utf8))
-            + item("asal", Array(album.utf8)) + item("astn", [UInt8(track >> 8), UInt8(track & 0xFF)])
-        return item("mlit", parts)
+package struct TrackMetadata: Hashable, Sendable {
+    /// Maximum number of bytes of a text: no display shows more, and texts in files are unbounded.
+    private static let maxText = 1024
+    /// Maximum number of items that are read from a body.
+    private static let maxItems = 256
+
+    package var title: String
+    package var artist: String
+    package var album: String
+    /// Nil: unknown.
+    package var duration: Duration?
+
+    package init(title: String, artist: String = "", album: String = "", duration: Duration? = nil) {
+        (self.title, self.artist, self.album, self.duration) = (title, artist, album, duration)
     }
 
-    /// Returns the title in an untrusted body, at most 1,024 bytes; nil if there is none.
-    package static func title(in body: [UInt8]) -> String? {
+    /// Reads an untrusted body; nil if it has no title.
+    package init?(body: [UInt8]) {
         var rest = body[...]
         func next() -> (tag: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
             guard rest.count >= 8 else { return nil }
@@ -45,11 +64,46 @@ package enum TrackMetadata {
             defer { rest = rest.dropFirst(8 + count) }
             return (rest[start..<start + 4], rest[start + 8..<start + 8 + count])
         }
+        func text(_ value: ArraySlice<UInt8>) -> String { String(decoding: value.prefix(Self.maxText), as: UTF8.self) }
         guard let list = next(), list.tag.elementsEqual("mlit".utf8) else { return nil }
         rest = list.value
-        while let item = next() {
-            if item.tag.elementsEqual("minm".utf8) { return String(decoding: item.value.prefix(1024), as: UTF8.self) }
+        var title: String?
+        (artist, album) = ("", "")
+        for _ in 0..<Self.maxItems {
+            guard let item = next() else { break }
+            switch String(decoding: item.tag, as: UTF8.self) {
+            case "minm": title = text(item.value)
+            case "asar": artist = text(item.value)
+            case "asal": album = text(item.value)
+            case "astm" where item.value.count == 4:
+                duration = .milliseconds(item.value.reduce(0) { $0 << 8 | Int64($1) })
+            default: break
+            }
         }
-        return nil
+        guard let title else { return nil }
+        self.title = title
+    }
+
+    /// The body: title, artist, album, track number, duration.
+    package var body: [UInt8] {
+        func item(_ tag: String, _ value: [UInt8]) -> [UInt8] { Array(tag.utf8) + Self.bytes(value.count) + value }
+        func text(_ text: String) -> [UInt8] {
+            var bytes = Array(text.utf8.prefix(Self.maxText))
+            // Removes a character that the limit has cut.
+            while !bytes.isEmpty, String(validating: bytes, as: UTF8.self) == nil { bytes.removeLast() }
+            return bytes
+        }
+        // 2: an audio item.
+        var parts =
+            item("mikd", [2]) + item("minm", text(title)) + item("asar", text(artist)) + item("asal", text(album))
+            + item("astn", [0, 1])
+        if let duration { parts += item("astm", Self.bytes(Int(clamping: duration.wholeNanoseconds / 1_000_000))) }
+        return item("mlit", parts)
+    }
+
+    /// Returns a number as four bytes, big-endian.
+    private static func bytes(_ number: Int) -> [UInt8] {
+        let number = UInt32(clamping: number)
+        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 }

@@ -33,6 +33,9 @@ extension KioskConfiguration {
                 warn("fleet.password_file", error.message)
             }
         }
+        if let file = remote?.tokenFile {
+            do throws(TalkieError) { _ = try KioskPage.token(file) } catch { warn("remote.token_file", error.message) }
+        }
         if let file = fleet?.authorities, let objection = InputCheck.objection(to: file, what: .file) {
             warn("fleet.ca_file", objection.message)
         }

@@ -1,4 +1,5 @@
 package import MediaCore
+internal import Playback
 internal import ScreenOutput
 
 extension KioskConfiguration {
@@ -40,6 +41,7 @@ extension KioskConfiguration {
         readParts(&reader, folder: folder)
         hooks = Hooks(&reader)
         readMetrics(&reader)
+        remote = Page(&reader, folder: folder)
         timeline = Timeline(&reader, folder: folder)
         wall = Wall(&reader)
         if wall != nil {
@@ -50,8 +52,27 @@ extension KioskConfiguration {
             }
         }
         fleet = Fleet(&reader, folder: folder)
+        checkLanguages(&reader)
         if programme.playlist.isEmpty, parts.allSatisfy({ $0.programme.playlist.isEmpty }), reader.mistakes.isEmpty {
             reader.addMistake(reader.table.line, "there is nothing to play; write playlist = [\"film.mp4\"]")
+        }
+    }
+
+    /// Records languages of speakers that no programme uses.
+    private func checkLanguages(_ reader: inout TableReader) {
+        let programmes =
+            [("speaker_languages", programme)] + parts.map { ("day_parts.\($0.name).speaker_languages", $0.programme) }
+        let used = Set(programmes.flatMap { $0.1.speakers + $0.1.fallbacks } + ["local"])
+        for (path, programme) in programmes {
+            for name in programme.languages.keys.sorted() where !used.contains(name) {
+                let line = lines.line("\(path).\(name)")
+                // A part inherits what it does not set.
+                guard line > 0 else { continue }
+                let hint = SimilarWord.nearest(to: name, among: used.sorted()).map { "; did you mean \"\($0)\"?" } ?? ""
+                reader.addMistake(
+                    line,
+                    "speaker_languages: '\(PrintableText.of(name))' is in neither speakers nor fallbacks\(hint)")
+            }
         }
     }
 
@@ -215,12 +236,30 @@ extension KioskConfiguration.Programme {
         if let order = reader.choice("order", KioskConfiguration.Order.self) { self.order = order }
         if let texts = reader.texts("speakers") { speakers = texts.map(\.text) }
         if let texts = reader.texts("fallbacks") { fallbacks = texts.map(\.text) }
+        readLanguages(&reader)
         reader.read("volume", into: &volume) { value throws(ValueError) in
             guard let number = value.plainNumber, number >= 0, number <= 130 else {
                 throw ValueError("a volume is a number from 0 to 130")
             }
             return number
         }
+    }
+
+    /// Reads the languages of speakers: a key for each, by its name in `speakers` or `fallbacks`.
+    private mutating func readLanguages(_ reader: inout TableReader) {
+        let expected = "a language for each speaker, such as { Kitchen = \"de\", local = \"en\" }"
+        guard var inner = reader.inside("speaker_languages", expected: expected) else { return }
+        languages = [:]
+        for entry in inner.table.entries {
+            var all: [String] = []
+            for (text, line) in inner.texts(entry.key) ?? [] {
+                do throws(ValueError) { all += try PlayerOptions.languages(parsing: text) } catch {
+                    inner.addMistake(line, "\(PrintableText.of(entry.key)): \(error.description)")
+                }
+            }
+            languages[entry.key] = all
+        }
+        reader.finish(inner)
     }
 
     /// Returns web addresses and absolute paths unchanged; other paths are relative to `folder`.

@@ -1,4 +1,5 @@
 package import MediaCore
+import Remote
 import ScreenOutput
 
 /// The parsed and validated configuration of a kiosk. No file or device has been opened yet.
@@ -61,6 +62,8 @@ package struct KioskConfiguration: Sendable, Equatable {
         var speakers = ["local"]
         /// The outputs used, in this order, if all `speakers` are lost; the sound card is the last.
         var fallbacks: [String] = []
+        /// The languages of the sound tracks of outputs in order of preference; other outputs play the film's default.
+        var languages: [String: [String]] = [:]
         /// 0…130; nil: the volumes of speakers are not changed.
         var volume: Double?
     }
@@ -104,7 +107,9 @@ package struct KioskConfiguration: Sendable, Equatable {
     var speakerTimeout: Duration?
     var hooks = Hooks()
     /// The address of the metrics server; nil: no server.
-    var metrics: MetricsAddress? = .standard
+    var metrics: HTTPAddress? = standardMetrics
+    /// The page for a phone; nil: none.
+    var remote: Page?
     /// The flight recorder's file; nil: no recording.
     var timeline: Timeline?
     /// Synchronization with other kiosks; nil: none.

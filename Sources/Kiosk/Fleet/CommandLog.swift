@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// Limits the log lines about fleet commands. A value; the caller provides the time.
+/// Limits the log lines about commands. A value; the caller provides the time.
 struct CommandLog: Sendable {
     /// The maximum number of lines per interval.
     static let maxLines = 10
@@ -21,6 +21,6 @@ struct CommandLog: Sendable {
         count += 1
         defer { left = 0 }
         let suffix = left > 0 ? " (\(left) more commands since the last line)" : ""
-        return "fleet command: \(words)\(suffix)"
+        return "command: \(words)\(suffix)"
     }
 }

@@ -1,31 +1,23 @@
 internal import MediaCore
+package import Playback
 
 /// A command received from the broker: `{"id": "7f3", "do": "volume", "volume": 40}`.
-package struct FleetCommand: Sendable, Hashable {
-    package enum Action: Sendable, Hashable {
-        case next
-        case previous
-        case pause
-        case play
-        /// Reloads the configuration.
-        case reload
-        case screenshot
-        /// 0…130.
-        case volume(Double)
-        /// Pauses and shows a slate with this text until `play`; nil: the default text.
-        case slate(String?)
-    }
-
+package struct FleetCommand: Sendable {
     /// Identifies the command; its answer contains the same id.
-    package var id: String
-    var action: Action
-
-    package init(id: String, action: Action) { (self.id, self.action) = (id, action) }
+    package let id: String
+    /// The command of the kiosk's table.
+    package let request: ControlRequest
 
     /// The maximum size of a message in bytes.
     static let maxBytes = 4096
     private static let longestID = 64
-    private static let longestWords = 500
+    /// The valid values of `do`, their command of the table, and the member of the message with its last argument.
+    private static let commands: [(word: String, command: [String], argument: StaticString?)] = [
+        ("next", ["playlist-next"], nil), ("previous", ["playlist-prev"], nil),
+        ("pause", ["set", "pause", "yes"], nil), ("play", ["set", "pause", "no"], nil),
+        ("reload", ["reload"], nil), ("screenshot", ["screenshot"], nil),
+        ("volume", ["set", "volume"], "volume"), ("slate", ["slate"], "words"),
+    ]
 
     /// The reason why a message is not a valid command, with its id if present.
     struct Refusal: Error, Hashable {
@@ -34,14 +26,14 @@ package struct FleetCommand: Sendable, Hashable {
     }
 
     /// The valid values of `do`.
-    static let words = ["next", "previous", "pause", "play", "reload", "screenshot", "volume", "slate"]
+    static let words = commands.map(\.word)
 
-    /// Parses a message.
-    init(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
+    /// Parses a message with a command of a table.
+    init(_ bytes: UnsafeRawBufferPointer, _ table: ControlTable) throws(Refusal) {
         guard bytes.count <= Self.maxBytes else {
             throw Refusal(id: nil, sentence: "A command has at most \(Self.maxBytes) bytes.")
         }
-        guard let object = FlatObject(bytes) else {
+        guard let object = JSONNode(object: bytes) else {
             throw Refusal(id: nil, sentence: "A command is a JSON object, as {\"id\": \"1\", \"do\": \"next\"}.")
         }
         let id = object.text("id") ?? object.whole("id").map(String.init) ?? ""
@@ -54,27 +46,16 @@ package struct FleetCommand: Sendable, Hashable {
         guard let word = object.text("do") else {
             throw Refusal(id: id, sentence: "“do” must be one of: \(Self.choice).")
         }
-        switch word {
-        case "next": action = .next
-        case "previous": action = .previous
-        case "pause": action = .pause
-        case "play": action = .play
-        case "reload": action = .reload
-        case "screenshot": action = .screenshot
-        case "volume":
-            guard let volume = object.real("volume"), (0...130).contains(volume) else {
-                throw Refusal(id: id, sentence: "“volume” is a number from 0 to 130.")
-            }
-            action = .volume(volume)
-        case "slate":
-            let words = object.text("words")
-            guard words?.utf8.count ?? 0 <= Self.longestWords else {
-                throw Refusal(id: id, sentence: "The words of a slate have at most \(Self.longestWords) bytes.")
-            }
-            action = .slate(words)
-        default:
+        guard let known = Self.commands.first(where: { $0.word == word }) else {
             let said = PrintableText.truncated(word, to: 40)
             throw Refusal(id: id, sentence: "Unknown command “\(said)”; choose one of \(Self.choice).")
+        }
+        var words = known.command.map(JSONValue.text)
+        if let argument = known.argument.flatMap({ object[$0] }).map(JSONValue.init), argument != .null {
+            words.append(argument.text.map { .text(PrintableText.of($0)) } ?? argument)
+        }
+        do throws(ControlError) { request = try table.request(words) } catch {
+            throw Refusal(id: id, sentence: error.message)
         }
     }
 
@@ -98,5 +79,15 @@ struct FleetAnswer: Sendable, Hashable {
         if let words { members.append(("words", .text(String(words.prefix(1000))))) }
         if isRepeated { members.append(("repeated", .flag(true))) }
         return JSONValue.object(members).compact
+    }
+}
+
+extension FleetAnswer {
+    /// Creates the answer to a command with a result.
+    init(id: String, _ result: Result<JSONValue, ControlError>) {
+        switch result {
+        case .success(let value): self.init(id: id, isDone: true, words: value["filename"]?.text)
+        case .failure(let error): self.init(id: id, isDone: false, words: error.message)
+        }
     }
 }

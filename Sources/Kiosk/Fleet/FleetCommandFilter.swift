@@ -1,8 +1,9 @@
 internal import MediaCore
+internal import Playback
 
 /// Accepts commands and remembers their ids, so that none is carried out twice. A value of bounded size.
 struct FleetCommandFilter: Sendable {
-    enum Verdict: Sendable, Hashable {
+    enum Verdict: Sendable {
         case carryOut(FleetCommand)
         case answer(FleetAnswer)
     }
@@ -17,14 +18,18 @@ struct FleetCommandFilter: Sendable {
         var answer: FleetAnswer?
     }
 
+    /// The commands that are carried out.
+    private let table: ControlTable
     private var known: [Known] = []
+
+    init(_ table: ControlTable) { self.table = table }
 
     /// Returns whether to carry out the command of a message, or the answer to send.
     ///
     /// - Parameter isRetained: Whether the broker stored the message before this connection.
     mutating func accept(_ bytes: UnsafeRawBufferPointer, isRetained: Bool) -> Verdict {
         let command: FleetCommand
-        do throws(FleetCommand.Refusal) { command = try FleetCommand(bytes) } catch {
+        do throws(FleetCommand.Refusal) { command = try FleetCommand(bytes, table) } catch {
             return .answer(FleetAnswer(id: error.id, isDone: false, words: error.sentence))
         }
         if let old = known.first(where: { $0.id == command.id }) {

@@ -1,4 +1,5 @@
 package import MediaCore
+package import Playback
 internal import Sockets
 internal import Storage
 
@@ -7,11 +8,8 @@ internal import Storage
 /// Failures of the broker do not affect playback. They are reported once, and the connection is retried. Any thread;
 /// the thread "fleet" communicates.
 package final class FleetLink: Sendable {
-    /// Answers a command. Must be called once; any thread.
-    package typealias Reply = @Sendable (_ isDone: Bool, _ words: String?) -> Void
-
     private struct State {
-        var filter = FleetCommandFilter()
+        var filter: FleetCommandFilter
         /// The state to send next; earlier unsent ones are dropped.
         var state: String?
         var answers: [String] = []
@@ -37,9 +35,9 @@ package final class FleetLink: Sendable {
     private let fleet: KioskConfiguration.Fleet
     private let password: String?
     private let library: MosquittoLibrary
-    private let handle: @Sendable (FleetCommand, @escaping Reply) -> Void
+    private let handle: @Sendable (FleetCommand, @escaping ControlReply) -> Void
     private let tell: @Sendable (String) -> Void
-    private let state = Lock(State())
+    private let state: Lock<State>
     private let signal: PollableSignal
     private let hasEnded = Signal()
     private let thread = Lock<WorkerThread?>(nil)
@@ -47,12 +45,13 @@ package final class FleetLink: Sendable {
     /// Creates a link and reads the password; `start` connects.
     ///
     /// - Parameters:
+    ///   - table: The commands that are received.
     ///   - handle: Called with each command on the fleet's thread. Must not block; may reply later.
     ///   - tell: Called with sentences for the user, on the same thread.
     /// - Throws: `TalkieError` if libmosquitto or a file is missing.
     package init(
-        _ fleet: KioskConfiguration.Fleet, tell: @escaping @Sendable (String) -> Void = { _ in },
-        handle: @escaping @Sendable (FleetCommand, @escaping Reply) -> Void
+        _ fleet: KioskConfiguration.Fleet, table: ControlTable, tell: @escaping @Sendable (String) -> Void = { _ in },
+        handle: @escaping @Sendable (FleetCommand, @escaping ControlReply) -> Void
     ) throws(TalkieError) {
         guard let library = MosquittoLibrary.shared else {
             throw TalkieError(.unavailable, "A fleet needs libmosquitto; install the package libmosquitto1.")
@@ -60,6 +59,7 @@ package final class FleetLink: Sendable {
         password = if let file = fleet.passwordFile { try SecretFile.read(file) } else { nil }
         if let file = fleet.authorities, let objection = InputCheck.objection(to: file, what: .file) { throw objection }
         (self.library, self.fleet, self.handle, self.tell) = (library, fleet, handle, tell)
+        state = Lock(State(filter: FleetCommandFilter(table)))
         do throws(ExhaustionError) { signal = try PollableSignal() } catch { throw TalkieError(error) }
     }
 
@@ -189,8 +189,8 @@ package final class FleetLink: Sendable {
         switch state.withLock({ $0.filter.accept(bytes, isRetained: isRetained) }) {
         case .answer(let answer): send(answer)
         case .carryOut(let command):
-            handle(command) { [weak self] isDone, words in
-                let answer = FleetAnswer(id: command.id, isDone: isDone, words: words)
+            handle(command) { [weak self] result in
+                let answer = FleetAnswer(id: command.id, result)
                 if self?.state.withLock({ $0.filter.recordAnswer(answer) }) ?? false { self?.send(answer) }
             }
         }

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Playback
 internal import Storage
 
 /// Remote control and monitoring of a kiosk over MQTT: its connection, the log of commands, and screenshots. Used on
@@ -16,13 +17,12 @@ final class KioskFleet {
         screenshots = ScreenshotQueue(.standard(), screenshot: screenshot)
     }
 
-    /// Connects to the broker, if there is one; commands are posted to `mailbox`.
-    func join(_ settings: KioskConfiguration.Fleet?, _ mailbox: Mailbox<KioskEvent>) {
-        guard let settings else { return }
+    /// Connects to the broker, whose commands `control` performs.
+    func join(_ settings: KioskConfiguration.Fleet, _ control: PlayerControl, _ mailbox: Mailbox<KioskEvent>) {
         do throws(TalkieError) {
             let link = try FleetLink(
-                settings, tell: { mailbox.post(.remark(.warning, $0)) },
-                handle: { mailbox.post(.fleet($0, $1)) })
+                settings, table: control.table, tell: { mailbox.post(.remark(.warning, $0)) },
+                handle: { control.perform($0.request, reply: $1) })
             do throws(ExhaustionError) { try link.start() } catch { throw TalkieError(error) }
             self.link = link
         } catch {
@@ -37,26 +37,10 @@ final class KioskFleet {
     func publish(_ state: @autoclosure () -> KioskStateMessage) { link?.publish(state()) }
 
     /// Logs a command, up to the limit of `CommandLog`.
-    func logCommand(_ action: FleetCommand.Action, at now: HostInstant) {
-        if let line = log.line(for: action.words, at: now) { messages.say(.info, line) }
+    func logCommand(_ request: ControlRequest, at now: HostInstant) {
+        if let line = log.line(for: request.line, at: now) { messages.say(.info, line) }
     }
 
     /// Takes a screenshot; `reply` receives its path. Returns at once.
-    func takeScreenshot(_ reply: @escaping FleetLink.Reply) { screenshots.request(reply) }
-}
-
-extension FleetCommand.Action {
-    /// The name of the command in the log.
-    fileprivate var words: String {
-        switch self {
-        case .next: "next"
-        case .previous: "previous"
-        case .pause: "pause"
-        case .play: "play"
-        case .reload: "reload"
-        case .screenshot: "screenshot"
-        case .volume(let volume): "volume \(Decimals.text(volume, 0))"
-        case .slate: "slate"
-        }
-    }
+    func takeScreenshot(_ reply: @escaping ControlReply) { screenshots.request(reply) }
 }

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Playback
 internal import Storage
 
 /// Takes the screenshots requested by fleet commands one at a time, and writes them to the state folder. Any thread.
@@ -7,11 +8,11 @@ internal import Storage
 final class ScreenshotQueue: Sendable {
     private struct State {
         var isBusy = false
-        var waiting: FleetLink.Reply?
+        var waiting: ControlReply?
     }
 
     private static let file = "kiosk-screenshot.png"
-    static let busy = "busy: another screenshot is being taken"
+    static let busy = ControlError(.unavailable, "busy: another screenshot is being taken")
 
     private let folder: StateFolder
     private let screenshot: @Sendable () async -> [UInt8]?
@@ -25,8 +26,8 @@ final class ScreenshotQueue: Sendable {
     }
 
     /// Takes a screenshot after the current one; `reply` receives its path. Returns at once.
-    func request(_ reply: @escaping FleetLink.Reply) {
-        let (isFirst, displaced) = state.withLock { state -> (Bool, FleetLink.Reply?) in
+    func request(_ reply: @escaping ControlReply) {
+        let (isFirst, displaced) = state.withLock { state -> (Bool, ControlReply?) in
             guard state.isBusy else {
                 state.isBusy = true
                 return (true, nil)
@@ -34,10 +35,10 @@ final class ScreenshotQueue: Sendable {
             defer { state.waiting = reply }
             return (false, state.waiting)
         }
-        displaced?(false, Self.busy)
+        displaced?(.failure(Self.busy))
         guard isFirst else { return }
         Task.detached { [self] in
-            var next: FleetLink.Reply? = reply
+            var next: ControlReply? = reply
             while let reply = next {
                 await takeScreenshot(reply)
                 next = state.withLock { state in
@@ -49,13 +50,15 @@ final class ScreenshotQueue: Sendable {
         }
     }
 
-    private func takeScreenshot(_ reply: FleetLink.Reply) async {
-        guard let picture = await screenshot() else { return reply(false, "no picture is shown") }
+    private func takeScreenshot(_ reply: ControlReply) async {
+        guard let picture = await screenshot() else {
+            return reply(.failure(ControlError(.unavailable, "no picture is shown")))
+        }
         do throws(StateError) {
             try folder.write(Self.file, picture)
-            reply(true, "\(folder.path)/\(Self.file)")
+            reply(.success(.object([("filename", .text("\(folder.path)/\(Self.file)"))])))
         } catch {
-            reply(false, error.message)
+            reply(.failure(ControlError(.failed, error.message)))
         }
     }
 }

@@ -1,6 +1,7 @@
 internal import MediaCodecs
 package import MediaCore
 internal import Playback
+internal import Remote
 package import Routing
 internal import ScreenOutput
 internal import Storage
@@ -55,6 +56,8 @@ package final class Kiosk: Sendable {
     package func run(_ parts: Parts) throws(TalkieError) -> (end: KioskEnd, isDown: Bool) {
         let mailbox = mailbox
         var options = PlayerOptions()
+        // A visitor who touches a speaker must not stop the kiosk.
+        options.obeysOutputs = false
         // Video starts without waiting for speakers; each joins as soon as it is ready.
         options.startPolicy = .picture
         // A wall's list may become longer; other lists are known when they start.
@@ -92,12 +95,16 @@ package final class Kiosk: Sendable {
             KioskHealth(
                 at: .now, shown: .nothing("no films have been found yet"), uptime: .zero,
                 configuration: KioskHealth.Configuration(loaded: .now)))
-        let screenshots = Self.screenshots(of: loop.control) { mailbox.post(.remark(.warning, $0)) }
+        let screen = loop.control
+        let screenshots: @Sendable () async -> [UInt8]? = {
+            await screen.pngScreenshot { mailbox.post(.remark(.warning, $0)) }
+        }
         let director: KioskDirector
+        var page: RemotePage?
         var metrics: MetricsServer?
         var inhibitor: SleepInhibitor?
         do throws(ExhaustionError) {
-            let awake = try SleepInhibitor(why: "Films are shown") { mailbox.post(.sleep($0)) }
+            let awake = try SleepInhibitor(why: "Films are shown", scope: .sleep) { mailbox.post(.sleep($0)) }
             inhibitor = awake
             try distributor.start(
                 recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
@@ -119,11 +126,17 @@ package final class Kiosk: Sendable {
                         health: { health.withLock { $0 } }, screenshot: screenshots),
                     tell: { mailbox.post(.remark($0, $1)) })
             }
+            if let settings = configuration.remote {
+                page = try KioskPage.start(settings, director.control, screenshot: screenshots) {
+                    mailbox.post(.remark($0, $1))
+                }
+            }
             try awake.start()
             // Last: nothing ends its thread if a later step fails.
             try director.start()
         } catch {
             player.shutDown()
+            page?.close()
             metrics?.stop()
             inhibitor?.stop()
             distributor.stop()
@@ -131,6 +144,8 @@ package final class Kiosk: Sendable {
         }
         loop.run()
         let end = director.join()
+        page?.close()
+        director.control.close()
         let isDown = player.shutDown(within: Player.usualTimeout)
         metrics?.stop()
         inhibitor?.stop()
@@ -138,24 +153,6 @@ package final class Kiosk: Sendable {
         distributor.stop()
         parts.log.close()
         return (end, isDown)
-    }
-
-    /// Returns a function that captures the screen as a PNG; nil without an image.
-    ///
-    /// - Parameter tell: Called with a sentence if an image cannot be encoded.
-    private static func screenshots(
-        of screen: ScreenControl, tell: @escaping @Sendable (String) -> Void
-    ) -> @Sendable () async -> [UInt8]? {
-        {
-            let picture = await withCheckedContinuation { continuation in
-                screen.takeSnapshot(.screen) { continuation.resume(returning: $0) }
-            }
-            guard let picture else { return nil }
-            do throws(MediaError) { return try PNGEncoder.encode(bgra: picture.pixels, size: picture.size) } catch {
-                tell("no screenshot can be taken: \(error.message)")
-                return nil
-            }
-        }
     }
 
     private func screenLoop() -> ScreenLoop {

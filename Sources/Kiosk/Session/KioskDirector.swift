@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import Playback
+internal import Remote
 internal import Routing
 internal import ScreenOutput
 internal import Storage
@@ -16,6 +17,8 @@ final class KioskDirector: @unchecked Sendable {
     private let messages: KioskMessages
     let settings: KioskSettings
     let hours: ScheduleFollower
+    /// The commands of the kiosk, for every controller. Any thread.
+    let control: PlayerControl
     private let screen: KioskScreen
     let resume: ResumeState
     private let fleet: KioskFleet
@@ -48,6 +51,9 @@ final class KioskDirector: @unchecked Sendable {
     ) throws(ExhaustionError) {
         self.stage = stage
         self.mailbox = mailbox
+        var table = ControlTable.kiosk { mailbox.post(.command($0, $1)) }
+        table.addState { [health = stage.health] in health.withLock { $0 } }
+        control = PlayerControl(stage.player, table: table)
         messages = KioskMessages(stage.log, clock: stage.clock)
         settings = KioskSettings(configuration)
         hours = ScheduleFollower(configuration, calendar: stage.calendar, at: stage.now())
@@ -63,7 +69,7 @@ final class KioskDirector: @unchecked Sendable {
         sound = outputs.map { group in
             KioskRouteSupervisor(
                 player: stage.player, group: group, registry: stage.registry,
-                tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now,
+                tiers: SoundTiers(programme), at: now,
                 clock: stage.clock, answerTimeout: configuration.speakerTimeout
             ) { mailbox.post(.sound($0)) }
         }
@@ -113,7 +119,7 @@ final class KioskDirector: @unchecked Sendable {
         hours.waitForStart(at: stage.now())
         // A display that a command switches off is on after a start.
         if hours.shown.isQuiet { screen.setPower(false) }
-        fleet.join(configuration.fleet, mailbox)
+        if let settings = configuration.fleet { fleet.join(settings, control, mailbox) }
         playback.begin()
     }
 
@@ -166,7 +172,7 @@ final class KioskDirector: @unchecked Sendable {
             playback.refreshSlate()
         case .found(let found): playback.applySearchResult(found)
         case .measured(let measured): playback.applyMeasurement(measured)
-        case .fleet(let command, let reply): carryOut(command, reply)
+        case .command(let request, let reply): carryOut(request, reply)
         case .sleep(let event): handleSleepEvent(event)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
@@ -177,10 +183,8 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Records the name of each output once.
     private func noteRoutes() {
-        guard let group = stage.player.outputs else { return }
-        for member in group.members {
-            guard let number = group.number(of: member), notedRoutes.insert(number).inserted else { continue }
-            stage.distributor.record(.route(index: number, name: member.name, kind: member.kind.rawValue))
+        for (id, output) in stage.player.allOutputs where notedRoutes.insert(id.index).inserted {
+            stage.distributor.record(.route(index: id.index, name: output.name, kind: output.kind.rawValue))
         }
     }
 
@@ -293,7 +297,7 @@ final class KioskDirector: @unchecked Sendable {
     /// Applies the speakers and the volume of the current programme.
     private func applySound(before: KioskConfiguration.Programme) {
         let programme = hours.shown.programme
-        sound?.want(SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now)
+        sound?.want(SoundTiers(programme), at: now)
         if let volume = programme.volume {
             stage.player.setVolume(volume)
         } else if before.volume != nil {
@@ -382,14 +386,16 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// Runs a command and replies with its result. A screenshot is replied to later.
-    private func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
-        fleet.logCommand(command.action, at: now)
-        switch command.action {
-        case .reload: reload()
-        case .screenshot: return fleet.takeScreenshot(reply)
-        default: if let refusal = playback.carryOut(command.action) { return reply(false, refusal) }
-        }
-        reply(true, nil)
+    private func carryOut(_ request: ControlRequest, _ reply: @escaping ControlReply) {
+        fleet.logCommand(request, at: now)
+        do throws(ControlError) {
+            switch request.command.name {
+            case "reload": reload()
+            case "screenshot": return fleet.takeScreenshot(reply)
+            default: try playback.carryOut(request)
+            }
+            reply(.success(.null))
+        } catch { reply(.failure(error)) }
     }
 
     // MARK: Health
@@ -406,9 +412,7 @@ final class KioskDirector: @unchecked Sendable {
         seen.isWall = playback.isWall
         seen.statistics = stage.distributor.statistics
         let known = Dictionary(outputs.all.map { ($0.output.index, $0) }) { first, _ in first }
-        seen.outputs = player.audioOutputs.map { output in
-            (output.name, player.outputs?.number(of: output).flatMap { known[$0] })
-        }
+        seen.outputs = player.allOutputs.map { ($0.output.name, known[$0.id.index]) }
         seen.skew = outputs.skew
         // The buffer of a lost output is still filled.
         seen.lastSound = outputs.all.filter { !$0.isLost }.compactMap(\.accepted).max()
@@ -418,6 +422,7 @@ final class KioskDirector: @unchecked Sendable {
         if let item = playback.shownItem { reporter.setItem(item) }
         let health = reporter.health(of: seen, at: now)
         stage.health.withLock { $0 = health }
+        control.propertiesHaveChanged()
     }
 
     /// Whether an output receives the audio of the current film; nil if no audio is expected.

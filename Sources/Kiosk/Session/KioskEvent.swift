@@ -1,5 +1,6 @@
 package import MediaCore
 internal import Playback
+internal import Remote
 internal import ScreenOutput
 internal import SyncRendering
 
@@ -13,7 +14,8 @@ enum KioskEvent: Sendable {
     case found(ItemsWatch.Found)
     case request(KioskRequest)
     case measured(KioskWall.Measured)
-    case fleet(FleetCommand, FleetLink.Reply)
+    /// A command of `ControlTable.kiosk`.
+    case command(ControlRequest, ControlReply)
     case sleep(SleepInhibitor.Event)
     /// The failure that prevents writing the state; nil once writing succeeds again.
     case places(String?)

@@ -319,7 +319,6 @@ final class KioskPlayback {
         guard let current else { return }
         let state = player.state
         let title = current.title ?? state.title
-        stage.registry.setTitle(title)
         messages.say(
             .info, "playing '\(title)' (\(state.itemNumber) of \(state.itemCount))",
             KioskNote(.item, item: current.address))
@@ -439,40 +438,48 @@ final class KioskPlayback {
         wall?.setLoops(configuration.loops)
     }
 
-    // MARK: Fleet commands
+    // MARK: Commands
 
-    /// Executes a command of playback. Returns the reason if it is refused.
-    func carryOut(_ action: FleetCommand.Action) -> String? {
-        switch action {
-        case .next where !rules.allowsSeeking, .previous where !rules.allowsSeeking:
-            return "a wall plays at the position of its clock; its screens cannot seek"
-        case .next where hours.isWaiting, .previous where hours.isWaiting: return "nothing is scheduled at this time"
-        // A skip would end the image of the slate.
-        case .next where !isPlaying: return "no film is shown"
-        case .next:
+    /// Performs a command of `ControlTable.kiosk` that concerns playback.
+    func carryOut(_ request: ControlRequest) throws(ControlError) {
+        switch request.property?.name ?? request.command.name {
+        case "playlist-next":
+            try checkStep()
+            // A skip would end the image of the slate.
+            guard isPlaying else { throw ControlError(.unavailable, "no film is shown") }
             exclusions.noteLeft()
             player.skip()
-        case .previous:
-            guard current != nil, player.state.itemNumber > 1 else { return "this is the first film" }
+        case "playlist-prev":
+            try checkStep()
+            guard current != nil, player.state.itemNumber > 1 else {
+                throw ControlError(.unavailable, "this is the first film")
+            }
             retry.cancel()
             slate.noteImageReplaced()
             progress.leave()
             exclusions.noteLeft()
             player.previous()
             if slate.isHeld { player.pause() }
-        case .pause:
+        case "pause" where request.arguments[1] == .flag(true):
             slate.hold()
             player.pause()
-        case .play:
+        case "pause":
             if slate.resume(image: slateImage) { progress.expectOpening() }
             if !startOnWall(), !hours.isWaiting { player.play() }
-        case .slate(let words):
+        case "slate":
             player.pause()
-            slate.hold(showing: words)
-        case .volume(let volume): player.setVolume(volume)
-        case .reload, .screenshot: break
+            slate.hold(showing: request.arguments[0]?.text)
+        case "volume": if let volume = request.arguments[1]?.number { player.setVolume(volume) }
+        default: break
         }
-        return nil
+    }
+
+    /// Throws if no other film may be chosen.
+    private func checkStep() throws(ControlError) {
+        guard rules.allowsSeeking else {
+            throw ControlError(.unavailable, "a wall plays at the position of its clock; its screens cannot seek")
+        }
+        guard !hours.isWaiting else { throw ControlError(.unavailable, "nothing is scheduled at this time") }
     }
 
     // MARK: Wall

@@ -28,7 +28,7 @@ final class KioskRouteSupervisor {
     private static let again = Duration.seconds(15)
 
     private let player: Player
-    private let group: OutputGroup
+    private let router: TrackRouter
     private let finder: SpeakerFinder
     private let post: @Sendable (Event) -> Void
     private(set) var tiers: SoundTiers
@@ -58,7 +58,7 @@ final class KioskRouteSupervisor {
         post: @escaping @Sendable (Event) -> Void
     ) {
         self.player = player
-        self.group = group
+        router = TrackRouter(player)
         self.tiers = tiers
         self.post = post
         self.answerTimeout = answerTimeout
@@ -84,7 +84,10 @@ final class KioskRouteSupervisor {
 
     /// Replaces the wanted outputs and fallbacks; the state of known outputs is kept.
     func want(_ tiers: SoundTiers, at now: HostInstant) {
-        guard tiers.wanted != self.tiers.wanted || tiers.fallbacks != self.tiers.fallbacks else { return }
+        guard
+            tiers.wanted != self.tiers.wanted || tiers.fallbacks != self.tiers.fallbacks
+                || tiers.languages != self.tiers.languages
+        else { return }
         var tiers = tiers
         for (name, presence) in self.tiers.presence where presence != .sought { tiers.setPresence(name, presence) }
         self.tiers = tiers
@@ -204,7 +207,7 @@ final class KioskRouteSupervisor {
     }
 
     private func member(_ output: OutputID) -> (name: String, output: any AudioOutput)? {
-        guard let member = group.output(number: output.index),
+        guard let member = player.output(output)?.output,
             let name = outputs.first(where: { $0.value.contains { $0 === member } })?.key
         else { return nil }
         return (name, member)
@@ -217,7 +220,9 @@ final class KioskRouteSupervisor {
             choice.members != [SoundTiers.thisComputer]
         else { return }
         asked = nil
-        player.setAudioOutputs(home) { [post] _ in post(.found(SoundTiers.thisComputer, home)) }
+        router.apply([TrackRoute(id: SoundTiers.thisComputer, outputs: home)]) { [post] _ in
+            post(.found(SoundTiers.thisComputer, home))
+        }
     }
 
     private func refuse(_ names: [String], at now: HostInstant) {
@@ -231,11 +236,14 @@ final class KioskRouteSupervisor {
     /// Applies the choice of the tiers to the group.
     private func applyChoice() {
         guard let choice = tiers.choice, choice != asked else { return }
-        let members = choice.members.flatMap { outputs[$0] ?? [] }
+        let routes = choice.members.compactMap { name in
+            outputs[name].map { TrackRoute(id: name, outputs: $0, languages: choice.languages[name] ?? []) }
+        }
+        let members = routes.flatMap(\.outputs)
         guard !members.isEmpty else { return }
         for name in choice.audible { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
         if tiers.wanted.isEmpty { for output in members { player.setMuted(true, of: output) } }
         asked = choice
-        player.setAudioOutputs(members) { [post] in post(.changed($0, choice)) }
+        router.apply(routes) { [post] in post(.changed($0, choice)) }
     }
 }

@@ -19,23 +19,32 @@ struct SoundTiers: Sendable, Equatable {
         var audible: [String]
         /// True if a fallback replaces the wanted outputs.
         var isFallback: Bool
+        /// The languages of the outputs that play another sound track than the film's default.
+        var languages: [String: [String]] = [:]
     }
 
     let wanted: [String]
     /// In order of preference. The output of this computer is appended unless it is configured.
     let fallbacks: [String]
+    /// The languages of outputs in order of preference, by name.
+    let languages: [String: [String]]
     private(set) var presence: [String: Presence]
     /// True during the wait for the wanted outputs, in which no fallback is used.
     var waitsForWanted = true
 
     static let thisComputer = "local"
 
-    init(wanted: [String], fallbacks: [String]) {
-        self.wanted = wanted
+    init(wanted: [String], fallbacks: [String], languages: [String: [String]] = [:]) {
+        (self.wanted, self.languages) = (wanted, languages)
         var last = fallbacks.filter { !wanted.contains($0) }
         if !wanted.contains(Self.thisComputer), !last.contains(Self.thisComputer) { last.append(Self.thisComputer) }
         self.fallbacks = last
         presence = Dictionary((wanted + last).map { ($0, .sought) }) { first, _ in first }
+    }
+
+    /// Creates the outputs of a programme.
+    init(_ programme: KioskConfiguration.Programme) {
+        self.init(wanted: programme.speakers, fallbacks: programme.fallbacks, languages: programme.languages)
     }
 
     /// The names not found yet.
@@ -48,6 +57,12 @@ struct SoundTiers: Sendable, Equatable {
 
     /// The outputs to use; nil during the wait for the wanted ones.
     var choice: Choice? {
+        guard var choice = membership else { return nil }
+        choice.languages = languages.filter { [members = choice.members] name, _ in members.contains(name) }
+        return choice
+    }
+
+    private var membership: Choice? {
         if wanted.isEmpty {
             // A group must have at least one member.
             guard presence[Self.thisComputer] == .present else { return nil }

@@ -25,6 +25,22 @@ package enum JSONValue: Sendable {
     /// Returns an integer; null for nil.
     package static func optional(_ value: Int?) -> JSONValue { value.map(JSONValue.whole) ?? .null }
 
+    /// The boolean; nil for other values.
+    package var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
+    /// The integer; nil for other values.
+    package var whole: Int? { if case .whole(let whole) = self { whole } else { nil } }
+    /// The number that is not an integer; nil for other values.
+    package var real: Double? { if case .real(let real, _) = self { real } else { nil } }
+    /// The number; nil for other values.
+    package var number: Double? { real ?? whole.map(Double.init) }
+    /// The string; nil for other values.
+    package var text: String? { if case .text(let text) = self { text } else { nil } }
+
+    /// Returns a member of an object; nil for other values.
+    package subscript(name: String) -> JSONValue? {
+        if case .object(let members) = self { members.first { $0.0 == name }?.1 } else { nil }
+    }
+
     /// The serialized value with indentation by two spaces per level and a trailing newline.
     package var formatted: String { written(indent: "\n") + "\n" }
 
@@ -71,5 +87,21 @@ package enum JSONValue: Sendable {
         }
         if !elements.isEmpty, let indent { bytes += indent.utf8 }
         bytes += brackets.1.utf8
+    }
+}
+
+extension JSONValue: Equatable {
+    /// Compares the values; objects must have the same order of members.
+    package static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.object(let left), .object(let right)): left.elementsEqual(right) { $0.0 == $1.0 && $0.1 == $1.1 }
+        case (.array(let left), .array(let right)): left == right
+        case (.text(let left), .text(let right)): left == right
+        case (.whole(let left), .whole(let right)): left == right
+        case (.real(let left, let decimals), .real(let right, let others)): left == right && decimals == others
+        case (.flag(let left), .flag(let right)): left == right
+        case (.null, .null): true
+        default: false
+        }
     }
 }

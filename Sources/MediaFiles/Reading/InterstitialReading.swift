@@ -123,7 +123,7 @@ package enum AssetList {
     /// Returns the URLs in a list; nil if it is malformed.
     static func assets(in bytes: [UInt8], at place: WebAddress) -> [String]? {
         bytes.withUnsafeBytes { raw in
-            guard let root = FlatObject(raw, maxMembers: 64),
+            guard let root = JSONNode(object: raw, maxElements: maxBytes / 4),
                 let all = root.objects("ASSETS", maxCount: Interstitial.maxAssets)
             else { return nil }
             return all.compactMap { asset in

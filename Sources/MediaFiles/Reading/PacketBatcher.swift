@@ -54,6 +54,15 @@ struct PacketBatcher {
         clock.follow(raw)
     }
 
+    /// Returns a batcher for another reader of the same stream, without the buffered packets.
+    func another() -> PacketBatcher {
+        var other = self
+        other.pool = RecyclingPool<PacketBatch> { PacketBatch() }
+        (other.open, other.openBatch, other.ready) = (nil, nil, [])
+        other.isDiscontinuous = true
+        return other
+    }
+
     mutating func takeReady() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
 
     /// Finishes the buffer being filled, at the end of the track.

@@ -50,9 +50,12 @@ extension SharedDemuxer {
                         isThere = true
                     }
                 }
-                state.lanes[lane].add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
-                // A film with a single sync frame would otherwise be buffered completely.
-                if state.lanes[lane].bytes > windowBytes * 2 { state.lanes[lane].loseOldest(downTo: windowBytes) }
+                for lane in lane..<state.lanes.count
+                where state.lanes[lane].stream == stream && state.lanes[lane].isActive {
+                    state.lanes[lane].add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
+                    // A film with a single sync frame would otherwise be buffered completely.
+                    if state.lanes[lane].bytes > windowBytes * 2 { state.lanes[lane].loseOldest(downTo: windowBytes) }
+                }
                 return isThere
             }
             if isThere { return landed }

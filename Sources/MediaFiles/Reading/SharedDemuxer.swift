@@ -15,7 +15,10 @@ internal import MediaCore
 final class SharedDemuxer: @unchecked Sendable {
     /// Guarded by the lock `state`.
     struct State {
+        /// A lane for each track, then those for further readers of one.
         var lanes: [SharedLane] = []
+        /// The signals of the lanes, which are raised without the lock.
+        var wakeSignals: [Signal] = []
         /// Whether a thread uses the context.
         var isReading = false
         var isAtEnd = false
@@ -53,8 +56,6 @@ final class SharedDemuxer: @unchecked Sendable {
     private let origin: FilmOrigin
     private let batch: Duration
     let state: Lock<State>
-    /// One signal per lane, raised when its state may have changed.
-    private let wakeSignal: [Signal]
     let windowBytes: Int
     /// The cancellation that interrupts `context`. Used only by the thread that has set `State.isReading`.
     private var observed: Cancellation
@@ -79,18 +80,25 @@ final class SharedDemuxer: @unchecked Sendable {
             let packager = PacketBatcher(track: track, stream: stream, clock: clock, batch: options.audioBatch)
             initial.lanes.append(SharedLane(track: track, stream: stream.pointee.index, packager: packager))
         }
-        wakeSignal = initial.lanes.map { _ in Signal() }
+        initial.wakeSignals = initial.lanes.map(\.wakeSignal)
         observed = initial.stop
         state = Lock(initial)
         context.waiting.add(observed)
     }
 
-    /// Returns a reader of a track and starts buffering its packets. Any thread.
+    /// Returns a reader of a track and starts buffering its packets; several readers of a track are independent. Any
+    /// thread.
     ///
     /// - Throws: `unsupported` for a track that is not of this film.
     func source(for track: Track) throws(MediaError) -> SharedTrackReader {
         let lane = state.withLock { state -> Int? in
-            guard let index = state.lanes.firstIndex(where: { $0.track.id == track.id }) else { return nil }
+            guard let first = state.lanes.firstIndex(where: { $0.track.id == track.id }) else { return nil }
+            let free = state.lanes.firstIndex { $0.track.id == track.id && !$0.isActive }
+            if free == nil {
+                state.lanes.append(state.lanes[first].another())
+                state.wakeSignals.append(state.lanes[state.lanes.count - 1].wakeSignal)
+            }
+            let index = free ?? state.lanes.count - 1
             state.lanes[index].isActive = true
             state.lanes[index].isCancelled = false
             state.choiceChanged = true
@@ -144,7 +152,7 @@ final class SharedDemuxer: @unchecked Sendable {
             case .end: return nil
             case .fail(let error): throw error
             case .demux(let choiceChanged): demux(choiceChanged: choiceChanged)
-            case .wait: wakeSignal[lane].wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
+            case .wait: wait(lane: lane)
             }
         }
     }
@@ -193,7 +201,7 @@ final class SharedDemuxer: @unchecked Sendable {
             }
             if let packet {
                 let stream = packet.pointee.stream_index
-                if let lane = state.lanes.firstIndex(where: { $0.stream == stream }) {
+                for lane in state.lanes.indices where state.lanes[lane].stream == stream {
                     if state.lanes[lane].isActive {
                         state.lanes[lane].add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
                     } else {
@@ -225,10 +233,16 @@ final class SharedDemuxer: @unchecked Sendable {
     }
 
     private func wakeReaders(except lane: Int? = nil) {
-        for index in wakeSignal.indices where index != lane {
-            wakeSignal[index].clear()
-            wakeSignal[index].raise()
+        let signals = state.withLock { $0.wakeSignals }
+        for index in signals.indices where index != lane {
+            signals[index].clear()
+            signals[index].raise()
         }
+    }
+
+    private func wait(lane: Int) {
+        let signal = state.withLock { $0.wakeSignals[lane] }
+        signal.wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
     }
 
     // MARK: Seeking
@@ -252,7 +266,7 @@ final class SharedDemuxer: @unchecked Sendable {
             }
             if joined.done { return joined.landed }
             if joined.mayJump { break }
-            wakeSignal[lane].wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
+            wait(lane: lane)
         }
         defer { wakeReaders() }
         return try jump(lane: lane, to: time, mode: mode)
@@ -299,8 +313,11 @@ final class SharedDemuxer: @unchecked Sendable {
         context = fresh
         state.withLock { state in
             (state.isAtEnd, state.failure) = (false, nil)
-            for (index, stream) in streams.enumerated() {
+            for index in state.lanes.indices {
                 let track = state.lanes[index].track
+                // The first lanes are those of the tracks, in order.
+                guard let first = state.lanes.firstIndex(where: { $0.track.id == track.id }) else { continue }
+                let stream = streams[first]
                 let packager = PacketBatcher(
                     track: track, stream: stream,
                     clock: TrackClock(stream: stream, origin: origin[Int32(clamping: track.id)]), batch: batch)

@@ -1,13 +1,15 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// The window of one track on a shared input: samples read because another track needed later packets. Guarded by
-/// `SharedDemuxer.state`.
+/// The window of one reader of a track on a shared input: samples read because another reader needed later packets.
+/// Guarded by `SharedDemuxer.state`.
 struct SharedLane {
     let track: Track
     private(set) var stream: Int32
     var packager: PacketBatcher
-    /// Whether the track has a reader.
+    /// Raised when the state of the lane may have changed.
+    let wakeSignal = Signal()
+    /// Whether the lane has a reader.
     var isActive = false
     var isCancelled = false
     /// The last seek that this lane took part in, and whether it has returned samples since the input's last seek.
@@ -40,6 +42,13 @@ struct SharedLane {
         self.track = track
         self.stream = stream
         self.packager = packager
+    }
+
+    /// Returns a lane for another reader of the track, from the input's position on.
+    func another() -> SharedLane {
+        var other = SharedLane(track: track, stream: stream, packager: packager.another())
+        (other.epoch, other.front, other.reached) = (epoch, front, reached)
+        return other
     }
 
     mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime, isNewRecording: Bool) {

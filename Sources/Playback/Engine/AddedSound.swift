@@ -7,7 +7,8 @@ internal import SyncRendering
 final class AddedSound {
     /// 1 or greater; 0 is the main audio track.
     let number: Int
-    let choice: SoundTrackChoice
+    /// The selection of the track; its pipeline reads it on each entry.
+    let choice: Lock<SoundTrackChoice>
     let output: any AudioOutput
     let renderer: AudioRenderer
     /// Reads the tracks; nil while no item is open.
@@ -16,27 +17,96 @@ final class AddedSound {
     var volume: Double?
     /// Whether a failure of the output or decoder was reported.
     var isLost = false
+    /// When an output that failed is opened again; nil: not.
+    var retry: HostInstant?
+    /// The last reported failure.
+    var reported: String?
+    /// Whether a start has waited for the output in vain: until it is ready, later starts do not wait for it.
+    var isLate = false
+    /// Whether the track was sent alone to the playhead: the timeline is not held for it before it has a reserve.
+    private var isCatchingUp = false
+    /// The removal of obsolete audio in progress, from a time of the timeline on.
+    private var cut: (number: Int, time: MediaTime, isFlushing: Bool)?
+    /// The number of the last removal.
+    private var cutCount = 0
 
     var cursor: SharedPlaybackList.TrackCursor { .sound(number) }
 
     /// The distance of output IDs between two tracks, so that all outputs have distinct IDs in events.
     private static let spacing = 100
+    /// The audio that a track must have ahead of the playhead before the timeline is held for it again.
+    private static let reserve = Duration.seconds(1)
 
     init(number: Int, choice: SoundTrackChoice, output: any AudioOutput, codecs: any AudioCodecs, events: EventLog) {
         self.number = number
-        self.choice = choice
+        self.choice = Lock(choice)
         self.output = output
         renderer = AudioRenderer(codecs: codecs, events: events)
-        renderer.setOutput(output, id: OutputID(number * Self.spacing))
+        renderer.setOutput(output, id: outputID)
+    }
+
+    /// The ID of its waits and, of an output without a group, in events.
+    var outputID: OutputID { Self.outputID(of: number) }
+
+    static func outputID(of sound: Int) -> OutputID { OutputID(sound * spacing) }
+
+    /// Returns the number of the sound to which an output belongs, 0 for the main track, and that of the output in its
+    /// group.
+    static func place(of output: OutputID) -> (sound: Int, member: Int) {
+        (output.index / spacing, output.index % spacing)
     }
 
     /// Sends the track to a position.
-    func seek(to target: TrackTarget) { pipeline?.seek(to: target.time, aim: .exact, serial: target.serial) }
+    func seek(to target: TrackTarget) {
+        (cut, isCatchingUp) = (nil, target.isAlone)
+        pipeline?.seek(to: target.time, aim: target.aim, serial: target.serial)
+    }
 
-    /// Returns the track of an entry to play; nil if there is none.
-    static func track(_ choice: SoundTrackChoice, of entry: PlaybackList.ScheduledItem) -> Track? {
-        let track = choice.track(in: entry.film.summary)
-        // An input that cannot be opened twice has one reader per track.
-        return entry.film.summary.sharesReader && track == entry.audioTrack ? nil : track
+    /// Whether the timeline may be held when the source of the track delivers nothing.
+    func mayHold(at moment: MediaTime) -> Bool {
+        if let until = renderer.progress.enqueuedUntil, (until - moment).duration > Self.reserve {
+            isCatchingUp = false
+        }
+        return !isLost && !isCatchingUp
+    }
+
+    /// Stops the pipeline, which blocks until its thread has ended, and removes all media.
+    func close() {
+        pipeline?.stop()
+        (pipeline, cut) = (nil, nil)
+        renderer.flush()
+        renderer.stopRequestingMediaData()
+    }
+
+    // MARK: Removal of obsolete audio
+
+    /// Starts to remove what was read after an entry; what the output holds of it follows in `proceedWithCut`. Returns
+    /// false during an earlier removal.
+    func cut(after serial: Int, at time: MediaTime) -> Bool {
+        guard cut == nil, let pipeline else { return false }
+        cutCount += 1
+        cut = (cutCount, time, false)
+        pipeline.cut(after: serial, number: cutCount)
+        return true
+    }
+
+    /// Continues a removal once the pipeline has stopped.
+    ///
+    /// - Parameter flushed: Called with the number of the removal, on the feeder's thread.
+    func proceedWithCut(flushed: @escaping @Sendable (Int, PartialFlushResult) -> Void) {
+        guard let cut, !cut.isFlushing, let pipeline, pipeline.status.cutNumber == cut.number else { return }
+        guard let until = renderer.progress.enqueuedUntil, until > cut.time else {
+            self.cut = nil
+            return
+        }
+        self.cut?.isFlushing = true
+        renderer.requestFlush(fromSourceTime: cut.time) { flushed(cut.number, $0) }
+    }
+
+    /// Ends a removal; returns false if its audio must be read again.
+    func endCut(_ number: Int, _ result: PartialFlushResult) -> Bool {
+        guard cut?.number == number else { return true }
+        cut = nil
+        return result.isFlushed
     }
 }

@@ -88,7 +88,10 @@ final class AudioStage: TrackStage {
                 reader = try entry.media.source(for: wanted)
                 try useReader(reader, entry, wanted)
             }
-            try reader.seek(to: moment, mode: .exact)
+            // The others read on: a shared input has the track from its reading position on.
+            if aim != .exactAlone || !entry.film.summary.sharesReader {
+                try reader.seek(to: moment, mode: .exact)
+            }
         } catch {
             if error.code == .cancelled { throw error }
             // A source that is not seekable continues at its position, which is correct at the start. A failed source
@@ -108,6 +111,12 @@ final class AudioStage: TrackStage {
         guard let kept = list.entry(serial) else { return }
         if let end = kept.sectionEnd, kept.serial == entry?.serial, !isAtEnd, readUntil < end {
             // It reads on up to the new end.
+            return entry = kept
+        }
+        if cursor != .sound, kept.serial == entry?.serial, !isAtEnd,
+            let end = list.settledEnd(of: serial).map({ $0 - (kept.offset ?? .zero) }), readUntil < end
+        {
+            // The main track determined the end, and this one has not reached it.
             return entry = kept
         }
         (entry, isAtEnd, next) = (kept, true, nil)

@@ -64,7 +64,8 @@ final class EntryAnnouncer {
     func describe() {
         guard let entry = list.current else { return }
         status.describe(
-            entry, of: list.list, subtitleTrack: tracks.subtitles.track(of: entry), route: tracks.renderer?.routeName)
+            entry, of: list.list, subtitleTracks: tracks.subtitles.tracks(of: entry),
+            route: tracks.renderer?.routeName)
         if entry.listPosition.interstitialPart != nil { list.update { $0.noteSeen(entry.listPosition) } }
     }
 

@@ -50,12 +50,9 @@ final class EntryFactory {
     /// Creates the sources of media whose tracks share a reader.
     private func reserve(_ main: [Track?], of media: PrefetchedMedia) {
         let (summary, sound) = (media.film.summary, main.last ?? nil)
+        let added = tracks.added.all.map { $0.choice.withLock { $0 }.track(in: summary) }
         // ignored: a failure is reported when the track is opened.
-        try? media.reserve(main + tracks.subtitles.tracks(of: summary, beside: sound))
-        for track in Set(tracks.added.all.map { $0.choice.track(in: summary) }) where track != sound {
-            // ignored: opening the track fails again when it is required, and is reported then.
-            try? media.reserve([track])
-        }
+        try? media.reserve(main + tracks.subtitles.tracks(of: summary, beside: sound) + added)
     }
 
     /// Reports video and subtitle tracks selected by number that the media does not have.
@@ -127,6 +124,19 @@ final class EntryFactory {
             status.message("This film has no sound track \(number).")
             return false
         }
+        select(wanted, of: current)
+        return true
+    }
+
+    /// Selects the main audio track by language, for following items as well; returns false if the current entry keeps
+    /// its track.
+    func selectAudioTrack(languages: [String]) -> Bool {
+        options.audioTrack = nil
+        let codes = Set(languages.map(LanguageCode.init))
+        options.audioLanguages = languages + options.audioLanguages.filter { !codes.contains(LanguageCode($0)) }
+        guard let current = list.current, let track = current.audioTrack,
+            let wanted = current.film.summary.track(.audio, languages: options.audioLanguages), wanted != track
+        else { return false }
         select(wanted, of: current)
         return true
     }

@@ -54,7 +54,7 @@ final class ListTruncation {
     private var playhead: MediaTime { context.playhead }
     private var isPlaying: Bool { context.status.state.phase == .playing }
     private var speed: Double { context.status.state.speed }
-    private var flushLead: Duration { tracks.renderer?.partialFlushLead ?? .zero }
+    private var flushLead: Duration { tracks.flushLead(limit: Self.longestLateness) }
 
     /// Whether a removal is in progress.
     var isActive: Bool { cut != nil }
@@ -76,7 +76,8 @@ final class ListTruncation {
         guard hasLeft, let gaplessBoundary = kept.gaplessBoundary else {
             // None of its media was delivered.
             list.update { $0.truncate(after: kept.serial) }
-            tracks.reread(from: seeks.trackTarget, thatEntered: unwanted.serial)
+            tracks.withdraw(
+                unwanted.serial, after: kept.serial, at: kept.gaplessBoundary, target: seeks.trackTarget)
             preparation.discardFirstFrame()
             return .reconcile
         }
@@ -220,7 +221,7 @@ final class ListTruncation {
             guard let until, until > cut.time else { return stopPictures() }
             self.cut?.step = .flushing
             renderer.requestFlush(fromSourceTime: cut.time) { [mailbox = context.mailbox, number = cut.number] result in
-                mailbox.post { $0.audioWasFlushed(result, forCut: number) }
+                mailbox.post { $0.perform($0.truncation.proceed(with: result, forCut: number)) }
             }
             return nil
         case .flushing: return nil
@@ -277,10 +278,10 @@ final class ListTruncation {
 
     private func finish() -> PlaybackAction {
         if let cut {
-            // Tracks need not read again what remains scheduled.
+            // What remains scheduled is kept.
             let first = cut.shortens ? cut.unwanted.serial + 1 : cut.unwanted.serial
-            tracks.reread(
-                from: seeks.trackTarget, thatEntered: first, handedBeyond: cut.shortens ? cut.time : nil)
+            tracks.withdraw(
+                first, after: cut.kept, at: cut.time, shortens: cut.shortens, target: seeks.trackTarget)
         }
         cut = nil
         list.setBarrier(behind: nil)

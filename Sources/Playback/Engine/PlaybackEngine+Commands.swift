@@ -189,10 +189,8 @@ extension PlaybackEngine {
         reconcile()
     }
 
-    func stepForward() { step(by: 1) }
-    func stepBackward() { step(by: -1) }
-
-    private func step(by count: Int) {
+    /// Pauses and shows a later (1) or an earlier (-1) frame.
+    func step(byFrames count: Int) {
         pause()
         guard current?.videoTrack != nil else { return }
         steps.add(count)
@@ -214,8 +212,23 @@ extension PlaybackEngine {
 
     // MARK: Tracks and outputs
 
-    func cycleAudioTrack() { if factory.cycleAudioTrack() { beginSound() } }
-    func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { beginSound() } }
+    func cycleAudioTrack() { if factory.cycleAudioTrack() { readSelectedSound() } }
+    func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { readSelectedSound() } }
+
+    func selectAudioTrack(languages: [String]) {
+        if factory.selectAudioTrack(languages: languages) { readSelectedSound() }
+    }
+
+    /// Reads the main audio from the current position on; beside added sounds, which play on, only its own outputs are
+    /// interrupted.
+    private func readSelectedSound() {
+        guard !tracks.added.all.isEmpty, state.phase == .playing, seeks.pending == nil, !truncation.isActive,
+            let audio = tracks.audio
+        else { return beginSound() }
+        let target = seeks.trackTarget
+        audio.seek(to: target.time, aim: target.aim, serial: target.serial)
+    }
+
     func cycleSubtitles(by step: Int) { tracks.subtitles.cycle(by: step, at: seeks.trackTarget) }
     func selectSubtitles(_ number: Int?) { tracks.subtitles.select(number, at: seeks.trackTarget) }
     func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
@@ -226,14 +239,7 @@ extension PlaybackEngine {
         let added = tracks.added.add(choice, to: output, number: number)
         sound.join(added)
         sound.choosePassThrough(for: list)
-        guard let entry = current, status.isUnderWay else { return }
-        tracks.added.addPipeline(to: added, behind: entry)
-        added.seek(to: seeks.trackTarget)
-    }
-
-    /// Continues the removal of entries after the renderer has answered.
-    func audioWasFlushed(_ result: PartialFlushResult, forCut number: Int) {
-        perform(truncation.proceed(with: result, forCut: number))
+        tracks.added.start(added, at: seeks.trackTarget)
     }
 
     /// Restarts audio that had been lost, after a change of outputs.

@@ -24,8 +24,15 @@ extension PlaybackEngine {
             seeks.cancel()
             reachEnd()
         case .reconcile: reconcile()
-        case .waitForReturn: waitForReturn()
-        case .waitForPass(let listPosition, let pause): waitForPass(listPosition, pause)
+        case .waitForReturn:
+            recovery.wait(for: current?.listPosition ?? list.awaited, title: current?.title ?? state.title)
+            closeMedia()
+            status.close(entering: .opening)
+        case .waitForPass(let listPosition, let pause):
+            recovery.wait(forPass: listPosition, pause)
+            closeMedia()
+            shared.update { $0.setCurrent(listPosition) }
+            status.close(entering: .opening)
         case .stop: synchronizer.setRate(0, atHostTime: parts.clock.now)
         case .end: status.setPhase(.ended)
         case .finish: finish()
@@ -144,27 +151,11 @@ extension PlaybackEngine {
         }
     }
 
-    /// Starts waiting for lost media of a list that repeats forever.
-    private func waitForReturn() {
-        recovery.wait(for: current?.listPosition ?? list.awaited, title: current?.title ?? state.title)
-        closeMedia()
-        status.close(entering: .opening)
-    }
-
-    /// Starts waiting before a pass of the list that follows passes without a playable item.
-    private func waitForPass(_ listPosition: PlaylistPosition, _ pause: Duration) {
-        recovery.wait(forPass: listPosition, pause)
-        closeMedia()
-        shared.update { $0.setCurrent(listPosition) }
-        status.close(entering: .opening)
-    }
-
     /// Reopens lost media when the retry is due.
     func retryLostMedia() {
         guard recovery.takeDue() else { return }
         shared.update { $0.forgive() }
-        guard let next = recovery.position(in: list) else { return status.setPhase(.ended) }
-        begin(with: next)
+        perform(recovery.position(in: list).map { .open($0) } ?? .end)
     }
 
     // MARK: Schedule

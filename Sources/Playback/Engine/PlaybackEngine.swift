@@ -16,6 +16,7 @@ internal import SyncRendering
 /// | `EntryFactory`, `ItemPreparation`, `ItemArrival` | selected tracks, items opened in advance, the awaited item |
 /// | `ListTruncation`, `PendingEdits` | the removal of scheduled entries, the outcome of edits |
 /// | `EntryAnnouncer`, `LossReporter`, `MediaRecovery` | what was reported, what is to be opened again |
+/// | `ItemArtwork` | which item's image was requested |
 package final class PlaybackEngine {
     let parts: Player.Parts
     let options: PlayerOptions
@@ -37,10 +38,13 @@ package final class PlaybackEngine {
     let announcer: EntryAnnouncer
     let arrival: ItemArrival
     let losses: LossReporter
+    private let artwork: ItemArtwork
     let edits = PendingEdits()
     let truncation: ListTruncation
     var section = SectionRepeat()
     var steps = FrameSteps()
+    /// The table of the player's `PlayerControl`, with the commands of the program.
+    var controls = ControlTable.player
     private var isRunning = true
 
     init(
@@ -73,6 +77,7 @@ package final class PlaybackEngine {
         losses = LossReporter(context, tracks.renderer)
         announcer = EntryAnnouncer(
             context: context, tracks: tracks, preparation: preparation, losses: losses, recovery: recovery)
+        artwork = ItemArtwork(context, prefetcher)
         arrival = ItemArrival(
             context: context, tracks: tracks, factory: factory, preparation: preparation, announcer: announcer)
         truncation = ListTruncation(
@@ -86,10 +91,10 @@ package final class PlaybackEngine {
     /// The current entry.
     var current: PlaybackList.ScheduledItem? { shared.current }
     package var state: PlayerState { status.state }
+    /// The published state, with the position and the state of the outputs.
+    var presentedState: PlayerState { board.state }
     /// The renderer of the main audio track; nil if no audio is played.
     var renderer: AudioRenderer? { tracks.renderer }
-    /// The current media time, or the target of a seek in progress.
-    var filmMoment: MediaTime { seeks.moment }
 
     // MARK: Thread
 
@@ -110,10 +115,7 @@ package final class PlaybackEngine {
             return false
         }
         advance()
-        let sound = renderer?.progress
-        board.update(
-            loadedUntil: supply.readUntil, handedUntil: sound?.acceptedUntil, soundReadUntil: sound?.enqueuedUntil,
-            soundIsRead: tracks.isSoundRead, picturesAreRead: tracks.arePicturesRead)
+        supply.publish(to: board)
         if state.phase == .playing { board.tick() }
         return true
     }
@@ -127,15 +129,8 @@ package final class PlaybackEngine {
             return max(.milliseconds(1), next - parts.clock.now)
         }
         guard state.phase == .playing else { return .seconds(3600) }
-        let now = synchronizer.currentTime()
-        // The end of media that was read completely is known before it has played.
-        var next = tracks.entryEnd ?? current?.gaplessBoundary.flatMap { $0 > now ? $0 : nil }
-        if let limit = section.end.map({ $0 + state.lineOffset }) { next = min(next ?? limit, limit) }
-        let remaining = (next.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
-        // A waiting track is polled, so that its item ends in time.
-        let isPolled = tracks.isWaitingForSuccessor || tracks.isUnseen
-        let longest: Duration = isPolled ? .milliseconds(50) : .milliseconds(250)
-        return min(min(longest, max(.milliseconds(2), remaining)), seeks.timeUntilSupplyCheck)
+        let limit = section.end.map { $0 + state.lineOffset }
+        return min(tracks.restingTime(until: limit), seeks.timeUntilSupplyCheck)
     }
 
     /// Stops all tracks and threads; blocks until they have ended.
@@ -160,12 +155,17 @@ package final class PlaybackEngine {
         perform(arrival.proceed())
         perform(truncation.proceed())
         perform(truncation.removeUnreadable())
+        tracks.added.proceedWithCuts()
         repeatSection()
         if isPerceived { perform(announcer.passBoundaries()) }
         perform(truncation.endBrokenOffEntry())
         reconcile()
+        tracks.added.publishTracks()
+        if state.phase == .playing { tracks.added.retryLost(from: seeks.trackTarget) }
         tracks.dropUnseenFrames()
         losses.reportCurrent(until: isPerceived ? synchronizer.currentTime() : nil)
+        artwork.load(isDisplayed: sound.hasDisplays)
+        sound.showItem()
         sound.reportProblems()
         proceedWithSeek()
         proceedWithSteps()

@@ -34,6 +34,7 @@ final class PlaybackTracks {
         added = AddedSounds(context)
         subtitles = SubtitleTracks(context, over: layer)
         renderer?.onEvent(context.handler { $0.soundFailed($1) })
+        renderer?.onCommand(context.commandHandler)
         renderer?.onAutomaticFlush { [mailbox = context.mailbox] _ in mailbox.post { $0.tracks.soundHasRecovered() } }
         context.synchronizer.addRenderer(layer)
     }
@@ -54,7 +55,7 @@ final class PlaybackTracks {
         return list.isWaiting(.picture) && (list.current.map { list.hasEntered($0.serial, .picture) } ?? true)
     }
     /// Whether the main audio or the video waits for the next entry.
-    var isWaitingForSuccessor: Bool { list.isWaiting(.sound) || list.isWaiting(.picture) }
+    private var isWaitingForSuccessor: Bool { list.isWaiting(.sound) || list.isWaiting(.picture) }
 
     /// Marks the main audio as lost; returns false if it already was.
     func loseSound() -> Bool {
@@ -87,6 +88,20 @@ final class PlaybackTracks {
             end = min(end ?? gaplessBoundary, gaplessBoundary)
         }
         return end
+    }
+
+    /// How long no work is due during playback without a signal.
+    ///
+    /// - Parameter limit: A position on the timeline, if the current entry may end there.
+    func restingTime(until limit: MediaTime?) -> Duration {
+        let now = context.playhead
+        // The end of media that was read completely is known before it has played.
+        var next = entryEnd ?? list.current?.gaplessBoundary.flatMap { $0 > now ? $0 : nil }
+        if let limit { next = min(next ?? limit, limit) }
+        let remaining = (next.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
+        // A waiting track is polled, so that its item ends in time.
+        let isPolled = isWaitingForSuccessor || isUnseen
+        return min(.milliseconds(isPolled ? 50 : 250), max(.milliseconds(2), remaining))
     }
 
     /// The position at which both tracks of an entry have ended, including a delay of the audio; nil while one of them
@@ -272,12 +287,32 @@ final class PlaybackTracks {
         added.seek(to: target)
     }
 
-    /// Sends additional tracks that have read an obsolete entry to the current position.
+    /// Removes an obsolete entry from the added sounds that have read it, and sends subtitles that have to the current
+    /// position.
     ///
-    /// - Parameter time: A sound that has enqueued beyond this time has read it as well.
-    func reread(from target: TrackTarget, thatEntered serial: Int, handedBeyond time: MediaTime? = nil) {
-        added.reread(from: target, thatEntered: serial, handedBeyond: time)
+    /// - Parameters:
+    ///   - kept: The last entry that remains.
+    ///   - time: Its end on the timeline; nil if unknown.
+    ///   - shortens: Whether a sound that has enqueued beyond this time has read it as well.
+    func withdraw(
+        _ serial: Int, after kept: Int, at time: MediaTime?, shortens: Bool = false, target: TrackTarget
+    ) {
+        added.withdraw(serial, after: kept, at: time, shortens: shortens, target: target)
         subtitles.reread(from: target, thatEntered: serial)
+    }
+
+    /// How far ahead of the playhead the sounds' outputs can remove audio.
+    ///
+    /// - Parameter limit: Added sounds that need longer are interrupted instead.
+    func flushLead(limit: Duration) -> Duration {
+        let added = added.all.filter { !$0.isLost }.compactMap(\.renderer.partialFlushLead).filter { $0 < limit }
+        return max(renderer?.partialFlushLead ?? .zero, added.max() ?? .zero)
+    }
+
+    /// The earliest start that the outputs can meet, without those that starts do not wait for.
+    var earliestStart: HostInstant? {
+        ([renderer].compactMap { $0 } + added.all.filter { !$0.isLate }.map(\.renderer)).compactMap(\.earliestStart)
+            .max()
     }
 
     /// Drains the tracks whose successor is not ready in time during playback.
@@ -293,6 +328,11 @@ final class PlaybackTracks {
             list.end(.picture)
             video?.wake()
         }
+    }
+
+    func setDeinterlacing(_ mode: Deinterlacing) {
+        context.parts.deinterlacing.mode = mode
+        context.status.change { $0.deinterlacing = mode }
     }
 
     /// Requests every track to read ahead up to a position; nil: only as the renderers require.

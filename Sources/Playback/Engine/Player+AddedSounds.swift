@@ -6,9 +6,10 @@ extension Player {
     ///
     /// During playback it joins in sync without an interruption. It follows seeks, the list, speed, delay and mute like
     /// the main track. The main track determines the end of an item's audio; longer audio is cut there. An item without
-    /// the selected track plays its default one. A start also waits for this output, for at most eight seconds. If the
-    /// output is lost, playback continues without it, which is reported as an event. An edit of the list after audio
-    /// was delivered interrupts this track.
+    /// the selected track plays its default one. A start also waits for this output, for at most eight seconds; after
+    /// that later ones do not until it is ready. If the output is lost, playback continues without it, which is
+    /// reported as an event; one that cannot be opened is tried again every 15 s. An edit of the list interrupts this
+    /// track only if its output cannot remove audio (`PartialFlushing`).
     ///
     /// - Parameters:
     ///   - choice: The selection of the track.
@@ -17,24 +18,64 @@ extension Player {
     /// - Returns: The identifier for `removeSound` and `setVolume(_:of:)`.
     @discardableResult
     public func addSound(track choice: SoundTrackChoice, to output: any AudioOutput) -> SoundID {
+        let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: codecs)
         let id = SoundID(
-            number: addedSounds.withLock { count in
-                count += 1
-                return count
+            number: addedSounds.withLock { sounds in
+                sounds.count += 1
+                sounds.groups[sounds.count] = group
+                return sounds.count
             })
-        mailbox.post { engine in
-            let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: engine.parts.codecs)
-            engine.addSound(choice, to: group, number: id.number)
-        }
+        mailbox.post { $0.addSound(choice, to: group, number: id.number) }
         return id
     }
 
+    /// Same with several outputs, which play as one.
+    package func addSound(track choice: SoundTrackChoice, to outputs: [any AudioOutput]) -> SoundID {
+        addSound(track: choice, to: OutputGroup(members: outputs, codecs: codecs))
+    }
+
     /// Stops an additional track; its output is closed in the background. Any thread.
-    public func removeSound(_ id: SoundID) { mailbox.post { $0.tracks.added.remove(id.number) } }
+    ///
+    /// - Parameter done: Called once the output is closed and may be used elsewhere; on any thread, must not block.
+    public func removeSound(_ id: SoundID, done: @escaping @Sendable () -> Void = {}) {
+        _ = addedSounds.withLock { $0.groups.removeValue(forKey: id.number) }
+        if !mailbox.post({ $0.tracks.added.remove(id.number, done: done) }) { done() }
+    }
+
+    /// Selects another track for an additional sound, also for following items. During playback only this sound is
+    /// interrupted, until its output holds audio of the new track; `PlayerState.addedTracks` reports it. An input that
+    /// cannot be opened twice has the new track from its reading position on. Any thread.
+    public func setTrack(_ choice: SoundTrackChoice, of id: SoundID) {
+        mailbox.post { $0.tracks.added.setTrack(choice, of: id.number, target: $0.seeks.trackTarget) }
+    }
 
     /// Sets the volume of an additional track, 0…130 (`VolumeCurve`). Until then it has the player's volume. Any
     /// thread.
     public func setVolume(_ volume: Double, of id: SoundID) {
         mailbox.post { $0.sound.setVolume(volume, ofSound: id.number) }
+    }
+
+    /// The outputs of the main track and of additional ones that play, or are to play, with their IDs in events. Any
+    /// thread.
+    package var allOutputs: [(id: OutputID, output: any AudioOutput)] {
+        var all: [(id: OutputID, output: any AudioOutput)] = []
+        func add(_ group: OutputGroup, _ first: Int) {
+            for member in group.members {
+                if let number = group.number(of: member) { all.append((OutputID(first + number), member)) }
+            }
+        }
+        if let outputs { add(outputs, 0) }
+        for (sound, group) in addedSounds.withLock({ $0.groups }).sorted(by: { $0.key < $1.key }) {
+            add(group, AddedSound.outputID(of: sound).index)
+        }
+        return all
+    }
+
+    /// Returns the output with an ID in events, of the main track or of an additional one, with its group and its
+    /// number in that; nil for an unknown output. Any thread.
+    package func output(_ id: OutputID) -> (output: any AudioOutput, group: OutputGroup, number: Int)? {
+        let (sound, number) = AddedSound.place(of: id)
+        guard let group = sound == 0 ? outputs : addedSounds.withLock({ $0.groups[sound] }) else { return nil }
+        return group.output(number: number).map { ($0, group, number) }
     }
 }

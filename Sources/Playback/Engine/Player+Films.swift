@@ -61,6 +61,8 @@ extension Player.Parts {
             cancellation.onCancel { reading.cancel() }
             return try AssetList.read(address, of: film, options: options.reading, cancellation: reading)
         }
+        // ignored: an item without an image is displayed without it.
+        parts.encodeArtwork = { try? JPEGEncoder.encode($0, maxSide: ArtworkFinder.maxSide) }
         parts.subtitles?.secondaryCodecs = FilmSubtitleCodecs(place: .top)
         parts.deinterlacing = deinterlacing
         parts.toneMapping = toneMapping

@@ -63,18 +63,42 @@ extension Player {
 
     /// Changes the volume of all outputs by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
-    public func setMasterVolume(_ volume: Double) { changeVolumes { $0.setMasterVolume(volume) } }
+    public func setMasterVolume(_ volume: Double) {
+        let steps = volume - (knownVolume ?? volume)
+        mailbox.post { $0.sound.changeOwnVolumes(by: steps) }
+        changeVolumes { $0.setMasterVolume(volume) }
+    }
 
     /// Changes the volume of all outputs by the number of decibels that these steps of the master volume amount to. Any
     /// thread.
-    public func changeVolume(by steps: Double) { changeVolumes { $0.changeVolume(by: steps) } }
+    public func changeVolume(by steps: Double) {
+        mailbox.post { $0.sound.changeOwnVolumes(by: steps) }
+        changeVolumes { $0.changeVolume(by: steps) }
+    }
 
     /// Returns the volume of an output, 0…130; its owner's level if none was set. Any thread.
-    public func volume(of output: any AudioOutput) -> Double { outputs?.volume(of: output) ?? 100 }
+    public func volume(of output: any AudioOutput) -> Double { knownVolume(of: output) ?? 100 }
+
+    /// The volume of an output, of the main track or of an additional one; nil while it is unknown. Any thread.
+    package func knownVolume(of output: any AudioOutput) -> Double? {
+        (addedSound(of: output)?.group ?? outputs)?.knownVolume(of: output)
+    }
 
     /// Sets the volume of an output, 0…130; stored for an output that does not play. Any thread.
     public func setVolume(_ volume: Double, of output: any AudioOutput) {
-        changeVolumes { $0.setVolume(volume, of: output) }
+        guard let (number, group) = addedSound(of: output) else {
+            return changeVolumes { $0.setVolume(volume, of: output) }
+        }
+        mailbox.post { engine in
+            group.setVolume(volume, of: output)
+            engine.sound.noteVolume(group.volume, ofSound: number)
+        }
+    }
+
+    /// Returns the additional track that plays on an output; nil if there is none.
+    private func addedSound(of output: any AudioOutput) -> (number: Int, group: OutputGroup)? {
+        addedSounds.withLock { $0.groups }.first { $0.value.members.contains { $0 === output } }
+            .map { ($0.key, $0.value) }
     }
 
     /// Mutes an output without a change of its volume; stored for an output that does not play. Any thread.
@@ -100,7 +124,8 @@ extension PlayerState {
     /// Adds the state of the outputs.
     mutating func describe(_ outputs: OutputGroup, isRunning: Bool) {
         audioRoute = outputs.name
-        volume = outputs.volume
+        let known = outputs.knownVolume
+        (volume, isVolumeKnown) = (known ?? 100, known != nil)
         // The start is announced and the slowest output's lead is passing.
         if phase == .playing, !isRunning { reason = outputs.wait?.description }
         routeChange =

@@ -29,11 +29,11 @@ public final class Player: Sendable {
     package let outputs: OutputGroup?
     /// Applies calibrated delays to the outputs; nil: none.
     package let calibration: RouteCalibration?
-    private let deinterlacing: DeinterlacingSwitch
     private let decoders: DecoderReport
     private let imageDuration: Lock<Duration?>
-    /// The number of additional audio tracks added so far.
-    let addedSounds = Lock(0)
+    /// The number of additional audio tracks added so far, and the outputs of those that were not removed.
+    let addedSounds = Lock<(count: Int, groups: [Int: OutputGroup])>((0, [:]))
+    let codecs: any AudioCodecs
     /// The player's thread; guarded by its own lock.
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -71,9 +71,9 @@ public final class Player: Sendable {
         let outputs = parts.joinOutputs(options)
         let board = PlayerStatePublisher(timebase: synchronizer.timebase, outputs: outputs)
         self.outputs = outputs
+        codecs = parts.codecs
         calibration = parts.calibration
-        deinterlacing = parts.deinterlacing
-        deinterlacing.mode = options.deinterlacing
+        parts.deinterlacing.mode = options.deinterlacing
         decoders = parts.decoders
         imageDuration = parts.imageDuration
         self.synchronizer = synchronizer
@@ -255,9 +255,9 @@ public final class Player: Sendable {
     public func setRepeatedSection(_ section: MediaTimeRange?) { mailbox.post { $0.setRepeatedSection(section) } }
 
     /// Pauses and shows the next frame.
-    public func stepForward() { mailbox.post { $0.stepForward() } }
+    public func stepForward() { mailbox.post { $0.step(byFrames: 1) } }
     /// Pauses and shows the preceding frame.
-    public func stepBackward() { mailbox.post { $0.stepBackward() } }
+    public func stepBackward() { mailbox.post { $0.step(byFrames: -1) } }
 
     /// Sets the media seconds per second, clamped to `PlayerOptions.speedRange`; the pitch is preserved.
     public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
@@ -281,7 +281,7 @@ public final class Player: Sendable {
         mailbox.post { $0.sound.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
     }
     /// Sets which video frames are deinterlaced, from the next decoded frame on.
-    public func setDeinterlacing(_ mode: Deinterlacing) { deinterlacing.mode = mode }
+    public func setDeinterlacing(_ mode: Deinterlacing) { mailbox.post { $0.tracks.setDeinterlacing(mode) } }
 
     /// The codec of the last frame and its decoder: `h264 (software)`, `h264 (vaapi)`. Nil before the first frame;
     /// unchanged by items without video. It may refer to the next item once that is prepared. Any thread.
@@ -290,6 +290,9 @@ public final class Player: Sendable {
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
     /// Selects an audio track by number, 1 for the first. Following items use a similar track.
     public func selectAudioTrack(_ number: Int) { mailbox.post { $0.selectAudioTrack(number) } }
+    /// Selects an audio track by language, in order of preference, before `PlayerOptions.audioLanguages`. Following
+    /// items use these languages as well.
+    public func selectAudioTrack(languages: [String]) { mailbox.post { $0.selectAudioTrack(languages: languages) } }
 
     // MARK: Subtitles
 

@@ -24,6 +24,12 @@ struct PlayerContext {
         TrackPipeline(stage: stage, onEvent: { [mailbox] in mailbox.signal.raise() })
     }
 
+    /// Handles commands of outputs on any thread; nil if they are ignored.
+    var commandHandler: (@Sendable (OutputCommand, OutputID) -> Void)? {
+        guard options.obeysOutputs else { return nil }
+        return { [mailbox] command, output in mailbox.post { command.perform(on: $0, from: output) } }
+    }
+
     /// Returns a function that handles events of a renderer on its feeder thread.
     ///
     /// - Parameter fail: Called on the player's thread with a failure.
@@ -47,4 +53,8 @@ struct PlayerContext {
 struct TrackTarget {
     let time: MediaTime
     let serial: Int
+    /// Whether only a single track is sent there, while the others play on.
+    var isAlone = false
+
+    var aim: SeekAim { isAlone ? .exactAlone : .exact }
 }

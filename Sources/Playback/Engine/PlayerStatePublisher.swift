@@ -7,6 +7,8 @@ final class PlayerStatePublisher: Sendable {
     /// outputs. Guarded by its own lock.
     private let posted = Lock(PlayerState())
     private let board = StateBroadcaster(PlayerState())
+    /// Signals the changes to observers of properties.
+    let changes = ControlChanges()
     private let timebase: Timebase
     private let outputs: OutputGroup?
 
@@ -52,6 +54,7 @@ final class PlayerStatePublisher: Sendable {
             (posted.turns, posted.soundIsRead, posted.picturesAreRead) = (turns, soundIsRead, picturesAreRead)
         }
         tick()
+        changes.raise()
     }
 
     /// Notifies subscribers of the advanced position.

@@ -9,21 +9,28 @@ final class PlayerStatus {
 
     init(board: PlayerStatePublisher, options: PlayerOptions, onEvent: @escaping @Sendable (PlayerEvent) -> Void) {
         (self.board, self.onEvent) = (board, onEvent)
+        state.isPaused = options.startsPaused
         (state.speed, state.volume) = (options.speed, options.volume ?? 100)
         (state.isMuted, state.audioDelay) = (options.isMuted, options.audioDelay)
+        (state.isNight, state.dialogueLift) = (options.isNight, PlayerOptions.held(dialogueLift: options.dialogueLift))
         (state.showsSubtitles, state.subtitleDelay) = (options.showsSubtitles, options.subtitleDelay)
+        (state.showsSecondarySubtitles, state.deinterlacing) = (options.showsSecondarySubtitles, options.deinterlacing)
+        (state.loopItem, state.loopList) = (options.loopFile, options.loopPlaylist)
     }
 
     /// Whether the timeline has media.
-    var isUnderWay: Bool { [.playing, .paused, .buffering].contains(state.phase) }
+    var isUnderWay: Bool { state.isUnderWay }
 
     // MARK: Events
 
     /// Reports an event.
-    func report(_ event: PlayerEvent) { onEvent(event) }
+    func report(_ event: PlayerEvent) {
+        onEvent(event)
+        board.changes.report(event)
+    }
 
     /// Reports a message for the user.
-    func message(_ text: String) { onEvent(.message(text)) }
+    func message(_ text: String) { report(.message(text)) }
 
     /// Publishes a phase together with other changes, and reports it if it has changed. In one change: an observer must
     /// not see a position or an item with the phase of the previous one.
@@ -38,7 +45,7 @@ final class PlayerStatus {
             if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
             body(&state)
         }
-        onEvent(.phase(phase))
+        report(.phase(phase))
     }
 
     /// Publishes a phase without media, and the reason of a failure.
@@ -55,10 +62,10 @@ final class PlayerStatus {
         guard problems != before else { return }
         state.outputProblems = problems
         for problem in before where !problems.contains(where: { $0.isSame(as: problem) }) {
-            onEvent(.outputRecovered(problem))
+            report(.outputRecovered(problem))
         }
         for problem in problems where !before.contains(where: { $0.isSame(as: problem) }) {
-            onEvent(.outputProblem(problem))
+            report(.outputProblem(problem))
         }
     }
 
@@ -86,7 +93,7 @@ final class PlayerStatus {
             state.clearMedia()
             (state.failure, state.mediaFailure) = (nil, nil)
             state.title = item.title ?? item.name
-            (state.artist, state.album) = (nil, nil)
+            (state.artist, state.album, state.artwork) = (nil, nil, nil)
             state.current = item
             state.describe(list)
         }
@@ -95,15 +102,15 @@ final class PlayerStatus {
     /// Describes an entry of a list.
     ///
     /// - Parameters:
-    ///   - subtitleTrack: The selected subtitles of the entry.
+    ///   - subtitleTracks: The selected primary and secondary subtitles of the entry.
     ///   - route: The name of the audio output.
     func describe(
-        _ entry: PlaybackList.ScheduledItem, of list: PlaybackList, subtitleTrack: Track?,
+        _ entry: PlaybackList.ScheduledItem, of list: PlaybackList, subtitleTracks: (Track?, secondary: Track?),
         route: @autoclosure () -> String?
     ) {
         let summary = entry.film.summary
         change { state in
-            if state.current?.id != entry.item.id { state.mediaFailure = nil }
+            if state.current?.id != entry.item.id { (state.mediaFailure, state.artwork) = (nil, nil) }
             state.title = entry.title
             (state.artist, state.album) = (summary.artist, summary.album)
             state.current = entry.item
@@ -115,7 +122,8 @@ final class PlayerStatus {
             state.hasAudio = entry.audioTrack != nil
             state.audioTrack = entry.audioTrack
             state.audioTracks = summary.tracks.filter { $0.kind == .audio }
-            state.subtitleTrack = subtitleTrack
+            (state.videoTrack, state.videoTracks) = (entry.videoTrack, summary.tracks.filter { $0.kind == .video })
+            (state.subtitleTrack, state.secondarySubtitleTrack) = subtitleTracks
             state.subtitleTracks = summary.tracks.filter { $0.kind == .subtitle }
             state.audioRoute = state.hasAudio ? route() : nil
             state.lineOffset = entry.offset ?? .zero
@@ -138,7 +146,8 @@ extension PlayerState {
         (hasVideo, isStill, pictureFormat) = (false, false, nil)
         hasAudio = false
         (audioTrack, audioTracks) = (nil, [])
-        (subtitleTrack, subtitleTracks) = (nil, [])
+        (videoTrack, videoTracks) = (nil, [])
+        (subtitleTrack, secondarySubtitleTrack, subtitleTracks) = (nil, nil, [])
         (duration, heldPosition, chapters) = (nil, nil, [])
     }
 
@@ -146,6 +155,7 @@ extension PlayerState {
         (items, history) = (list.items, list.history)
         (itemNumber, itemCount) = list.place
         next = list.next
+        (loopItem, loopList, isShuffled) = (list.loopItem, list.loopList, list.isShuffled)
     }
 }
 

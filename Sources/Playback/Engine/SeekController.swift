@@ -42,13 +42,17 @@ final class SeekController {
 
     /// Audio that takes longer does not delay a start and joins later.
     private static let timeout: Duration = .seconds(8)
+    /// Same for the audio of an added sound that was not ready at the last start.
+    private static let repeatedTimeout: Duration = .seconds(1)
 
     /// The seek in progress; nil if there is none.
     private(set) var pending: PendingSeek?
     /// The number of the last seek.
     private var serial = 0
     /// Whether the user wants playback, also while it is not possible yet.
-    private(set) var wantsPlay: Bool
+    private(set) var wantsPlay: Bool {
+        didSet { if wantsPlay != oldValue { status.change { $0.isPaused = !wantsPlay } } }
+    }
     private let context: PlayerContext
     private let tracks: PlaybackTracks
     private let supply: TrackSupply
@@ -69,7 +73,8 @@ final class SeekController {
 
     /// The position to which single tracks are sent: the target of a seek in progress, or the playhead.
     var trackTarget: TrackTarget {
-        TrackTarget(time: pending?.target ?? synchronizer.currentTime(), serial: serial)
+        TrackTarget(
+            time: pending?.target ?? synchronizer.currentTime(), serial: serial, isAlone: pending?.resumes ?? true)
     }
 
     /// The current media time, or the target of a seek in progress.
@@ -278,13 +283,22 @@ final class SeekController {
         }
         let goesWithoutSound = goesWithoutSound(seek)
         let isTime = start.notBefore.map { now >= $0 } ?? true
-        let isExcused = start.waits.allSatisfy { $0.cause == .picture ? isPictureReady : goesWithoutSound }
+        tracks.added.forgetReady()
+        let isExcused = start.waits.allSatisfy { wait in
+            if wait.cause == .picture { return isPictureReady }
+            // An output that is ready by now only has to be filled.
+            return goesWithoutSound
+                || (tracks.added.isLate(wait.id)
+                    && (wait.cause != .sound || now - seek.began >= Self.repeatedTimeout))
+        }
         guard isTime, isExcused, !start.waits.isEmpty else {
             report(start.waits.first)
             return false
         }
-        let (time, instant) = start.beginning(
-            from: goesWithoutSound ? synchronizer.soonestStart : synchronizer.earliestStart)
+        if goesWithoutSound { tracks.added.noteLate(start.waits) }
+        let soonest = synchronizer.soonestStart
+        let earliest = goesWithoutSound ? soonest : max(soonest, tracks.earliestStart ?? soonest)
+        let (time, instant) = start.beginning(from: earliest)
         synchronizer.setRate(start.rate, time: time, atHostTime: instant)
         return true
     }

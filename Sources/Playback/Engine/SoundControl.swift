@@ -12,6 +12,8 @@ final class SoundControl {
     /// The options in use; night mode and dialogue gain change.
     private var options: PlayerOptions
     private var isVolumeChosen: Bool
+    /// What the outputs display.
+    private var nowPlaying: NowPlaying?
 
     /// Applies the options to the main audio track and connects its output.
     init(_ context: PlayerContext, _ tracks: PlaybackTracks) {
@@ -33,6 +35,7 @@ final class SoundControl {
         sound.renderer.delay = status.state.audioDelay + options.calibration
         sound.renderer.setSpeed(status.state.speed)
         sound.renderer.processing = options.processing
+        sound.renderer.nowPlaying = nowPlaying
         if isVolumeChosen { (sound.output as? OutputGroup)?.setVolume(status.state.volume) }
         applyGain()
     }
@@ -66,6 +69,34 @@ final class SoundControl {
         applyGain()
     }
 
+    /// Notes that an added sound has a volume of its own.
+    func noteVolume(_ volume: Double, ofSound number: Int) {
+        added.all.first { $0.number == number }?.volume = volume
+        applyGain()
+    }
+
+    /// Changes the volumes of added sounds that have one of their own, with the master volume.
+    func changeOwnVolumes(by steps: Double) {
+        for sound in added.all where sound.volume != nil {
+            guard let group = sound.output as? OutputGroup else { continue }
+            group.changeVolume(by: steps)
+            sound.volume = group.volume
+        }
+        applyGain()
+    }
+
+    /// Changes the master volume; added sounds with a volume of their own keep their distance.
+    func changeVolumes(_ change: (OutputGroup) -> Void) throws(ControlError) {
+        guard let group = output as? OutputGroup else {
+            throw ControlError(.unavailable, "this film plays without sound")
+        }
+        let before = group.knownVolume
+        change(group)
+        guard let volume = group.knownVolume else { return }
+        changeOwnVolumes(by: volume - (before ?? volume))
+        setVolume(volume)
+    }
+
     func setMuted(_ muted: Bool) {
         status.change { $0.isMuted = muted }
         applyGain()
@@ -88,11 +119,14 @@ final class SoundControl {
 
     func setNightMode(_ isOn: Bool) {
         options.isNight = isOn
+        status.change { $0.isNight = isOn }
         applyProcessing()
     }
 
     func setDialogueLift(_ decibels: Double) {
-        options.dialogueLift = PlayerOptions.held(dialogueLift: decibels)
+        let decibels = PlayerOptions.held(dialogueLift: decibels)
+        options.dialogueLift = decibels
+        status.change { $0.dialogueLift = decibels }
         applyProcessing()
     }
 
@@ -132,12 +166,41 @@ final class SoundControl {
 
     // MARK: Outputs
 
+    /// Whether an output may display the item: one outside this computer, unless the options request it in any case.
+    var hasDisplays: Bool {
+        context.options.loadsArtwork
+            || ([output] + added.all.map(\.output)).contains { output in
+                (output as? OutputGroup)?.members.contains { $0.kind.isRemote } ?? output?.kind.isRemote ?? false
+            }
+    }
+
+    /// Lets the outputs display the item in the state.
+    func showItem() {
+        let item = status.state.nowPlaying
+        guard item != nowPlaying else { return }
+        nowPlaying = item
+        for renderer in renderers { renderer.nowPlaying = item }
+    }
+
+    /// Adopts the volume that was set at an output itself.
+    func adoptVolume(_ volume: Double, of id: OutputID) {
+        let place = AddedSound.place(of: id)
+        let sound = added.all.first { $0.number == place.sound }
+        guard let group = (sound.map(\.output) ?? output) as? OutputGroup,
+            let output = group.output(number: place.member)
+        else { return }
+        group.setVolume(volume, of: output)
+        if let sound { return noteVolume(group.volume, ofSound: sound.number) }
+        if let volume = group.knownVolume { setVolume(volume) }
+    }
+
     /// Reports outputs that are silent or reject the volume, and those that have recovered.
     func reportProblems() {
         guard let renderer, renderer.progress.enqueuedUntil != nil || !status.state.outputProblems.isEmpty else {
             return
         }
-        status.setOutputProblems((output as? OutputGroup)?.problems ?? Self.problem(of: output))
+        let added = added.all.flatMap { ($0.output as? OutputGroup)?.problems ?? [] }
+        status.setOutputProblems(((output as? OutputGroup)?.problems ?? Self.problem(of: output)) + added)
     }
 
     private static func problem(of output: (any AudioOutput)?) -> [OutputProblem] {

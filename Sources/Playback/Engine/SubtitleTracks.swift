@@ -21,8 +21,10 @@ final class SubtitleTracks {
         all = [primary, secondary].compactMap { $0 }
     }
 
-    /// Returns the selected primary track of an entry.
-    func track(of entry: PlaybackList.ScheduledItem) -> Track? { primary?.wish.value.track(of: entry) }
+    /// Returns the selected primary and secondary tracks of an entry.
+    func tracks(of entry: PlaybackList.ScheduledItem) -> (Track?, secondary: Track?) {
+        (primary?.wish.value.track(of: entry), secondary?.wish.value.track(of: entry))
+    }
 
     /// Returns the selected primary and secondary tracks of media that plays beside an audio track.
     func tracks(of summary: MediaSummary, beside sound: Track?) -> [Track?] {
@@ -107,6 +109,7 @@ final class SubtitleTracks {
         guard let secondary else { return context.status.message("No subtitles are shown without a picture.") }
         guard let number else {
             apply(.none, to: secondary, at: target)
+            context.status.change { $0.secondarySubtitleTrack = nil }
             return context.status.message("Secondary subtitles: none")
         }
         let summary = context.list.current?.film.summary
@@ -115,10 +118,14 @@ final class SubtitleTracks {
         }
         let count = summary?.tracks.count { $0.kind == .subtitle } ?? 0
         apply(.number(number), to: secondary, at: target)
+        context.status.change { $0.secondarySubtitleTrack = track }
         context.status.message("Secondary subtitles " + track.description(among: count))
     }
 
-    func setSecondaryShown(_ isShown: Bool) { secondary?.renderer.isHidden = !isShown }
+    func setSecondaryShown(_ isShown: Bool) {
+        secondary?.renderer.isHidden = !isShown
+        context.status.change { $0.showsSecondarySubtitles = isShown }
+    }
 
     func setShown(_ isShown: Bool) {
         primary?.renderer.isHidden = !isShown

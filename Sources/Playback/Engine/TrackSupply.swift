@@ -18,6 +18,14 @@ struct TrackSupply {
 
     init(_ context: PlayerContext, _ tracks: PlaybackTracks) { (self.context, self.tracks) = (context, tracks) }
 
+    /// Publishes how far the tracks have been read, and how far the output holds the main audio.
+    func publish(to board: PlayerStatePublisher) {
+        let sound = tracks.renderer?.progress
+        board.update(
+            loadedUntil: readUntil, handedUntil: sound?.acceptedUntil, soundReadUntil: sound?.enqueuedUntil,
+            soundIsRead: tracks.isSoundRead, picturesAreRead: tracks.arePicturesRead)
+    }
+
     /// Returns the reserves of the tracks from a position on the timeline on.
     ///
     /// - Parameter reserve: The host time that each track's media must last when playback continues.
@@ -27,7 +35,7 @@ struct TrackSupply {
         if let audio = tracks.audio, let renderer = tracks.renderer, !tracks.isSoundLost {
             add(audio, cursor: .sound, renderer: renderer, to: &supply, at: now)
         }
-        for sound in tracks.added.all where !sound.isLost {
+        for sound in tracks.added.all where sound.mayHold(at: moment) {
             if let pipeline = sound.pipeline {
                 add(pipeline, cursor: sound.cursor, renderer: sound.renderer, to: &supply, at: now)
             }

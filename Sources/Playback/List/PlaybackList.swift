@@ -62,6 +62,7 @@ struct PlaybackList: Sendable {
     var history: [QueueItem] { order.history }
     var loopItem: PlayerOptions.Loop { order.loopItem }
     var loopList: PlayerOptions.Loop { order.loopList }
+    var isShuffled: Bool { order.isShuffled }
     /// The current or awaited position in the playlist, or the last one.
     var present: PlaylistPosition? {
         let listPosition = entries.first?.listPosition ?? awaited

@@ -61,6 +61,9 @@ struct PlaybackOrder: Sendable {
     /// The current item, if it is in the playlist, and the upcoming ones.
     var items: [QueueItem] { slots.filter { !$0.isRemoved }.map(\.item) }
 
+    /// Whether the order is random.
+    var isShuffled: Bool { generator != nil }
+
     /// Returns the index of an item that is not removed.
     func index(of id: QueueItem.ID) -> Int? { slots.firstIndex { $0.item.id == id && !$0.isRemoved } }
     /// Returns true if the item is known, including removed items that an entry requires.

@@ -20,20 +20,19 @@ struct PageListing: Sendable {
     var entries: [(address: String, title: String?)] = []
 
     static let maxEntries = 10_000
-    private static let maxMembers = 2048
     private static let maxChapters = 1000
     private static let longestTitle = 1000
 
     /// Parses the output; nil if it is malformed or contains nothing playable.
     init?(_ bytes: [UInt8]) {
         let read = bytes.withUnsafeBytes { raw -> PageListing? in
-            FlatObject(raw, maxMembers: Self.maxMembers).flatMap { PageListing($0) }
+            JSONNode(object: raw, maxElements: PageFinder.maxBytes / 4).flatMap { PageListing($0) }
         }
         guard let read else { return nil }
         self = read
     }
 
-    private init?(_ page: FlatObject) {
+    private init?(_ page: JSONNode) {
         title = Self.title(page)
         if let all = page.objects("entries", maxCount: Self.maxEntries) {
             entries = all.compactMap { entry in
@@ -63,11 +62,11 @@ struct PageListing: Sendable {
         }.sorted { $0.start < $1.start }
     }
 
-    private static func title(_ object: FlatObject) -> String? {
+    private static func title(_ object: JSONNode) -> String? {
         object.text("title").map { String($0.prefix(longestTitle)) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private static func stream(_ object: FlatObject) -> Stream? {
+    private static func stream(_ object: JSONNode) -> Stream? {
         // Segments without addresses are accessible only through the manifest.
         let isInPieces = object.word("protocol").map { $0 == "http_dash_segments" } ?? false
         let address = isInPieces ? object.text("manifest_url") ?? object.text("url") : object.text("url")

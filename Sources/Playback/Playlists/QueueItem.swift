@@ -5,7 +5,7 @@ internal import Synchronization
 public struct QueueItem: Sendable, Identifiable, Hashable {
     /// Identifies an item within the process; never reused.
     public struct ID: Sendable, Hashable {
-        fileprivate let number: UInt64
+        package let number: UInt64
     }
 
     /// The identifier of the item.
@@ -61,6 +61,9 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
         let address = PrintableText.withoutCredentials(address)
         return String(address.split(separator: "/").last ?? Substring(address))
     }
+
+    /// Whether the address is a path or a `file:` URL.
+    var isLocal: Bool { !address.contains("://") || address.lowercased().hasPrefix("file:") }
 
     /// Compares the identifiers.
     public static func == (left: QueueItem, right: QueueItem) -> Bool { left.id == right.id }

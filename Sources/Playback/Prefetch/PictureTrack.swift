@@ -118,7 +118,7 @@ final class PictureTrack: @unchecked Sendable {
     private func findSync(_ aim: SeekAim, _ time: MediaTime) throws(MediaError) -> MediaTime? {
         do {
             switch aim {
-            case .exact, .anySyncBefore: return nil
+            case .exact, .exactAlone, .anySyncBefore: return nil
             case .syncBefore(let step):
                 guard let sync = try source.seek(to: time, mode: .syncBefore) else { return nil }
                 return sync <= time && time - sync <= step ? sync : nil

@@ -31,7 +31,7 @@ final class PrefetchedMedia: Sendable {
     private let cancellation: OpenCancellation
     /// Reserved sources by track, for an input that cannot be opened twice: it drops the packets of tracks without a
     /// source. Guarded by its own lock.
-    private let reserved = Lock<[Int: any SampleSource]>([:])
+    private let reserved = Lock<[Int: [any SampleSource]]>([:])
 
     /// The interstitials found.
     let found: InterstitialFinder.Found?
@@ -47,18 +47,20 @@ final class PrefetchedMedia: Sendable {
         self.cancellation = cancellation
     }
 
-    /// Creates the sources of a playback in advance, for inputs whose readers are shared by all tracks.
+    /// Creates the sources of a playback in advance, for inputs whose readers are shared by all tracks. Replaces those
+    /// that were not used.
+    ///
+    /// - Parameter tracks: One for each reader: a track that several outputs play is repeated.
     func reserve(_ tracks: [Track?]) throws(MediaError) {
         guard film.summary.sharesReader else { return }
-        for track in tracks.compactMap({ $0 }) {
-            let source = try film.source(for: track)
-            reserved.withLock { $0[track.id] = source }
-        }
+        var sources: [Int: [any SampleSource]] = [:]
+        for track in tracks.compactMap({ $0 }) { sources[track.id, default: []].append(try film.source(for: track)) }
+        reserved.withLock { $0 = sources }
     }
 
     /// Returns a source at the start of the media.
     func source(for track: Track) throws(MediaError) -> any SampleSource {
-        if let source = reserved.withLock({ $0.removeValue(forKey: track.id) }) { return source }
+        if let source = reserved.withLock({ $0[track.id]?.popLast() }) { return source }
         return try film.source(for: track)
     }
 

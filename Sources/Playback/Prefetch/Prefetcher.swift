@@ -109,6 +109,19 @@ final class Prefetcher: Sendable {
         }
     }
 
+    /// Finds the image of an item.
+    func findArtwork(
+        of media: PrefetchedMedia, allowsFrame: Bool, done: @escaping @Sendable (NowPlaying.Artwork?) -> Void
+    ) {
+        do throws(ExhaustionError) {
+            try go("prefetch artwork") { [parts] in
+                done(ArtworkFinder.find(in: media, parts: parts, allowsFrame: allowsFrame))
+            }
+        } catch {
+            done(nil)
+        }
+    }
+
     /// Rejects further tasks and waits for the running ones, which the caller has cancelled.
     func stop() {
         let threads = state.withLock { state in

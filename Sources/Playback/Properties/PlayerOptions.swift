@@ -135,6 +135,10 @@ public struct PlayerOptions: Sendable {
     package var stopsAtFailures = false
     /// Whether the user selected the output; nothing is played if that is unavailable.
     public var isOutputNamed = false
+    /// Whether each item's artwork is loaded, also if no output outside this computer displays it.
+    public var loadsArtwork = false
+    /// Whether commands of outputs are performed, such as a button on a speaker.
+    public var obeysOutputs = true
 
     /// Creates the default options.
     public init() {}

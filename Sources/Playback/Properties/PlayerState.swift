@@ -23,6 +23,8 @@ public struct PlayerState: Sendable, Equatable {
 
     /// The phase of playback.
     public var phase: Phase = .idle
+    /// Whether playback is paused, or will be once it can start.
+    public internal(set) var isPaused = false
     /// The current or awaited item and the upcoming ones.
     public var items: [QueueItem] = []
     /// The last 10,000 items that have passed, oldest first.
@@ -33,6 +35,12 @@ public struct PlayerState: Sendable, Equatable {
     public internal(set) var next: QueueItem?
     /// The number of all items, including those that have passed.
     public internal(set) var itemCount = 0
+    /// The repetitions of each item.
+    public internal(set) var loopItem = PlayerOptions.Loop.times(0)
+    /// The repetitions of the playlist.
+    public internal(set) var loopList = PlayerOptions.Loop.times(0)
+    /// Whether the playlist is played in a random order.
+    public internal(set) var isShuffled = false
     /// The current item.
     public var current: QueueItem?
     /// The displayed title: the item's, that of the media, or the file name.
@@ -41,6 +49,13 @@ public struct PlayerState: Sendable, Equatable {
     public internal(set) var artist: String?
     /// The album stated by the media.
     public internal(set) var album: String?
+    /// The cover of the item, or a frame of it, for displays; nil if there is none, and until it is loaded. See
+    /// `PlayerOptions.loadsArtwork`.
+    public internal(set) var artwork: NowPlaying.Artwork? {
+        didSet { if artwork != oldValue { artworkNumber &+= 1 } }
+    }
+    /// Changes with `artwork`, which is too large for a comparison at each change of the state.
+    private(set) var artworkNumber = 0
     /// The current media time, or the target of a seek in progress.
     public var position: MediaTime = .zero
     /// The player's timeline minus media time. Gapless items and loops share one timeline, which timebase, video frames
@@ -56,8 +71,14 @@ public struct PlayerState: Sendable, Equatable {
     public var speed: Double = 1
     /// The master volume, 0…130: that of the loudest output.
     public var volume: Double = 100
+    /// Whether the volume is known: speakers report their owner's when a session begins.
+    package internal(set) var isVolumeKnown = true
     /// Whether audio is muted.
     public var isMuted = false
+    /// Whether night mode reduces the dynamic range.
+    public internal(set) var isNight = false
+    /// The amplification of the centre channel in decibels.
+    public internal(set) var dialogueLift = 0.0
     /// The delay of audio relative to video; positive: audio is later.
     public var audioDelay: Duration = .zero
     /// Whether the item has moving video.
@@ -66,18 +87,30 @@ public struct PlayerState: Sendable, Equatable {
     package internal(set) var isStill = false
     /// The format of the displayed video or cover art, so that a screen can prepare; nil if there is none.
     public var pictureFormat: VideoFormat?
+    /// The displayed video track or cover art.
+    public internal(set) var videoTrack: Track?
+    /// All video tracks of the item, including cover art.
+    public internal(set) var videoTracks: [Track] = []
+    /// Which video frames are deinterlaced.
+    public internal(set) var deinterlacing = Deinterlacing.auto
     /// Whether the item has audio.
     public var hasAudio = false
     /// The playing audio track.
     public var audioTrack: Track?
     /// All audio tracks of the item.
     public var audioTracks: [Track] = []
+    /// The playing tracks of additional sounds (`Player.addSound`), without those that the item lacks.
+    public internal(set) var addedTracks: [SoundID: Track] = [:]
     /// The displayed subtitle track.
     public var subtitleTrack: Track?
     /// All subtitle tracks of the item, including external files.
     public var subtitleTracks: [Track] = []
     /// Whether subtitles are visible.
     public var showsSubtitles = true
+    /// The displayed secondary subtitle track.
+    public internal(set) var secondarySubtitleTrack: Track?
+    /// Whether secondary subtitles are visible.
+    public internal(set) var showsSecondarySubtitles = true
     /// The delay of subtitles; positive is later.
     public var subtitleDelay: Duration = .zero
     /// The name of the audio output: `"default"`, `"Kitchen"`.
@@ -119,6 +152,18 @@ public struct PlayerState: Sendable, Equatable {
 
     /// Creates the state of an idle player.
     public init() {}
+
+    /// The current item for outputs that display it; nil if there is none. During an interstitial its duration is
+    /// unknown.
+    public var nowPlaying: NowPlaying? {
+        guard current != nil else { return nil }
+        return NowPlaying(
+            title: title, artist: artist, album: album, artwork: artwork,
+            duration: heldPosition == nil ? duration : nil, start: lineOffset)
+    }
+
+    /// Whether an item is open.
+    package var isUnderWay: Bool { [.playing, .paused, .buffering].contains(phase) }
 }
 
 /// A part of an item that could not be played.

@@ -2,15 +2,19 @@ public import MediaCore
 
 /// The selection of an item's track for an additional audio output.
 public enum SoundTrackChoice: Sendable, Hashable {
-    /// The first track in this language (`"de"`, `"eng"`).
-    case language(String)
+    /// The first track in the first of these languages that the item has (`["de", "eng"]`), as
+    /// `PlayerOptions.audioLanguages`.
+    case languages([String])
     /// By number; 1 is the first.
     case number(Int)
+
+    /// The first track in this language (`"de"`, `"eng"`).
+    public static func language(_ language: String) -> SoundTrackChoice { .languages([language]) }
 
     /// Returns the track of an item, the default one if there is no match; nil if it has no audio.
     public func track(in summary: MediaSummary) -> Track? {
         switch self {
-        case .language(let language): summary.track(.audio, languages: [language])
+        case .languages(let languages): summary.track(.audio, languages: languages)
         case .number(let number): summary.track(.audio, number: number) ?? summary.track(.audio)
         }
     }

@@ -1,12 +1,15 @@
-package import MediaCore
-package import Playback
-package import SyncRendering
+public import MediaCore
+public import Playback
+public import SyncRendering
 
-/// Selects the outputs of a session: executes the user's choice, maintains the list of places and updates the picker.
-/// Used only on the session's thread.
-package final class RouteController {
-    /// An event for the session, posted from any thread.
-    package enum Event: Sendable {
+/// Selects the outputs of a player: executes the user's choice, maintains the list of places and updates the picker.
+///
+/// Use it on one thread or actor. Calls do not block, except `close`: the results of searches and choices are posted as
+/// events, which the owner passes to `handle`. All sound of the player is distributed by the controller; do not call
+/// `Player.setAudioOutputs` or `addSound` beside it.
+public final class RouteController {
+    /// An event for `handle`, posted from any thread.
+    public enum Event: Sendable {
         /// The available places have changed.
         case offered(OutputOffer)
         /// The result of a choice, with the identifiers of its places.
@@ -18,17 +21,23 @@ package final class RouteController {
     }
 
     private let player: Player
-    private let group: OutputGroup
     private let registry: OutputRegistry
+    private let router: TrackRouter
     private let home: OutputPlace
+    /// The places at the start.
+    private let initial: [OutputPlace]
     private let post: @Sendable (Event) -> Void
     private var detector: RouteDetector?
     private var reading: Task<Void, Never>?
     private var offered: [OutputPlace]
+    /// Why the list of places may be incomplete; nil if there is no reason.
+    private var note: String?
     /// The current places: the last choice that was not refused.
-    private(set) var chosen: [OutputPlace]
-    /// The places before the pending choice; nil if none is pending.
-    private var before: [OutputPlace]?
+    public private(set) var chosen: [OutputPlace]
+    /// The languages of places whose audio track is not the player's main one, by place identifier.
+    private(set) var languages: [String: [String]]
+    /// The places and languages before the pending choice; nil if none is pending.
+    private var before: (chosen: [OutputPlace], languages: [String: [String]])?
     /// The likely places by the history, until the user chooses or they have been offered.
     private var remembered: [String]?
     /// The created outputs by place identifier. The `route choice` threads add to it.
@@ -36,27 +45,30 @@ package final class RouteController {
     /// The volumes to set on outputs that a `route choice` thread is creating, by place identifier.
     private let awaitedVolumes = Lock<[String: Double]>([:])
     /// The open picker; nil if it is closed.
-    package private(set) var picker: RoutePicker?
+    public private(set) var picker: RoutePicker?
     /// The notes that were already reported; the session has reported those of the start.
     private var reportedNotes: [String]
 
-    /// Creates a controller.
+    /// Creates a controller. Searches for nothing until `startSearch` or `openPicker`.
     ///
     /// - Parameters:
+    ///   - player: A player with audio outputs; one without refuses every choice.
+    ///   - registry: The registry that made the player's outputs.
     ///   - routes: The places that play at the start.
-    ///   - home: The place to use when everything else is lost.
+    ///   - languages: The languages of those that play another audio track than the main one, by place identifier.
+    ///   - home: This computer: the place to use when everything else is lost.
     ///   - post: Called on any thread; must not block.
-    package init(
-        player: Player, group: OutputGroup, registry: OutputRegistry, routes: [OutputPlace], home: OutputPlace,
-        post: @escaping @Sendable (Event) -> Void
+    public init(
+        player: Player, registry: OutputRegistry, routes: [OutputPlace], languages: [String: [String]] = [:],
+        home: OutputPlace, post: @escaping @Sendable (Event) -> Void
     ) {
+        router = TrackRouter(player)
+        self.languages = languages
         self.player = player
-        self.group = group
         self.registry = registry
         self.home = home
         self.post = post
-        chosen = routes
-        offered = routes
+        (initial, chosen, offered) = (routes, routes, routes)
         reportedNotes = registry.notes
         if !offered.contains(where: { $0.id == home.id }) { offered.insert(home, at: 0) }
         // These outputs exist already: the registry returns the same ones.
@@ -64,35 +76,59 @@ package final class RouteController {
             // ignored: `createOutputs` tries again, and says why.
             if let made = try? registry.outputs(at: route) { outputs.withLock { $0[route.id] = made } }
         }
+        if !languages.isEmpty { restoreTracks() }
     }
 
-    /// Stops looking for places. Blocks until the providers have ended.
-    package func close() {
+    /// Plays the current places with their languages, without a report.
+    private func restoreTracks() {
+        let routes = outputs.withLock { outputs in chosen.map { route($0, to: outputs[$0.id] ?? []) } }
+        router.apply(routes.filter { !$0.outputs.isEmpty }) { _ in }
+    }
+
+    private func route(_ place: OutputPlace, to outputs: [any AudioOutput]) -> TrackRoute {
+        TrackRoute(id: place.id, outputs: outputs, languages: languages[place.id] ?? [])
+    }
+
+    /// Stops looking for places. Blocks until the providers have ended. Playback continues.
+    public func close() {
         reading?.cancel()
         detector?.stop()
     }
 
-    package var isOpen: Bool { picker != nil }
-    /// The names of the current places: `Kitchen`, `This computer, Kitchen`.
-    package var name: String { chosen.map(\.name).joined(separator: ", ") }
+    /// Whether the picker is open.
+    public var isOpen: Bool { picker != nil }
+    /// Whether there is more than one place, as far as is known. A program needs no button for the picker otherwise.
+    public var hasChoice: Bool { offered.count > 1 }
+    /// Whether audio plays, or is about to, on another place than `home`.
+    public var isElsewhere: Bool { chosen.contains { $0.id != home.id } }
+    /// The names of the current places, with their languages if they can differ: `Kitchen`, `This computer · English,
+    /// Kitchen · German`.
+    public var name: String {
+        let state = player.state
+        return chosen.map { RoutePicker.title($0.name, language: language(of: $0, in: state)) }
+            .joined(separator: ", ")
+    }
+    /// The identifiers of the current places.
     package var ids: [String] { chosen.map(\.id) }
 
     // MARK: Picker
 
     /// Opens the picker and starts looking for places.
-    package func openPicker() {
+    public func openPicker() {
         startSearch()
         var picker = RoutePicker()
         picker.update(rows)
+        picker.notice = note
         // The likely place is selected in advance.
         if let likely = remembered?.first(where: { id in !chosen.contains { $0.id == id } }) { picker.go(to: likely) }
         self.picker = picker
     }
 
-    package func closePicker() { picker = nil }
+    /// Closes the picker; the search continues.
+    public func closePicker() { picker = nil }
 
-    /// Starts looking for places; continues until `close`, so that later openings are fast.
-    func startSearch() {
+    /// Starts looking for places; continues until `close`, so that later openings are fast. Later calls have no effect.
+    public func startSearch() {
         guard detector == nil else { return }
         let detector = RouteDetector(registry, known: offered)
         self.detector = detector
@@ -106,8 +142,8 @@ package final class RouteController {
         reading = Task.detached { [post] in for await offer in offers { post(.offered(offer)) } }
     }
 
-    /// Updates the picker. Returns true if its contents changed.
-    package func refresh() -> Bool {
+    /// Updates the picker for the state of the player, such as volumes. Returns true if its contents changed.
+    public func refresh() -> Bool {
         guard var picker else { return false }
         let old = picker
         picker.update(rows)
@@ -115,26 +151,77 @@ package final class RouteController {
         return picker != old
     }
 
-    private var rows: [RoutePicker.Row] {
-        let change = player.state.routeChange
+    /// The places, as rows of the picker.
+    public var rows: [RoutePicker.Row] {
+        let state = player.state
         return offered.map { route in
             let isTicked = chosen.contains { $0.id == route.id }
-            let isNew = isTicked && before.map { !$0.contains { $0.id == route.id } } == true
+            let isNew = isTicked && before.map { !$0.chosen.contains { $0.id == route.id } } == true
             return RoutePicker.Row(
-                id: route.id, name: route.name, isTicked: isTicked, pending: isNew ? change ?? "connecting" : nil,
+                id: route.id, name: route.name, kind: route.kind,
+                language: isTicked ? language(of: route, in: state) : nil, isTicked: isTicked,
+                pending: isNew ? state.routeChange ?? "connecting" : nil,
                 obstacle: isTicked ? nil : route.obstacle, volume: volume(of: route))
         }
     }
 
-    /// Handles a key. Returns false if the picker does not use it.
-    package func press(_ key: String) -> Bool {
+    // MARK: Languages
+
+    /// The audio track that a current place plays; nil if there is none.
+    private func track(of route: OutputPlace, in state: PlayerState) -> Track? {
+        guard let languages = languages[route.id], router.isSeparate(route.id) else { return state.audioTrack }
+        return MediaSummary(container: "", tracks: state.audioTracks).track(.audio, languages: languages)
+    }
+
+    /// The language that a current place plays; nil if all play the main track, or if it is unknown.
+    private func language(of route: OutputPlace, in state: PlayerState) -> String? {
+        guard chosen.contains(where: { languages[$0.id] != nil }) else { return nil }
+        return track(of: route, in: state)?.languageName.map(PrintableText.of)
+    }
+
+    /// Selects the languages of a place in order of preference; empty: the main audio track. Only this place is
+    /// interrupted. The result is posted as that of a choice. A place that is not chosen plays them later.
+    public func setLanguages(_ wanted: [String], of id: String) {
+        let wanted = wanted.isEmpty ? nil : wanted
+        guard languages[id] != wanted else { return }
+        guard chosen.contains(where: { $0.id == id }) else {
+            languages[id] = wanted
+            return
+        }
+        if before == nil { before = (chosen, languages) }
+        languages[id] = wanted
+        applyChoice()
+    }
+
+    /// Selects the next language of the film for a place.
+    private func cycleLanguage(of id: String) {
+        guard let route = chosen.first(where: { $0.id == id }) else {
+            picker?.notice = "Select the output first; then it has a language."
+            return
+        }
+        let state = player.state
+        var all: [String] = []
+        for language in state.audioTracks.compactMap(\.language) where !LanguageCode(language).isUndetermined {
+            if !all.contains(where: { LanguageCode($0) == LanguageCode(language) }) { all.append(language) }
+        }
+        guard all.count > 1 else {
+            picker?.notice = "This film states no second language."
+            return
+        }
+        let present = track(of: route, in: state)?.language.map(LanguageCode.init)
+        let index = all.firstIndex { LanguageCode($0) == present } ?? all.count - 1
+        setLanguages([all[(index + 1) % all.count]], of: id)
+    }
+
+    /// Handles a key, by mpv's name. Returns false if the picker is closed or does not use it.
+    public func press(_ key: String) -> Bool {
         guard let wish = picker?.press(key) else { return false }
         if let wish { carryOut(wish) }
         return true
     }
 
-    /// Handles the pointer on a part of a row; `turned` is the number of wheel steps.
-    package func point(at row: Int, _ part: RoutePicker.Part, turned: Int) {
+    /// Handles the pointer on a part of a row; `turned` is the number of wheel steps, 0 for a click.
+    public func point(at row: Int, _ part: RoutePicker.Part, turned: Int) {
         if let wish = picker?.point(at: row, part, turned: turned) { carryOut(wish) }
     }
 
@@ -147,6 +234,7 @@ package final class RouteController {
             choose([id])
         case .explain(let text): picker?.notice = text
         case .setVolume(let id, let volume): setVolume(volume, of: id)
+        case .cycleLanguage(let id): cycleLanguage(of: id)
         }
     }
 
@@ -171,26 +259,35 @@ package final class RouteController {
 
     // MARK: Choice
 
-    /// Switches the audio to these places, by identifier. Returns at once; the result is posted.
-    package func choose(_ ids: [String]) {
+    /// Switches the audio to these places, by identifier; unknown ones are ignored. Returns at once; the result is
+    /// posted. The old places play until the new ones do, and continue if these cannot.
+    public func choose(_ ids: [String]) {
         let routes = ids.compactMap { id in offered.first { $0.id == id } }
         guard !routes.isEmpty, routes.map(\.id) != chosen.map(\.id) else { return }
-        if before == nil { before = chosen }
+        if before == nil { before = (chosen, languages) }
         chosen = routes
+        applyChoice()
+    }
+
+    /// Plays the current places with their languages; the result is posted.
+    private func applyChoice() {
         picker?.notice = nil
-        let (registry, player, post, outputs) = (registry, player, post, outputs)
+        let (registry, router, post, outputs) = (registry, router, post, outputs)
+        let (routes, languages) = (chosen, languages)
         let wanted = routes.map(\.id)
         // Creating a speaker's output reads files and checks ports.
         do throws(ExhaustionError) {
             _ = try WorkerThread.start(name: "route choice") {
                 do throws(TalkieError) {
-                    var members: [any AudioOutput] = []
+                    var (all, used) = ([TrackRoute](), [any AudioOutput]())
                     for route in routes {
                         let made = try registry.outputs(at: route)
                         outputs.withLock { $0[route.id] = made }
-                        members += made.filter { output in !members.contains { $0 === output } }
+                        let own = made.filter { output in !used.contains { $0 === output } }
+                        used += own
+                        all.append(TrackRoute(id: route.id, outputs: own, languages: languages[route.id] ?? []))
                     }
-                    player.setAudioOutputs(members) { post(.changed($0, wanted)) }
+                    router.apply(all.filter { !$0.outputs.isEmpty }) { post(.changed($0, wanted)) }
                 } catch {
                     post(.failed(error, wanted))
                 }
@@ -201,16 +298,17 @@ package final class RouteController {
     }
 
     /// Switches to this computer after the current outputs were lost.
-    package func fallBack() { choose([home.id]) }
+    public func fallBack() { choose([home.id]) }
 
     // MARK: Volumes
 
     /// That of the loudest of its outputs; nil before they are made, and while none is known.
     private func volume(of route: OutputPlace) -> Double? {
-        outputs.withLock { $0[route.id] }?.compactMap { group.knownVolume(of: $0) }.max()
+        outputs.withLock { $0[route.id] }?.compactMap { player.knownVolume(of: $0) }.max()
     }
 
-    private func setVolume(_ volume: Double, of id: String) {
+    /// Sets the volume of a place, 0…130; creates its outputs if necessary.
+    public func setVolume(_ volume: Double, of id: String) {
         let isBeingCreated = awaitedVolumes.withLock { volumes in
             guard volumes[id] != nil else { return false }
             volumes[id] = volume
@@ -260,24 +358,29 @@ package final class RouteController {
 
     // MARK: Events
 
-    /// Handles an event. Returns a message for the user, or nil.
-    package func handle(_ event: Event) -> String? {
+    /// Handles an event. Returns a message for the user, or nil. Lines after the first one state problems.
+    public func handle(_ event: Event) -> String? {
         switch event {
         case .offered(let offer):
-            // Current places stay listed without announcement, such as a speaker selected by its address.
-            offered = offer.places + chosen.filter { route in !offer.places.contains { $0.id == route.id } }
-            if let note = offer.note, isOpen { picker?.notice = note }
+            // These stay listed without announcement, such as a speaker selected by its address.
+            offered = offer.places
+            for route in initial + chosen where !offered.contains(where: { $0.id == route.id }) {
+                offered.append(route)
+            }
+            note = offer.note
+            if let note, isOpen { picker?.notice = note }
             return takeNotes()
         case .changed(.superseded, _): return nil
         case .changed(.changed(_, let without), let ids):
             guard ids == chosen.map(\.id) else { return nil }
             before = nil
             if !without.isEmpty {
-                let members = group.members
+                let members = player.audioOutputs
                 chosen = chosen.filter { route in
+                    if router.isSeparate(route.id) { return true }
                     // ignored: one whose outputs cannot be made has not joined; `without` says why.
-                    (try? registry.outputs(at: route))?.contains { output in members.contains { $0 === output } }
-                        ?? false
+                    let made = try? registry.outputs(at: route)
+                    return made?.contains { output in members.contains { $0 === output } } ?? false
                 }
                 return withNotes("Sound: \(name)\n" + without.map(\.description).joined(separator: "\n"))
             }
@@ -293,8 +396,9 @@ package final class RouteController {
 
     private func takeBack(_ ids: [String], because reason: String) -> String? {
         guard ids == chosen.map(\.id), let old = before else { return nil }
-        chosen = old
+        (chosen, languages) = old
         before = nil
+        if !languages.isEmpty { restoreTracks() }
         if isOpen { picker?.notice = reason }
         return withNotes("The sound stays on \(name).\n\(reason)")
     }

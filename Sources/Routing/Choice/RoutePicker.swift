@@ -1,25 +1,37 @@
 internal import MediaCore
+public import SyncRendering
 
 /// The list of places from which the user chooses: its contents, and the meaning of keys and pointer events. A value
-/// without side effects.
-package struct RoutePicker: Equatable {
+/// without side effects; `RouteController` owns it and performs what the user requests.
+public struct RoutePicker: Sendable, Equatable {
     /// A row of the list.
-    package struct Row: Hashable {
+    public struct Row: Sendable, Hashable, Identifiable {
         /// The identifier of the place (`OutputPlace.id`).
-        var id: String
-        package var name: String
+        public let id: String
+        /// The name of the place: `This computer`, `Kitchen`.
+        public let name: String
+        /// The kind of the place, for its icon.
+        public internal(set) var kind = OutputPlace.Kind.speaker
+        /// The language of its audio track, if the places can play different ones; otherwise nil.
+        public internal(set) var language: String?
         /// Whether it plays or is about to.
-        package var isTicked: Bool
+        public internal(set) var isTicked: Bool
         /// Why it is not audible yet, during a change; otherwise nil.
-        package var pending: String?
+        public internal(set) var pending: String?
         /// Why it cannot be chosen; nil if it can.
-        package var obstacle: String?
+        public internal(set) var obstacle: String?
         /// The volume, 0…130; nil if unknown.
-        package var volume: Double?
+        public internal(set) var volume: Double?
+
+        /// The name, with the language: `Kitchen · German`.
+        public var title: String { RoutePicker.title(name, language: language) }
     }
 
+    /// Returns the name of a place with its language, if there is one.
+    static func title(_ name: String, language: String?) -> String { language.map { "\(name) · \($0)" } ?? name }
+
     /// The part of a row under the pointer.
-    package enum Part: Hashable, Sendable {
+    public enum Part: Hashable, Sendable {
         /// The check mark; the text.
         case mark, text
         /// The volume bar, at a position of 0…1.
@@ -36,6 +48,8 @@ package struct RoutePicker: Equatable {
         case playAndClose(String)
         /// Set the volume of a place.
         case setVolume(String, Double)
+        /// Select the next language of the film for a place.
+        case cycleLanguage(String)
         /// Display why nothing happens.
         case explain(String)
     }
@@ -43,11 +57,12 @@ package struct RoutePicker: Equatable {
     /// The volume change per key, as everywhere in Talkie.
     static let volumeStep = 5.0
 
-    package private(set) var rows: [Row] = []
+    /// The rows in display order.
+    public private(set) var rows: [Row] = []
     /// The identifier of the selected row, which stays selected when other rows change.
     private(set) var current: String?
-    /// The text below the list; nil: the list of keys.
-    package var notice: String?
+    /// The reason why a request has no effect, or why places may be missing; nil if there is none.
+    public internal(set) var notice: String?
 
     /// Replaces the rows and keeps the selection.
     mutating func update(_ rows: [Row]) {
@@ -65,7 +80,7 @@ package struct RoutePicker: Equatable {
     mutating func go(to id: String) { if rows.contains(where: { $0.id == id }) { current = id } }
 
     /// The index of the selected row.
-    package var index: Int? { rows.firstIndex { $0.id == current } }
+    public var index: Int? { rows.firstIndex { $0.id == current } }
 
     // MARK: Input
 
@@ -81,6 +96,7 @@ package struct RoutePicker: Equatable {
         case "SPACE", "x": return .some(index.flatMap { toggle($0) })
         case "LEFT", "-": return .some(index.flatMap { changeVolume($0, by: -Self.volumeStep) })
         case "RIGHT", "+": return .some(index.flatMap { changeVolume($0, by: Self.volumeStep) })
+        case "l": return .some(index.map { .cycleLanguage(rows[$0].id) })
         case "ESC", "s", "BS": return .some(.close)
         default: return nil
         }
@@ -140,14 +156,14 @@ package struct RoutePicker: Equatable {
     // MARK: Display
 
     /// The keys, for display below the list.
-    package static let keys = "↑↓ choose   Enter play here   Space add or remove   ← → volume   Esc close"
+    package static let keys = "↑↓ choose   Enter play here   Space add or remove   ← → volume   l language   Esc close"
 
     /// The list as one line, for a terminal.
     package var line: String {
         rows.map { row in
             let mark = row.pending != nil ? "…" : row.isTicked ? "x" : " "
             let volume = row.volume.map { " \(Decimals.text($0, 0))%" } ?? ""
-            let text = "[\(mark)] \(row.name)\(volume)"
+            let text = "[\(mark)] \(row.title)\(volume)"
             return row.id == current ? ">\(text)<" : " \(text) "
         }.joined(separator: " ") + (notice.map { "  \($0)" } ?? "")
     }

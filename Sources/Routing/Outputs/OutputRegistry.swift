@@ -79,9 +79,6 @@ public final class OutputRegistry: Sendable {
         for provider in providers { provider.onIdentityChange(handler) }
     }
 
-    /// Sets the displayed title. See `OutputProvider.setTitle`.
-    public func setTitle(_ title: String) { for provider in providers { provider.setTitle(title) } }
-
     /// Sentences about unreadable or unwritable state, by provider. See `OutputProvider.notes`.
     public var notes: [String] { providers.flatMap(\.notes) }
 

@@ -4,25 +4,63 @@ package import SyncRendering
 
 /// The outputs for the user's audio options.
 package struct SoundRoute: Sendable {
-    /// A group even for one output, so that its members can change.
+    /// An output that the user requests, and the languages of its audio track in order of preference.
+    package struct Request: Sendable {
+        let name: String
+        let languages: [String]
+
+        /// Creates a request; without languages, for the main audio track.
+        package init(_ name: String, languages: [String] = []) { (self.name, self.languages) = (name, languages) }
+    }
+
+    /// The outputs of the main audio track: a group even for one output, so that its members can change.
     package let output: OutputGroup
     /// The requested places, for the picker.
     package let places: [OutputPlace]
+    /// The languages of the places that have requested some, by place.
+    package let languages: [String: [String]]
 
     /// Finds the requested places, creates their outputs and starts to open them in the background.
     ///
     /// - Parameters:
-    ///   - names: The user-provided names.
+    ///   - requests: At least one.
     ///   - notice: Receives a sentence about a wait.
-    /// - Throws: As `OutputRegistry.places`. Errors after an interruption can be ignored.
+    /// - Throws: As `OutputRegistry.places`; `invalidArgument` for a place that is requested with different languages.
+    ///   Errors after an interruption can be ignored.
     package init(
-        to names: [String], in registry: OutputRegistry, until interruption: Interruption = Interruption(),
+        to requests: [Request], in registry: OutputRegistry, until interruption: Interruption = Interruption(),
         notice: @escaping (String) -> Void
     ) throws(TalkieError) {
-        places = try registry.places(named: names, until: interruption, notice: notice)
+        var places: [OutputPlace] = []
+        var languages: [String: [String]] = [:]
+        var remaining = requests[...]
+        // Each search is for one language, since a registry does not return which name has led to a place.
+        while let wanted = remaining.first?.languages {
+            let names = remaining.filter { $0.languages == wanted }.map(\.name)
+            remaining.removeAll { $0.languages == wanted }
+            for place in try registry.places(named: names, until: interruption, notice: notice) {
+                guard !places.contains(place) else {
+                    throw TalkieError(
+                        .invalidArgument,
+                        "'\(place.name)' is requested with several languages; a speaker plays one sound track")
+                }
+                places.append(place)
+                if !wanted.isEmpty { languages[place.id] = wanted }
+            }
+        }
         // A group of outputs, each with its own delay and delivery.
-        let members = try registry.outputs(at: places)
-        for member in members { member.open() }
+        var routes: [TrackRoute] = []
+        for place in places {
+            routes.append(
+                TrackRoute(id: place.id, outputs: try registry.outputs(at: place), languages: languages[place.id] ?? [])
+            )
+        }
+        for member in routes.flatMap(\.outputs) { member.open() }
+        let main = TrackRoute.mainLanguages(of: routes)
+        var members: [any AudioOutput] = []
+        for output in routes.filter({ $0.languages == main }).flatMap(\.outputs)
+        where !members.contains(where: { $0 === output }) { members.append(output) }
         output = OutputGroup(members: members, codecs: FilmAudioCodecs())
+        (self.places, self.languages) = (places, languages)
     }
 }

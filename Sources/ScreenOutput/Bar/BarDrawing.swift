@@ -27,11 +27,12 @@ struct BarDrawing {
         if let line = layout.line, let place = bar.place { draw(line, place, bar, on: &sheet) }
         if let time = layout.time { sheet.write(bar.time, in: time) }
         for place in layout.parts {
-            if place.words.isEmpty {
-                let sign = BarSign(place.part, of: bar)
-                sheet.draw(sign, in: place.rect)
-            } else {
-                sheet.write(place.words, in: place.rect)
+            let output = place.part == .button(.rooms) ? bar.output : nil
+            let colour = output?.isElsewhere == true ? TextScript.Colour.elsewhere : Paint.words
+            if !place.words.isEmpty { sheet.write(place.words, in: place.text, colour) }
+            if place.words.isEmpty || place.lead > 0 {
+                let sign = output.map { BarSign($0.symbol) } ?? BarSign(place.part, of: bar)
+                sheet.draw(sign, in: place.icon, colour)
             }
         }
         if let place = layout.volume, let volume = bar.volume {
@@ -122,19 +123,19 @@ struct BarDrawing {
             script.fillCircle(at: Point(centre, Double(middle)), radius: half, colour: colour)
         }
 
-        mutating func write(_ text: String, in rect: PixelRect) {
+        mutating func write(_ text: String, in rect: PixelRect, _ colour: TextScript.Colour = Paint.words) {
             script.write(
                 text, at: Point(Double(rect.x), Double(rect.y) + Double(rect.height) / 2), anchor: .left,
-                size: Measure.line * scale, colour: Paint.words, rim: 0.3 * scale,
+                size: Measure.line * scale, colour: colour, rim: 0.3 * scale,
                 rimColour: TextScript.Colour(grey: 0, opacity: 128))
         }
 
-        mutating func draw(_ sign: BarSign, in rect: PixelRect) {
+        mutating func draw(_ sign: BarSign, in rect: PixelRect, _ colour: TextScript.Colour) {
             let side = 9 * scale
             let x = Double(rect.x) + (Double(rect.width) - side) / 2
             let y = Double(rect.y) + (Double(rect.height) - side) / 2
             for shape in sign.shapes {
-                script.fill(shape.map { Point(x + $0.x * side, y + $0.y * side) }, colour: Paint.words)
+                script.fill(shape.map { Point(x + $0.x * side, y + $0.y * side) }, colour: colour)
             }
         }
 

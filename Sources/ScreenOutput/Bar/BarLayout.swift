@@ -29,8 +29,15 @@ struct BarLayout: Hashable {
     struct Place: Hashable {
         let part: ScreenBar.Part
         let rect: PixelRect
-        /// The text; empty for an icon.
+        /// The text; empty for an icon alone.
         let words: String
+        /// The width of the icon before the text, in pixels; 0 without one.
+        var lead = 0
+
+        /// The area of the text.
+        var text: PixelRect { PixelRect(x: rect.x + lead, y: rect.y, width: rect.width - lead, height: rect.height) }
+        /// The area of the icon.
+        var icon: PixelRect { lead == 0 ? rect : PixelRect(x: rect.x, y: rect.y, width: lead, height: rect.height) }
     }
 
     /// Returns the width of a line of text, in units.
@@ -42,6 +49,8 @@ struct BarLayout: Hashable {
         static let margin = 6.0
         static let gap = 8.0
         static let sign = 14.0
+        /// The width of an icon before a text.
+        static let lead = 14.5
         static let row = 18.0
         /// From the bar's top to the middle of the seek slider.
         static let lineMiddle = 6.0
@@ -128,7 +137,7 @@ struct BarLayout: Hashable {
                 places.append(
                     Place(
                         part: item.part, rect: pixels(right, y, width: item.width, height: Measure.row),
-                        words: item.words))
+                        words: item.words, lead: item.words.isEmpty ? 0 : Int((item.lead * scale).rounded())))
             }
             right -= Measure.gap
         }
@@ -143,7 +152,9 @@ struct BarLayout: Hashable {
             /// The alternative texts, longest first.
             var choices: [String] = []
             var words = ""
-            var width: Double
+            var width = Measure.sign
+            /// The width of the icon before the text; 0 without one.
+            var lead = 0.0
         }
 
         var left: [ScreenBar.Part] = [.play]
@@ -164,20 +175,24 @@ struct BarLayout: Hashable {
                 }
                 guard let choices = bar.buttons[button] else { continue }
                 let words = choices.first ?? ""
-                right.append(
-                    Item(
-                        part: .button(button), choices: choices, words: words,
-                        width: words.isEmpty ? Measure.sign : max(Measure.sign, width(words))))
+                var item = Item(part: .button(button), choices: choices, words: words)
+                if button == .rooms, bar.output != nil { item.lead = Measure.lead }
+                if !words.isEmpty { item.width = max(Measure.sign, item.lead + width(words)) }
+                right.append(item)
             }
         }
 
         /// Shortens the longest texts to a common width, as little as needed. Returns false if that does not suffice.
         mutating func shorten(toFit room: Double, shortest: Double, _ width: @escaping Width) -> Bool {
+            for index in right.indices where right[index].choices == [""] {
+                (right[index].words, right[index].width) = ("", Measure.sign)
+            }
             let named = right.indices.filter { !(right[$0].choices.first ?? "").isEmpty }
             // The last of several alternatives contains no name any more.
             let names = named.map { index in
-                let choices = right[index].choices
-                return (choices.count > 1 ? choices.dropLast() : choices[...]).map { (words: $0, width: width($0)) }
+                let (choices, lead) = (right[index].choices, right[index].lead)
+                return (choices.count > 1 ? choices.dropLast() : choices[...])
+                    .map { (words: $0, width: lead + width($0)) }
             }
             for (index, ways) in zip(named, names) {
                 (right[index].words, right[index].width) = (ways[0].words, max(Measure.sign, ways[0].width))
@@ -195,10 +210,11 @@ struct BarLayout: Hashable {
                 guard longest >= shortest else { return false }
             }
             for (index, ways) in zip(named, names) where right[index].width > longest {
+                let lead = right[index].lead
                 let words =
                     ways.first { $0.width <= longest }?.words
-                    ?? LineBreaking(room: longest, longest: 200, width: width).shortened(ways.last?.words ?? "")
-                (right[index].words, right[index].width) = (words, max(Measure.sign, width(words)))
+                    ?? LineBreaking(room: longest - lead, longest: 200, width: width).shortened(ways.last?.words ?? "")
+                (right[index].words, right[index].width) = (words, max(Measure.sign, lead + width(words)))
             }
             return true
         }

@@ -37,6 +37,37 @@ struct BarSign {
         }
     }
 
+    init(_ symbol: OutputSymbol) {
+        switch symbol {
+        case .computer:
+            frame(0, 0.05, width: 1, height: 0.68)
+            block(0.42, 0.73, width: 0.16, height: 0.12)
+            block(0.24, 0.85, width: 0.52, height: 0.1)
+        case .television:
+            frame(0, 0.28, width: 1, height: 0.68)
+            // The antenna.
+            shape([(0.18, 0.06), (0.26, 0), (0.55, 0.28), (0.4, 0.28)])
+            shape([(0.82, 0.06), (0.74, 0), (0.45, 0.28), (0.6, 0.28)])
+        case .speaker:
+            frame(0.18, 0, width: 0.64, height: 1)
+            octagon(0.5, 0.28, radius: 0.1)
+            octagon(0.5, 0.65, radius: 0.19)
+        }
+    }
+
+    private mutating func frame(_ left: Double, _ top: Double, width: Double, height: Double) {
+        let line = 0.11
+        block(left, top, width: width, height: line)
+        block(left, top + height - line, width: width, height: line)
+        for side in [left, left + width - line] { block(side, top + line, width: line, height: height - 2 * line) }
+    }
+
+    private mutating func octagon(_ x: Double, _ y: Double, radius: Double) {
+        let near = radius * 0.414
+        let corners = [(near, -radius), (radius, -near), (radius, near), (near, radius)]
+        shape(corners.map { (x + $0.0, y + $0.1) } + corners.map { (x - $0.0, y - $0.1) })
+    }
+
     private mutating func shape(_ corners: [(Double, Double)]) {
         shapes.append(corners.map { TextScript.Point($0.0, $0.1) })
     }

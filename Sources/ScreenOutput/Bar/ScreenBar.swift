@@ -57,6 +57,19 @@ package struct ScreenBar: Sendable, Hashable {
         package init(percent: Int?, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
     }
 
+    /// The output of the audio, as shown on the button `rooms`.
+    package struct Output: Sendable, Hashable {
+        /// The icon before the text.
+        var symbol: OutputSymbol
+        /// Whether the audio plays elsewhere than on this computer; the button is blue then.
+        var isElsewhere: Bool
+
+        /// Creates an output.
+        package init(symbol: OutputSymbol, isElsewhere: Bool) {
+            (self.symbol, self.isElsewhere) = (symbol, isElsewhere)
+        }
+    }
+
     /// Whether the film plays; selects the play or pause icon.
     package var isPlaying: Bool
     /// Whether playback waits until enough data has been read.
@@ -72,8 +85,10 @@ package struct ScreenBar: Sendable, Hashable {
     /// The time display: `00:01:02 / 01:02:03`.
     var time: String
     /// The alternative texts of each button, longest first, such as `Subtitles: eng`, `Subs: eng`. A missing button is
-    /// not displayed; one without texts shows its icon.
+    /// not displayed; one without texts shows its icon. An empty last text means the icon alone.
     package var buttons: [Button: [String]]
+    /// The output of the audio; nil: the button `rooms` has no icon.
+    package var output: Output?
     /// Whether there is a previous item.
     var hasPrevious: Bool
     /// Whether there is a next item.

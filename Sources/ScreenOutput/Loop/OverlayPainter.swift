@@ -12,6 +12,7 @@ final class OverlayPainter: Sendable {
         var panel: ScreenPanel?
         var message: ScreenMessage?
         var mark: String?
+        var isMarkAccented = false
         /// Drawn without the other content.
         var board: ScreenBoard?
 
@@ -169,9 +170,11 @@ final class OverlayPainter: Sendable {
         let words = MessageDrawing(painter: painter)
         let image: OverlayImage? =
             if let message = content.message {
-                words.overlay(message.text, in: area, at: message.place)
+                words.overlay(message.text, in: area, at: message.place, isAccented: message.isAccented)
             } else {
-                content.mark.flatMap { words.overlay($0, in: area, at: .corner) }
+                content.mark.flatMap {
+                    words.overlay($0, in: area, at: .corner, isAccented: content.isMarkAccented)
+                }
             }
         // Corner content stays above the bar.
         if let image { drawn.images.append(image.raised(above: drawn.barLayout?.top, in: area)) }

@@ -17,8 +17,9 @@ public final class ScreenControl: Sendable {
         case power(Bool)
         case remake
         case title(String)
+        case raise
         case message(ScreenMessage?)
-        case mark(String?)
+        case mark(String?, isAccented: Bool)
         case panel(ScreenPanel?)
         case bar(ScreenBar?)
         case board(ScreenBoard?)
@@ -166,11 +167,16 @@ public final class ScreenControl: Sendable {
     /// Sets the title of the window.
     public func setTitle(_ title: String) { send(.title(title)) }
 
+    /// Brings the window to the front, if the window system permits it.
+    public func raise() { send(.raise) }
+
     /// Shows a message over the video for its duration, replacing the previous one; nil removes it.
     public func show(_ message: ScreenMessage?) { send(.message(message)) }
 
     /// Shows a permanent text in the corner until it is replaced or nil. A message hides it temporarily.
-    public func show(mark: String?) { send(.mark(mark)) }
+    ///
+    /// - Parameter isAccented: As `ScreenMessage.isAccented`.
+    public func show(mark: String?, isAccented: Bool = false) { send(.mark(mark, isAccented: isAccented)) }
 
     /// Shows a list over the video until it is replaced or nil; it hides messages. Pointer input on it arrives as
     /// `ScreenInput.pointer`.

@@ -51,9 +51,10 @@ extension ScreenLoop {
             screen?.setPower(isOn)
             presenter?.invalidate()
         case .title(let title): screen?.setTitle(title)
+        case .raise: screen?.raise()
         case .message(let message): showMessage(message)
-        case .mark(let mark):
-            overlays.show(mark: mark)
+        case .mark(let mark, let isAccented):
+            overlays.show(mark: mark, isAccented: isAccented)
             layOutMessage()
         case .panel(let panel):
             overlays.show(panel: panel)

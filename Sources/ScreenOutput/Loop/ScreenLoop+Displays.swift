@@ -31,7 +31,10 @@ extension ScreenLoop {
         if displaysDue == nil, !isAway, screen.isConnectionLost() { displaysDue = .now }
         guard let due = displaysDue, due <= .now else { return }
         displaysDue = nil
-        if !isAway, screen.isOpen, screen.stands { return tellDisplays() }
+        if !isAway, screen.isOpen, screen.stands {
+            if options.isPlacedByUser { screen.coverDisplayAgain() }
+            return tellDisplays()
+        }
         remakeWindow()
     }
 
@@ -54,6 +57,8 @@ extension ScreenLoop {
         (isAway, isAwake, isDescribed) = (false, false, false)
         presenter?.invalidate()
         screen.geometryChanged()
+        // A new video subsystem shows the pointer.
+        cursor.pointerMoved(isFullScreen: screen.isFullScreen)
         tellDisplays()
         layOutMessage()
         control.deliver(wasAway ? .back : .remade)

@@ -20,7 +20,9 @@ struct ScreenOverlays {
 
     mutating func show(_ message: ScreenMessage?) { (content.message, messageEnds) = (message, nil) }
 
-    mutating func show(mark: String?) { content.mark = mark }
+    mutating func show(mark: String?, isAccented: Bool = false) {
+        (content.mark, content.isMarkAccented) = (mark, isAccented)
+    }
 
     mutating func show(panel: ScreenPanel?) {
         content.panel = panel

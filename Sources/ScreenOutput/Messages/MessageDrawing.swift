@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import Text
 
-/// Draws text as an overlay: white with a dark outline, scaled with the window.
+/// Draws text as an overlay: white or blue with a dark outline, scaled with the window.
 struct MessageDrawing {
     let painter: TextPainter
 
@@ -13,7 +13,9 @@ struct MessageDrawing {
     }
 
     /// Returns the image; nil without text or space.
-    func overlay(_ text: String, in area: PixelSize, at place: ScreenMessage.Place = .top) -> OverlayImage? {
+    func overlay(
+        _ text: String, in area: PixelSize, at place: ScreenMessage.Place = .top, isAccented: Bool = false
+    ) -> OverlayImage? {
         let scale = max(1.6, Double(area.height) / 240)
         let margin = (Double(area.height) / 36).rounded()
         let room = Double(area.width) - 2 * margin - 2 * Measure.rim * scale
@@ -28,7 +30,8 @@ struct MessageDrawing {
             }
         script.write(
             lines.joined(separator: "\n"), at: at, anchor: anchor,
-            size: Measure.line * scale, rim: Measure.rim * scale,
+            size: Measure.line * scale, colour: isAccented ? .elsewhere : TextScript.Colour(grey: 255),
+            rim: Measure.rim * scale,
             rimColour: TextScript.Colour(grey: 0, opacity: 204))
         return painter.draw(script, in: area)
     }

@@ -17,11 +17,16 @@ public struct ScreenMessage: Sendable, Hashable {
 
     /// The position of the message.
     public var place: Place
+    /// Whether the text is blue instead of white, as for audio that plays on another output than this computer.
+    public var isAccented: Bool
 
     /// Creates a message.
-    public init(_ text: String, for duration: Duration = .milliseconds(1500), at place: Place = .top) {
+    public init(
+        _ text: String, for duration: Duration = .milliseconds(1500), at place: Place = .top, isAccented: Bool = false
+    ) {
         self.text = text
         self.duration = duration
         self.place = place
+        self.isAccented = isAccented
     }
 }

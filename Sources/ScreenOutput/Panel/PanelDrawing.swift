@@ -12,6 +12,7 @@ struct PanelDrawing {
         static let level = TextScript.Colour(grey: 235, opacity: 245)
         static let words = TextScript.Colour(grey: 255)
         static let faint = TextScript.Colour(grey: 255, opacity: 153)
+        static let dark = TextScript.Colour(grey: 0)
     }
 
     private typealias Measure = PanelLayout.Measure
@@ -32,6 +33,7 @@ struct PanelDrawing {
             draw(
                 panel.rows[number], number, panel.marks, isCurrent: number == panel.current, in: layout, on: &sheet)
         }
+        if let left = layout.codeLeft { draw(panel.code, at: left, in: layout, on: &sheet) }
         if let seen = layout.scroll {
             let (top, end) = (layout.top(of: layout.first), layout.top(of: layout.first + layout.count))
             let left = width - Measure.scroll - 1
@@ -61,7 +63,12 @@ struct PanelDrawing {
         case .dots: dot(Measure.margin + 3.2, top + 6.5, row.mark, on: &sheet)
         case .none: break
         }
-        let (left, end) = (Measure.margin + layout.mark, layout.textRight)
+        if let symbol = row.symbol {
+            sheet.draw(
+                BarSign(symbol), x: Measure.margin + layout.mark, y: top + 2.2, side: 8.4,
+                colour: row.isDim ? Paint.faint : Paint.words)
+        }
+        let (left, end) = (layout.textLeft, layout.textRight)
         // The detail leaves at least half of the space to the name.
         let beside = row.detail.isEmpty ? 0 : Measure.gap + self.width(row.detail)
         let room =
@@ -82,6 +89,26 @@ struct PanelDrawing {
             "\(Int((min(9.99, max(0, level)) * 100).rounded()))%", x: layout.barLeft - Measure.gap, top: words,
             colour: Paint.faint,
             anchor: .topRight)
+    }
+
+    /// Draws a QR code, dark on light, with a margin of four modules (ISO/IEC 18004, 6.3.8).
+    private func draw(_ code: [[Bool]], at left: Double, in layout: PanelLayout, on sheet: inout Sheet) {
+        let count = Double(code.count + 8)
+        // Whole pixels: all modules have the same size.
+        let module = (Measure.code * layout.scale / count).rounded(.down) / layout.scale
+        let left = (left * layout.scale).rounded() / layout.scale
+        let top = (layout.top(of: layout.first) * layout.scale).rounded() / layout.scale
+        sheet.fill(x: left, y: top, width: module * count, height: module * count, colour: Paint.words)
+        for (number, row) in code.enumerated() {
+            var column = 0
+            while column < row.count {
+                let length = row[column...].prefix { $0 }.count
+                sheet.fill(
+                    x: left + Double(column + 4) * module, y: top + Double(number + 4) * module,
+                    width: Double(length) * module, height: module, colour: Paint.dark)
+                column += length + 1
+            }
+        }
     }
 
     /// Writes a text, shortened to fit `room`. Returns its width, in units.
@@ -143,6 +170,12 @@ struct PanelDrawing {
             script.fill(
                 x: from.x.rounded(), y: from.y.rounded(), width: to.x.rounded() - from.x.rounded(),
                 height: to.y.rounded() - from.y.rounded(), colour: colour)
+        }
+
+        mutating func draw(_ sign: BarSign, x: Double, y: Double, side: Double, colour: TextScript.Colour) {
+            for shape in sign.shapes {
+                script.fill(shape.map { place(x + $0.x * side, y + $0.y * side) }, colour: colour)
+            }
         }
 
         mutating func disc(_ x: Double, _ y: Double, radius: Double, colour: TextScript.Colour) {

@@ -24,23 +24,30 @@ struct PanelLayout: Hashable {
         static let hintLine = 11.0
         static let hintGap = 4.0
         static let mark = 11.0
+        static let symbol = 13.0
         static let bar = 42.0
         /// The widest number beside a level bar.
         static let number = "130%"
         static let gap = 6.0
         /// The width of the scroll indicator at the right edge.
         static let scroll = 2.0
+        /// The side of a QR code, with its margin.
+        static let code = 100.0
     }
 
     let hasBars: Bool
     /// The width of a number beside a level bar, in units.
     private let number: Double
-    /// The width of the mark before a row's text including its gap, in units.
+    /// The width of the mark before a row's icon and text including its gap, in units.
     let mark: Double
+    /// The offset of the texts from the rows' left edge, in units.
+    let textLeft: Double
     /// The offset of the details from the texts, in units, if they form a column; nil otherwise.
     let column: Double?
     /// The visible part of the list, 0…1; nil if all of it is visible.
     let scroll: ClosedRange<Double>?
+    /// The width of the QR code with its gap, in units; 0 if there is none, or no space.
+    private let code: Double
     /// The lines of the hint, wrapped to the window; empty if it does not fit completely.
     let hint: [String]
 
@@ -72,6 +79,8 @@ struct PanelLayout: Hashable {
         hasBars = panel.rows.contains { $0.level != nil }
         number = hasBars ? textWidth(Measure.number) : 0
         mark = panel.marks == .none ? 0 : Measure.mark
+        let symbol = panel.rows.contains { $0.symbol != nil } ? Measure.symbol : 0
+        textLeft = Measure.margin + mark + symbol
         hint =
             hasHint && !panel.hint.isEmpty
             ? LineBreaking(room: width - 8 - 2 * Measure.margin, width: textWidth).lines(panel.hint) : []
@@ -94,9 +103,13 @@ struct PanelLayout: Hashable {
             return (column ?? textWidth(row.text) + Measure.gap) + textWidth(row.detail)
         }
         let widest = panel.rows.map(text).max() ?? 0
-        let body = mark + max(80, widest) + (hasBars ? Measure.gap * 2 + number + Measure.bar : 0)
+        let body = mark + symbol + max(80, widest) + (hasBars ? Measure.gap * 2 + number + Measure.bar : 0)
         let words = ([panel.title] + hint).map(textWidth).max() ?? 0
-        let wanted = min(width - 8, max(body, words) + Measure.margin * 2)
+        let needed = max(body, words) + Measure.margin * 2
+        let hasCode = !panel.code.isEmpty && Double(count) * Measure.row >= Measure.code
+        let beside = Measure.gap + Measure.code
+        code = hasCode && needed + beside <= width - 8 ? beside : 0
+        let wanted = min(width - 8, needed + code)
         let size = PixelSize(
             width: Int((wanted * scale).rounded(.up)),
             height: Int(((fixed + Double(count) * Measure.row) * scale).rounded()))
@@ -125,8 +138,11 @@ struct PanelLayout: Hashable {
     /// The end of the texts in rows, before numbers and level bars, in units.
     var textRight: Double {
         hasBars
-            ? barLeft - 2 * Measure.gap - number : Double(rect.width) / scale - Measure.margin
+            ? barLeft - 2 * Measure.gap - number : Double(rect.width) / scale - Measure.margin - code
     }
+
+    /// The start of the QR code within the panel, in units; nil if it is not drawn.
+    var codeLeft: Double? { code > 0 ? Double(rect.width) / scale - Measure.margin - Measure.code : nil }
 
     /// The start of the level bars within the panel, in units.
     var barLeft: Double { Double(rect.width) / scale - Measure.margin - Measure.bar }

@@ -14,7 +14,9 @@ package struct ScreenPanel: Sendable, Hashable {
         /// A short text after it: a state or a reason.
         package var detail: String
         /// The state of the mark.
-        var mark: Mark
+        package var mark: Mark
+        /// The icon between mark and text; nil: none.
+        package var symbol: OutputSymbol?
         /// The value of the level bar, 0…1; nil: no bar.
         package var level: Double?
         /// Whether the row is currently not selectable.
@@ -22,11 +24,13 @@ package struct ScreenPanel: Sendable, Hashable {
 
         /// Creates a row.
         package init(
-            _ text: String, detail: String = "", mark: Mark = .empty, level: Double? = nil, isDim: Bool = false
+            _ text: String, detail: String = "", mark: Mark = .empty, symbol: OutputSymbol? = nil,
+            level: Double? = nil, isDim: Bool = false
         ) {
             self.text = text
             self.detail = detail
             self.mark = mark
+            self.symbol = symbol
             self.level = level
             self.isDim = isDim
         }
@@ -69,13 +73,15 @@ package struct ScreenPanel: Sendable, Hashable {
     package var current: Int?
     /// A line under the rows that explains the keys.
     var hint: String
+    /// A QR code beside the rows, if there is space: its modules by row, true is dark; empty: none.
+    var code: [[Bool]]
 
     /// Creates a panel.
     package init(
         title: String, rows: [Row], current: Int? = nil, hint: String = "", marks: Marks = .boxes,
-        place: Place = .middle
+        place: Place = .middle, code: [[Bool]] = []
     ) {
-        (self.marks, self.place) = (marks, place)
+        (self.marks, self.place, self.code) = (marks, place, code)
         self.title = title
         self.rows = rows
         self.current = current

@@ -8,6 +8,7 @@ extension Screen {
     /// Whether the window is on its display, and SDL's geometry of that display is current.
     var stands: Bool {
         guard let window, !isConnectionLost() else { return false }
+        if options.isPlacedByUser { return isShown(window) && !(isDisplaced && mayReturn(window)) }
         // ignored: opening the window again reports a display that is not there.
         guard let chosen = try? ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all) else {
             return false
@@ -16,6 +17,25 @@ extension Screen {
         // Without a request, the window may be on any display that the user moved it to.
         if options.display != nil || isFullScreen, Int(index) != chosen.index { return false }
         return !isOutdated(window)
+    }
+
+    /// Returns whether an active display shows the window.
+    private func isShown(_ window: OpaquePointer) -> Bool {
+        guard let monitors = monitors(window) else { return SDL_GetNumVideoDisplays() > 0 }
+        // A window manager or compositor moves windows to a remaining display.
+        guard connection?.hasWindowManager == false else { return !monitors.isEmpty }
+        var rect = SDL_Rect()
+        SDL_GetWindowPosition(window, &rect.x, &rect.y)
+        SDL_GetWindowSize(window, &rect.w, &rect.h)
+        let middle = PixelRect(x: Int(rect.x + rect.w / 2), y: Int(rect.y + rect.h / 2), width: 1, height: 1)
+        return monitors.contains { !$0.intersection(middle).isEmpty }
+    }
+
+    /// Returns whether the requested display may be there, so that the window can return to it.
+    private func mayReturn(_ window: OpaquePointer) -> Bool {
+        if isOutdated(window) { return true }
+        // ignored: a display that is missing is no error here.
+        return (try? ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)) != nil
     }
 
     /// Returns true if SDL's display geometry is outdated: SDL 2 ignores mode changes and power-off of X displays by

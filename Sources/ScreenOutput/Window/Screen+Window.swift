@@ -74,6 +74,15 @@ extension Screen {
         if let window { SDL_SetWindowTitle(window, title) }
     }
 
+    /// Brings the window to the front.
+    func raise() {
+        checkThread()
+        guard let window else { return }
+        // It restores the size of a maximized window, too.
+        if SDL_GetWindowFlags(window) & SDL_WINDOW_MINIMIZED.rawValue != 0 { SDL_RestoreWindow(window) }
+        SDL_RaiseWindow(window)
+    }
+
     /// Resizes the window for video of another size, unless the user has chosen the window size.
     func fit(to pictureSize: PixelSize) {
         checkThread()

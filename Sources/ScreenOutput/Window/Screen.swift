@@ -66,11 +66,13 @@ public final class Screen: VideoOutput {
     /// The video size for which the window was opened, in square pixels.
     var openedFor: PixelSize?
     private var isReached = false
+    /// Whether the window is on another display because the requested one was missing.
+    private(set) var isDisplaced = false
 
     /// Connects to the window system.
     ///
     /// - Throws: `.unavailable` without a display, or without the requested one; nothing is held then. With
-    ///   `followsDisplays` the error is stored in `failure` instead.
+    ///   `followsDisplays`, unless the user places the window, the error is stored in `failure` instead.
     package init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) throws(OutputError) {
         self.options = options
         arrangement = options.arrangement
@@ -86,7 +88,7 @@ public final class Screen: VideoOutput {
         do throws(OutputError) {
             try reach()
         } catch {
-            guard options.followsDisplays else { throw error }
+            guard options.followsDisplays, !options.isPlacedByUser else { throw error }
             failure = error
         }
     }
@@ -105,11 +107,27 @@ public final class Screen: VideoOutput {
         }
         isReached = true
         do throws(OutputError) {
-            _ = try ConnectedDisplay.chosen(
-                by: options.display, among: ConnectedDisplay.all)
+            _ = try chooseDisplay()
         } catch {
             close()
             throw error
+        }
+    }
+
+    /// Returns the display for the window: the requested one, otherwise the first. If the user places the window, the
+    /// first one also replaces a requested one that has gone.
+    ///
+    /// - Throws: `.unavailable` without a display, or without the requested one.
+    private func chooseDisplay() throws(OutputError) -> ConnectedDisplay {
+        let displays = ConnectedDisplay.all
+        do throws(OutputError) {
+            let display = try ConnectedDisplay.chosen(by: options.display, among: displays)
+            isDisplaced = false
+            return display
+        } catch {
+            guard options.isPlacedByUser, openedFor != nil, let first = displays.first else { throw error }
+            isDisplaced = true
+            return first
         }
     }
 
@@ -174,8 +192,7 @@ public final class Screen: VideoOutput {
     }
 
     private func openWindow(for pictureSize: PixelSize) throws(OutputError) {
-        let display = try ConnectedDisplay.chosen(
-            by: options.display, among: ConnectedDisplay.all)
+        let display = try chooseDisplay()
         let size = WindowSizing.initialSize(of: turned(pictureSize), wish: options.size, within: display.usableSize)
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         // Shown by `adopt`, once it is known whether there is a window manager.

@@ -51,6 +51,11 @@ public struct ScreenOptions: Sendable {
     ///
     /// Otherwise a window stays where it is, and a program started without a display never gets one.
     public var followsDisplays = false
+    /// Whether the user places the window, as on a desktop; has an effect with `followsDisplays`.
+    ///
+    /// The window is then recreated only if no active display shows it: on any of them if `display` is missing, from
+    /// where it returns to `display`. A program started without a display never gets a window.
+    public var isPlacedByUser = false
     /// The rotation and overscan compensation; `ScreenControl.arrangement` changes them.
     public var arrangement = ScreenArrangement()
     /// The display of the window; nil: selected by the window system.

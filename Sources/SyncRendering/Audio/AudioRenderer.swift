@@ -99,6 +99,20 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.withLock { $0.eventHandler = handler.map(HandlerBox.init) }
     }
 
+    /// Sets the handler of commands from the output, such as a button on a speaker, replacing any other. A member of a
+    /// group has its own ID.
+    ///
+    /// - Parameter handler: Called on a thread of the output; must not block.
+    public func onCommand(_ handler: (@Sendable (OutputCommand, OutputID) -> Void)?) {
+        state.withLock { $0.commandHandler = handler.map { handler in HandlerBox { handler($0.0, $0.1) } } }
+    }
+
+    /// The item that the output displays, and later outputs; nil: none. Any thread.
+    public var nowPlaying: NowPlaying? {
+        get { state.withLock { $0.nowPlaying } }
+        set { state.withLock { $0.setNowPlaying(newValue) } }
+    }
+
     /// Starts the thread of the current use of the renderer, unless it runs. It waits for the thread of the preceding
     /// use.
     func startFeeder() throws(ExhaustionError) {
@@ -168,7 +182,10 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// Returns the context for an output that this renderer will feed.
     func outputContext(_ id: OutputID) -> AudioOutputContext {
-        AudioOutputContext(timebase: timebase, writable: wake, events: events, id: id, group: group)
+        AudioOutputContext(timebase: timebase, writable: wake, events: events, id: id, group: group) {
+            [weak self] command, output in
+            self?.state.withLock { $0.commandHandler }?.call((command, output))
+        }
     }
 
     /// Drops queued buffers that end before a media time, oldest first. A late consumer continues from there.

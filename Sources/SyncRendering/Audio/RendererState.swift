@@ -38,6 +38,8 @@ struct RendererState {
     /// As requested; see `effectiveProcessing`.
     private(set) var processing = AudioProcessing.none
     var allowsPassThrough = true
+    /// The item that the output displays; nil: none.
+    private(set) var nowPlaying: NowPlaying?
     /// The reason why no audio is rendered; nil if there is none.
     var failure: (any Error)?
     /// The progress, without the values that are read from the queue and the output.
@@ -61,6 +63,7 @@ struct RendererState {
     private var onRetired: [@Sendable () -> Void] = []
     var eventHandler: HandlerBox<AudioRenderer.Event>?
     var onAutomaticFlush: HandlerBox<MediaTime>?
+    var commandHandler: HandlerBox<(OutputCommand, OutputID)>?
 
     init(_ master: Timebase) {
         self.master = master
@@ -103,7 +106,7 @@ struct RendererState {
     mutating func invalidate() -> RenderSynchronizer? {
         flush()
         stopping = true
-        eventHandler = nil
+        (eventHandler, commandHandler) = (nil, nil)
         return synchronizer
     }
 
@@ -317,7 +320,14 @@ struct RendererState {
         outputID = id
         outputChanged = true
         feedAgain()
+        output?.setNowPlaying(nowPlaying)
         if isJoined { output?.open() }
+    }
+
+    mutating func setNowPlaying(_ nowPlaying: NowPlaying?) {
+        guard nowPlaying != self.nowPlaying else { return }
+        self.nowPlaying = nowPlaying
+        output?.setNowPlaying(nowPlaying)
     }
 
     /// Sets the speed; returns false if it is the same.

@@ -5,8 +5,8 @@ internal import MediaCore
 /// Guarded by the group's lock. Aggregates are evaluated in every iteration of a feeder, on a copy: they allocate
 /// nothing, except names and shares.
 struct GroupMembers {
-    /// The playing members, or those to prepare.
-    var outputs: [any AudioOutput]
+    /// The playing members, or those to prepare; each has a number.
+    var outputs: [any AudioOutput] { didSet { for output in outputs { _ = assignNumber(to: output) } } }
     /// All present and former members by number, with their delays against the group; negative is earlier.
     private var known: [(output: any AudioOutput, delay: Duration)]
     /// The feeds of all members, including those that join or leave.
@@ -57,12 +57,6 @@ struct GroupMembers {
 
     /// The members in that form.
     var volumeMembers: [OutputVolumes.Member] { outputs.map { volumeMember($0) } }
-
-    /// Returns the same after new members got their numbers.
-    mutating func numberedVolumeMembers() -> [OutputVolumes.Member] {
-        for output in outputs { _ = assignNumber(to: output) }
-        return volumeMembers
-    }
 
     // MARK: Feeds
 

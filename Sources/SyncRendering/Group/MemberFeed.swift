@@ -67,6 +67,7 @@ final class MemberFeed: Sendable {
         if role == .joining { timebase.setGate(OutputGate(isShut: true)) }
         renderer = AudioRenderer(timebase: timebase, codecs: codecs, events: context.events, group: scope)
         renderer.delay = delay
+        renderer.onCommand(context.onCommand)
         feeder = MemberFeeder(renderer, work: work)
     }
 
@@ -198,6 +199,8 @@ final class MemberFeed: Sendable {
         while !isClosing.load(ordering: .acquiring), let format = format.withLock({ $0 }) {
             do throws(OutputError) {
                 let delivery = member.delivery(for: format, mustDecode: renderer.mustDecode)
+                // A session begins with it: some speakers are silent until they receive a title.
+                member.setNowPlaying(renderer.nowPlaying)
                 try member.prepare(delivery, context: renderer.outputContext(id))
                 return attach()
             } catch {

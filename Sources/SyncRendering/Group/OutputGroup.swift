@@ -46,6 +46,8 @@ public final class OutputGroup: AudioOutput {
         var speed = 1.0
         var allowsPassThrough = true
         var processing = AudioProcessing.none
+        /// The item that the members display; nil: none.
+        var nowPlaying: NowPlaying?
         /// The last requested partial flush.
         var partialFlush: GroupFlush?
         /// Whether that is neither decided nor superseded: the history still contains its audio.
@@ -168,6 +170,7 @@ public final class OutputGroup: AudioOutput {
         ) { [weak self] feed in self?.applyGain(of: feed) }
         feed.renderer.allowsPassThrough = state.allowsPassThrough
         feed.renderer.processing = state.processing
+        feed.renderer.nowPlaying = state.nowPlaying
         if let gain = state.gain(of: member) { feed.renderer.setGain(gain) }
         feed.renderer.setSpeed(state.speed)
         state.members.append(feed)
@@ -229,6 +232,11 @@ public final class OutputGroup: AudioOutput {
         for feed in change({ $0.processing = processing }) { feed.renderer.processing = processing }
     }
 
+    /// Sets the item that all members display, including later ones.
+    public func setNowPlaying(_ nowPlaying: NowPlaying?) {
+        for feed in change({ $0.nowPlaying = nowPlaying }) { feed.renderer.nowPlaying = nowPlaying }
+    }
+
     /// Changes the state; returns the feeds at that time.
     private func change(_ body: (inout State) -> Void) -> [MemberFeed] {
         state.withLock { state in
@@ -257,13 +265,13 @@ public final class OutputGroup: AudioOutput {
     /// Changes the volume of all members by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {
-        changeVolumes { $0.volumes.setMaster(volume, of: $0.members.numberedVolumeMembers()) }
+        changeVolumes { $0.volumes.setMaster(volume, of: $0.members.volumeMembers) }
     }
 
     /// Changes the volume of all members by the same number of decibels: those of so many steps of the master. A member
     /// whose level is not known yet is moved from its owner's level once it reports that. Any thread.
     public func changeVolume(by steps: Double) {
-        changeVolumes { $0.volumes.changeMaster(by: steps, of: $0.members.numberedVolumeMembers()) }
+        changeVolumes { $0.volumes.changeMaster(by: steps, of: $0.members.volumeMembers) }
     }
 
     /// Returns the volume of a present or future member, 0…130: the set volume, otherwise its owner's level, otherwise

@@ -143,6 +143,10 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// Sets the processing of decoded audio, for outputs that convert audio themselves. Any thread.
     func setProcessing(_ processing: AudioProcessing)
 
+    /// Sets the item that plays, for outputs that display it; nil: none. Also for later uses of the output. Any thread;
+    /// must not block.
+    func setNowPlaying(_ nowPlaying: NowPlaying?)
+
     /// Sets the linear gain: 0 is silent, 1 is unchanged (0 dB). Applied as a ramp. Any thread.
     func setGain(_ gain: Float)
 
@@ -173,16 +177,26 @@ public struct AudioOutputContext: Sendable {
     public let id: OutputID
     /// The objects shared with the other members of the group; nil outside a group.
     public let group: GroupSharedContext?
+    /// Receives the output's commands with its ID; see `send`.
+    let onCommand: @Sendable (OutputCommand, OutputID) -> Void
 
     /// Creates a context.
-    public init(timebase: Timebase, writable: Signal, events: EventLog, id: OutputID, group: GroupSharedContext? = nil)
-    {
+    ///
+    /// - Parameter onCommand: Receives the output's commands with its ID, on any thread; must not block.
+    public init(
+        timebase: Timebase, writable: Signal, events: EventLog, id: OutputID, group: GroupSharedContext? = nil,
+        onCommand: @escaping @Sendable (OutputCommand, OutputID) -> Void = { _, _ in }
+    ) {
         self.timebase = timebase
         self.writable = writable
         self.events = events
         self.id = id
         self.group = group
+        self.onCommand = onCommand
     }
+
+    /// Sends a command of the output to the player. Any thread; returns at once. The output limits their number.
+    public func send(_ command: OutputCommand) { onCommand(command, id) }
 }
 
 extension AudioOutput {
@@ -217,6 +231,8 @@ extension AudioOutput {
     public func setSpeed(_ speed: Double) {}
     /// Does nothing: the renderer converts the audio.
     public func setProcessing(_ processing: AudioProcessing) {}
+    /// Does nothing: the output displays nothing.
+    public func setNowPlaying(_ nowPlaying: NowPlaying?) {}
     /// True: accepted audio needs no conversion.
     public var isDrained: Bool { true }
     /// True: the delay is known from the start.

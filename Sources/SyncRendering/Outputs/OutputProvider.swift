@@ -42,9 +42,6 @@ public protocol OutputProvider: AnyObject, Sendable {
     /// - Parameter handler: Called on any thread; must not block.
     func onIdentityChange(_ handler: @escaping @Sendable () -> Void)
 
-    /// Sets the title of the playing media for outputs that display it, including later ones.
-    func setTitle(_ title: String)
-
     /// Messages about data that could not be stored or read for this provider, oldest first. Discovery and the creation
     /// of outputs may add messages.
     var notes: [String] { get }
@@ -56,8 +53,6 @@ public protocol OutputProvider: AnyObject, Sendable {
 extension OutputProvider {
     /// Does nothing: identities never change.
     public func onIdentityChange(_ handler: @escaping @Sendable () -> Void) {}
-    /// Does nothing: no output displays a title.
-    public func setTitle(_ title: String) {}
     /// Empty: the provider stores no data.
     public var notes: [String] { [] }
     /// Does nothing: nothing was learned.
@@ -94,6 +89,10 @@ public struct OutputPlace: Hashable, Sendable, Identifiable {
         public static let thisComputer = Kind(rawValue: "this-computer")
         /// A sound card of this computer.
         public static let soundCard = Kind(rawValue: "sound-card")
+        /// Another computer that receives audio.
+        public static let computer = Kind(rawValue: "computer")
+        /// A television, or a box connected to one.
+        public static let television = Kind(rawValue: "television")
         /// A network speaker.
         public static let speaker = Kind(rawValue: "speaker")
         /// Two speakers that play as one.

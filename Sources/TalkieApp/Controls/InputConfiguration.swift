@@ -36,71 +36,10 @@ package struct InputConfiguration: Sendable {
             do throws(ValueError) {
                 let key = rest.prefix { !$0.isWhitespace }
                 let name = try WrittenKey.name(of: String(key))
-                keys.bind(name, to: try Self.actions(rest.dropFirst(key.count)))
+                try keys.bind(name, to: rest.dropFirst(key.count))
             } catch {
                 mistakes.append(ConfigMistake(file, line: number, error.description))
             }
         }
-    }
-
-    /// Returns the actions of one line.
-    private static func actions(_ text: Substring) throws(ValueError) -> [PlayerAction] {
-        let commands = try CommandText.commands(in: text)
-        guard !commands.isEmpty else { throw ValueError("a key must be followed by a command; “ignore” does nothing") }
-        var actions: [PlayerAction] = []
-        for words in commands { actions += try InputCommand.action(for: words).map { [$0] } ?? [] }
-        return actions
-    }
-}
-
-/// The syntax of commands in a key binding.
-enum CommandText {
-    /// Maximum number of commands per key.
-    private static let maxCommandsPerKey = 32
-
-    /// Splits text into commands, separated by `;`, and words, separated by blanks.
-    ///
-    /// Words are quoted by `'`, or by `"` with the escapes `\"`, `\\` and `\n`.
-    static func commands(in text: Substring) throws(ValueError) -> [[String]] {
-        var commands: [[String]] = []
-        var words: [String] = []
-        var rest = text
-        while true {
-            rest = rest.drop { $0.isWhitespace }
-            guard let first = rest.first, first != "#" else { break }
-            switch first {
-            case ";":
-                rest = rest.dropFirst()
-                if !words.isEmpty { commands.append(words) }
-                words = []
-            case "\"", "'":
-                let (word, end) = try quoted(rest)
-                words.append(word)
-                rest = end
-            default:
-                // A ";" is part of a word unless it is the last character.
-                var word = rest.prefix { !$0.isWhitespace }
-                if word.count > 1, word.last == ";" { word = word.dropLast() }
-                words.append(String(word))
-                rest = rest[word.endIndex...]
-            }
-            guard commands.count < maxCommandsPerKey else { throw ValueError("too many commands for one key") }
-        }
-        return words.isEmpty ? commands : commands + [words]
-    }
-
-    private static func quoted(_ text: Substring) throws(ValueError) -> (String, Substring) {
-        let mark = text.first!
-        var word = ""
-        var rest = text.dropFirst()
-        while let character = rest.popFirst() {
-            if character == mark { return (word, rest) }
-            guard character == "\\", mark == "\"", let escaped = rest.popFirst() else {
-                word.append(character)
-                continue
-            }
-            word.append(escaped == "n" ? "\n" : escaped)
-        }
-        throw ValueError("unterminated quote")
     }
 }

@@ -1,62 +1,56 @@
 internal import MediaCore
+internal import Playback
 
 /// The default key bindings of window and terminal: mpv's defaults (0.35, etc/input.conf), as far as implemented.
 ///
 /// Differences: `s` opens the list of outputs; a screenshot with subtitles is `Alt+s`. `n` and `C`, unused by mpv, are
 /// night mode and dialogue level.
 enum KeyBindings {
-    /// Returns the action of a key.
+    /// Returns the commands of a key, each as its words; none for an unused key.
     ///
     /// - Parameter key: mpv's name, such as `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`, `"Ctrl++"`.
-    /// - Returns: Nil for an unused key.
-    static func action(for key: String) -> PlayerAction? { table[key] }
-
-    /// All bindings, for help texts.
-    static var all: [(key: String, action: PlayerAction)] {
-        table.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    static func commands(for key: String) -> [[String]] {
+        // ignored: a test parses every line.
+        table[key].flatMap { try? CommandText.commands(in: $0, from: .keyBinding) } ?? []
     }
 
-    private static func seconds(_ count: Int64, exact: Bool = false) -> PlayerAction {
-        .seek(by: MediaTime(value: count, timescale: 1), exact: exact)
-    }
+    /// The keys, for help texts.
+    static var keys: [String] { table.keys.sorted() }
 
-    private static let table: [String: PlayerAction] = [
-        "SPACE": .togglePause, "p": .togglePause, "MBTN_RIGHT": .togglePause, "PLAY": .togglePause,
-        "PAUSE": .togglePause, "PLAYPAUSE": .togglePause, "PLAYONLY": .setPaused(false), "PAUSEONLY": .setPaused(true),
-        "RIGHT": seconds(5), "LEFT": seconds(-5), "UP": seconds(60), "DOWN": seconds(-60),
-        "Shift+RIGHT": seconds(1, exact: true), "Shift+LEFT": seconds(-1, exact: true),
-        "Shift+UP": seconds(5, exact: true), "Shift+DOWN": seconds(-5, exact: true),
-        "Shift+PGUP": seconds(600), "Shift+PGDWN": seconds(-600), "FORWARD": seconds(60), "REWIND": seconds(-60),
-        "WHEEL_UP": seconds(10), "WHEEL_DOWN": seconds(-10),
-        "PGUP": .seekChapters(1), "PGDWN": .seekChapters(-1), "@": .seekChapters(1), "!": .seekChapters(-1),
-        ".": .stepForward, ",": .stepBackward,
-        "[": .multiplySpeed(1 / 1.1), "]": .multiplySpeed(1.1), "{": .multiplySpeed(0.5), "}": .multiplySpeed(2),
-        "BS": .resetSpeed,
-        "9": .addVolume(-2), "/": .addVolume(-2), "VOLUME_DOWN": .addVolume(-2), "WHEEL_LEFT": .addVolume(-2),
-        "0": .addVolume(2), "*": .addVolume(2), "VOLUME_UP": .addVolume(2), "WHEEL_RIGHT": .addVolume(2),
-        "n": .toggleNightMode, "C": .cycleDialogueLift,
-        "m": .toggleMute, "MUTE": .toggleMute,
+    private static let table: [String: String] = [
+        "SPACE": "cycle pause", "p": "cycle pause", "MBTN_RIGHT": "cycle pause", "PLAY": "cycle pause",
+        "PAUSE": "cycle pause", "PLAYPAUSE": "cycle pause", "PLAYONLY": "set pause no", "PAUSEONLY": "set pause yes",
+        "RIGHT": "seek 5", "LEFT": "seek -5", "UP": "seek 60", "DOWN": "seek -60",
+        "Shift+RIGHT": "seek 1 exact", "Shift+LEFT": "seek -1 exact", "Shift+UP": "seek 5 exact",
+        "Shift+DOWN": "seek -5 exact", "Shift+PGUP": "seek 600", "Shift+PGDWN": "seek -600", "FORWARD": "seek 60",
+        "REWIND": "seek -60", "WHEEL_UP": "seek 10", "WHEEL_DOWN": "seek -10",
+        "PGUP": "add chapter 1", "PGDWN": "add chapter -1", "@": "add chapter 1", "!": "add chapter -1",
+        ".": "frame-step", ",": "frame-back-step",
+        "[": "multiply speed 1/1.1", "]": "multiply speed 1.1", "{": "multiply speed 0.5", "}": "multiply speed 2",
+        "BS": "set speed 1",
+        "9": "add volume -2", "/": "add volume -2", "VOLUME_DOWN": "add volume -2", "WHEEL_LEFT": "add volume -2",
+        "0": "add volume 2", "*": "add volume 2", "VOLUME_UP": "add volume 2", "WHEEL_RIGHT": "add volume 2",
+        "n": "cycle night-mode", "C": "cycle dialog-level",
+        "m": "cycle mute", "MUTE": "cycle mute",
         // On many keyboards "+" is Shift and "="; with Shift the key has the same name.
-        "Ctrl++": .addAudioDelay(.milliseconds(100)), "Ctrl+=": .addAudioDelay(.milliseconds(100)),
-        "Ctrl+-": .addAudioDelay(.milliseconds(-100)),
-        "j": .cycleSubtitles(1), "J": .cycleSubtitles(-1), "v": .toggleSubtitles,
-        "Alt+v": .toggleSecondarySubtitles,
-        "z": .addSubtitleDelay(.milliseconds(-100)), "x": .addSubtitleDelay(.milliseconds(100)),
-        "Z": .addSubtitleDelay(.milliseconds(100)),
-        "w": .changeView(.panscan(-0.1)), "W": .changeView(.panscan(0.1)), "e": .changeView(.panscan(0.1)),
-        "A": .changeView(.nextAspect),
-        "Alt+LEFT": .changeView(.panX(0.1)), "Alt+RIGHT": .changeView(.panX(-0.1)),
-        "Alt+UP": .changeView(.panY(0.1)), "Alt+DOWN": .changeView(.panY(-0.1)),
-        "Alt++": .changeView(.zoom(0.1)), "Alt+=": .changeView(.zoom(0.1)), "Alt+-": .changeView(.zoom(-0.1)),
-        "Alt+BS": .changeView(.reset),
-        "SHARP": .cycleAudioTrack, "d": .cycleDeinterlacing,
-        "f": .toggleFullScreen, "MBTN_LEFT_DBL": .toggleFullScreen, "ESC": .leaveFullScreen,
-        "s": .chooseRoute, "Alt+s": .screenshot(.subtitles), "S": .screenshot(.video), "Ctrl+s": .screenshot(.window),
-        ">": .next, "ENTER": .next, "NEXT": .next, "MBTN_FORWARD": .next,
-        "<": .previous, "PREV": .previous, "MBTN_BACK": .previous,
-        "L": .toggleLoop, "l": .markSection,
-        "o": .showProgress, "P": .showProgress, "i": .showStatistics, "?": .showKeys,
-        "q": .quit, "Q": .quitKeepingPlace, "STOP": .quit, "POWER": .quit, "CLOSE_WIN": .quit, "Ctrl+w": .quit,
-        "Ctrl+c": .quit,
+        "Ctrl++": "add audio-delay 0.1", "Ctrl+=": "add audio-delay 0.1", "Ctrl+-": "add audio-delay -0.1",
+        "j": "cycle sub", "J": "cycle sub down", "v": "cycle sub-visibility",
+        "Alt+v": "cycle secondary-sub-visibility",
+        "z": "add sub-delay -0.1", "x": "add sub-delay 0.1", "Z": "add sub-delay 0.1",
+        "w": "add panscan -0.1", "W": "add panscan 0.1", "e": "add panscan 0.1",
+        "A": "cycle-values video-aspect-override 16:9 4:3 2.35:1 -1",
+        "Alt+LEFT": "add video-pan-x 0.1", "Alt+RIGHT": "add video-pan-x -0.1",
+        "Alt+UP": "add video-pan-y 0.1", "Alt+DOWN": "add video-pan-y -0.1",
+        "Alt++": "add video-zoom 0.1", "Alt+=": "add video-zoom 0.1", "Alt+-": "add video-zoom -0.1",
+        "Alt+BS": "set video-zoom 0; set video-pan-x 0; set video-pan-y 0",
+        "SHARP": "cycle audio", "d": "cycle deinterlace",
+        "f": "cycle fullscreen", "MBTN_LEFT_DBL": "cycle fullscreen", "ESC": "set fullscreen no",
+        "s": "choose-route", "Alt+s": "screenshot", "S": "screenshot video", "Ctrl+s": "screenshot window",
+        ">": "playlist-next", "ENTER": "playlist-next", "NEXT": "playlist-next", "MBTN_FORWARD": "playlist-next",
+        "<": "playlist-prev", "PREV": "playlist-prev", "MBTN_BACK": "playlist-prev",
+        "L": "cycle loop-file", "l": "ab-loop",
+        "o": "show-progress", "P": "show-progress", "i": "show-statistics", "?": "show-keys",
+        "q": "quit", "Q": "quit-watch-later", "STOP": "quit", "POWER": "quit", "CLOSE_WIN": "quit", "Ctrl+w": "quit",
+        "Ctrl+c": "quit",
     ]
 }

@@ -21,25 +21,17 @@ extension PictureView.Aspect {
         }
     }
 
-    /// A description for the user.
-    var words: String {
+    /// mpv's notation, as parsed by `init(parsing:)`.
+    var notation: String {
         switch self {
-        case .film: "the film's own"
-        case .squarePixels: "square pixels"
-        case .ratio(let ratio): Self.steps.first { $0.aspect == self }?.name ?? Decimals.text(ratio, 3)
+        case .film: "-1"
+        case .squarePixels: "no"
+        case .ratio(let ratio): Self.names.first { $0.value == ratio }?.key ?? Decimals.short(ratio, atMost: 6)
         }
     }
 
-    /// The aspect ratios that mpv's key cycles through.
-    private static let steps: [(name: String, aspect: PictureView.Aspect)] = [
-        ("16:9", .ratio(16.0 / 9)), ("4:3", .ratio(4.0 / 3)), ("2.35:1", .ratio(2.35)), ("", .film),
-    ]
-
-    /// The next aspect ratio in the cycle; the first one if this one is not part of it.
-    var next: PictureView.Aspect {
-        guard let index = Self.steps.firstIndex(where: { $0.aspect == self }) else { return Self.steps[0].aspect }
-        return Self.steps[(index + 1) % Self.steps.count].aspect
-    }
+    /// The ratios that are named by two numbers.
+    private static let names = ["16:9": 16.0 / 9, "4:3": 4.0 / 3, "2.35:1": 2.35]
 }
 
 extension PictureView {
@@ -74,50 +66,5 @@ extension PictureView {
             throw ValueError(sentence)
         }
         return Double(billionths) / 1e9
-    }
-}
-
-/// A change of a `PictureView` by a key.
-enum PictureViewChange: Sendable, Hashable {
-    case zoom(Double)
-    case panX(Double)
-    case panY(Double)
-    case panscan(Double)
-    case nextAspect
-    /// Resets zoom and pan.
-    case reset
-}
-
-extension PictureView {
-    /// Applies a change.
-    ///
-    /// - Returns: The new value, for the user.
-    mutating func apply(_ change: PictureViewChange) -> String {
-        switch change {
-        case .zoom(let step):
-            zoom = Self.step(zoom, by: step, in: Self.zoomRange)
-            return "Zoom: \(Decimals.text(zoom, 2))"
-        case .panX(let step):
-            panX = Self.step(panX, by: step, in: Self.panRange)
-            return "Pan X: \(Decimals.text(panX, 2))"
-        case .panY(let step):
-            panY = Self.step(panY, by: step, in: Self.panRange)
-            return "Pan Y: \(Decimals.text(panY, 2))"
-        case .panscan(let step):
-            panscan = Self.step(panscan, by: step, in: Self.panscanRange)
-            return "Panscan: \(Decimals.text(panscan, 2))"
-        case .nextAspect:
-            aspect = aspect.next
-            return "Aspect: \(aspect.words)"
-        case .reset:
-            (zoom, panX, panY) = (0, 0, 0)
-            return "Zoom and pan: none"
-        }
-    }
-
-    /// Rounds to thousandths, so that ten steps up and ten down restore the exact value.
-    private static func step(_ value: Double, by step: Double, in range: ClosedRange<Double>) -> Double {
-        let next = ((value + step) * 1000).rounded() / 1000
-        return min(range.upperBound, max(range.lowerBound, next == 0 ? 0 : next))
     }
 }

@@ -7,14 +7,18 @@ final class EpisodeOffer {
     private static let lead = MediaTime(value: 20, timescale: 1)
 
     /// The next episode, and whether it was offered.
-    private var offered: (item: PlaylistLoader.Item, isAnnounced: Bool)?
+    private var offered: (item: PlaylistLoader.Item, isAnnounced: Bool)? {
+        didSet { publish(offered.map { QueueItem($0.item.address).name }) }
+    }
     /// Whether episodes are offered: only for a single film without repetition.
     private let isEnabled: Bool
     private let player: Player
     private let console: SessionConsole
+    private let publish: (String?) -> Void
 
-    init(_ player: Player, _ console: SessionConsole, isEnabled: Bool) {
-        (self.player, self.console, self.isEnabled) = (player, console, isEnabled)
+    /// - Parameter publish: Receives the name of the next episode, for other threads; nil: none.
+    init(_ player: Player, _ console: SessionConsole, isEnabled: Bool, publish: @escaping (String?) -> Void) {
+        (self.player, self.console, self.isEnabled, self.publish) = (player, console, isEnabled, publish)
     }
 
     /// Whether there is a next episode.

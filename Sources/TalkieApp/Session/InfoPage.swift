@@ -11,6 +11,8 @@ struct InfoPage: Equatable {
 
     let subject: Subject
     var rows: [Row]
+    /// The QR code of the link to the page for a phone; empty: none.
+    var code: [[Bool]] = []
     /// The row scrolled to.
     private var current = 0
 
@@ -36,10 +38,11 @@ struct InfoPage: Equatable {
     /// The page as drawn on the screen.
     var panel: ScreenPanel {
         let isList = subject == .keys
+        let phone = code.isEmpty ? "" : "   Code: control from a phone"
         return ScreenPanel(
             title: isList ? "Keys" : "Statistics", rows: rows.map { ScreenPanel.Row($0.name, detail: $0.words) },
-            current: isList ? current : nil, hint: isList ? "↑↓ scroll   Esc close" : "", marks: .none,
-            place: isList ? .middle : .topLeft)
+            current: isList ? current : nil, hint: isList ? "↑↓ scroll   Esc close" + phone : "", marks: .none,
+            place: isList ? .middle : .topLeft, code: code)
     }
 
     static var keys: InfoPage {

@@ -1,14 +1,13 @@
 internal import AirPlay
 internal import MediaCore
+internal import Playback
 internal import SyncRendering
 
-extension AudioOutput {
+extension Player {
     /// Returns the name of an event's output, and why it is silent, if known. Nil for an unknown output.
     func part(_ output: OutputID) -> (name: String, reason: String?)? {
-        guard let group = self as? OutputGroup else { return (name, silence) }
-        guard let member = group.output(number: output.index) else { return nil }
-        return (member.name, group.failure(ofMember: output.index)?.message ?? member.silence)
+        guard let (member, group, number) = self.output(output) else { return nil }
+        let failure = group.failure(ofMember: number) ?? member.failure
+        return (member.name, failure?.message ?? (member as? AirPlaySpeaker)?.interruption)
     }
-
-    private var silence: String? { failure?.message ?? (self as? AirPlaySpeaker)?.interruption }
 }

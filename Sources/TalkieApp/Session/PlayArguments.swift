@@ -12,7 +12,7 @@ package struct PlayArguments: Sendable {
     /// The player options for all films.
     package var options = PlayerOptions()
     /// The outputs, which play in sync; empty: the local sound card.
-    package var speakers: [SpeakerChoice] = []
+    package var speakers: [SpeakerArgument] = []
     /// Whether the user has set a delay, which disables calibrations.
     package var isAudioDelayChosen = false
     /// How to use remembered outputs when no `--speaker` is given.
@@ -42,8 +42,12 @@ package struct PlayArguments: Sendable {
     package var timelinePath: String?
     /// When the flight recorder starts another file.
     package var timelineRotation = TimelineRotation()
-    /// The socket of `--input-ipc-server`, which is not implemented.
+    /// The socket for commands of other programs.
     package var controlSocketPath: String?
+    /// The address of the page for remote control; nil: none.
+    package var remote: RemoteArgument?
+    /// Whether media keys and other programs of the desktop control playback.
+    package var hasMediaControls = true
     /// Errors only: no status line, no messages.
     package var isReallyQuiet = false
     package var logLevel: LogLevel = .warning

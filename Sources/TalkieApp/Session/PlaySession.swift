@@ -5,8 +5,10 @@ package import MediaCore
 internal import MediaFiles
 internal import Playback
 internal import Profiles
+internal import Remote
 internal import Routing
 internal import ScreenOutput
+internal import Sockets
 internal import SyncRendering
 internal import Telemetry
 
@@ -47,6 +49,9 @@ package enum PlaySession {
         }
         defer { signals.stop() }
         let timeline = try timelineFile(arguments, films: inputs.list.items, notes: &inputs.notes)
+        let listener = try controlListener(arguments)
+        var sessionPage: SessionPage?
+        if let remote = arguments.remote { sessionPage = try SessionPage(remote) }
         let destination: Destination
         do throws(TalkieError) {
             destination = try Destination(arguments, terminal, until: interruption)
@@ -62,22 +67,38 @@ package enum PlaySession {
             arguments, inputs: &inputs, destination: destination, events: events, distributor: distributor,
             mailbox: mailbox)
         let loop = arguments.options.playsVideo ? screenLoop(arguments, of: player, mailbox) : nil
+        let inhibitor = inhibitor()
+        defer { inhibitor?.stop() }
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: destination.route?.output, registry: destination.registry,
-                routes: destination.route?.places ?? [], home: destination.card.thisComputer, log: log),
+                registry: destination.registry,
+                routes: destination.route?.places ?? [], languages: destination.route?.languages ?? [:],
+                home: destination.card.thisComputer, log: log, pageLink: sessionPage?.address, inhibitor: inhibitor),
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
         director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
-        do throws(ExhaustionError) { try director.start() } catch {
+        var server: IPCServer?
+        var page: RemotePage?
+        do throws(ExhaustionError) {
+            if let listener { server = try IPCServer.start(on: listener, control: director.control) }
+            page = try sessionPage?.start(
+                director.control, screen: loop?.control, terminal: terminal, log: log, isQuiet: arguments.isReallyQuiet)
+            try director.start()
+        } catch {
+            server?.close()
+            page?.close()
             player.shutDown()
             distributor.stop()
             throw TalkieError(error)
         }
+        let remote = remote(of: director, arguments)
         loop?.run()
         let status = director.join()
+        server?.close()
+        page?.close()
         // The speaker is released before the program ends, regardless of the status.
         let isDown = player.shutDown(within: Player.usualTimeout)
+        remote?.stop()
         destination.registry.remember()
         distributor.stop()
         terminal.leaveStatus()
@@ -126,9 +147,17 @@ package enum PlaySession {
                 route = nil
                 return
             }
-            let names = arguments.speakers.isEmpty ? ["local"] : arguments.speakers.map(\.name)
+            // A film without the language of a speaker plays there as on the others.
+            let requests = arguments.speakers.map { speaker in
+                SoundRoute.Request(
+                    speaker.choice.name,
+                    languages: speaker.languages.isEmpty
+                        ? [] : speaker.languages + arguments.options.audioLanguages)
+            }
             do throws(TalkieError) {
-                route = try SoundRoute(to: names, in: registry, until: interruption) {
+                route = try SoundRoute(
+                    to: requests.isEmpty ? [SoundRoute.Request("local")] : requests, in: registry, until: interruption
+                ) {
                     if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
                 }
             } catch {
@@ -171,7 +200,7 @@ package enum PlaySession {
             RouteCalibration(route.output, identify: { registry.identity(of: $0) }, profiles: { profiles })
         }
         registry.onIdentityChange { mailbox.post(.sinkChanged) }
-        let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains(.local)
+        let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains { $0.choice == .local }
         let notice = (playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil).map {
             $0 + "; talkie calibrate local measures it again, talkie profile list still shows it"
         }
@@ -186,6 +215,7 @@ package enum PlaySession {
             mailbox.post(.listed(page: page, films.map { PlaylistLoader.Item(address: $0.address, title: $0.title) }))
         }
         options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
+        options.loadsArtwork = arguments.hasMediaControls && SystemMessageBus.isPresent(.session)
         options.expectsMore = inputs.list.items.count > 1
         var parts = Player.Parts.film(audioOutput: destination.route?.output, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
@@ -197,6 +227,23 @@ package enum PlaySession {
         }
         inputs.notes += cautions(arguments) + registry.notes + (notice.map { [$0] } ?? [])
         return player
+    }
+
+    /// Starts the control by other programs of the desktop. Returns nil if it is switched off or there is none.
+    private static func remote(of director: SessionDirector, _ arguments: PlayArguments) -> MPRISService? {
+        guard arguments.hasMediaControls else { return nil }
+        let service = MPRISService(director.control, identity: "Talkie", desktopEntry: "talkie")
+        return service.start() ? service : nil
+    }
+
+    /// Starts the inhibition of idleness, which is not needed yet. Returns nil without a message bus.
+    private static func inhibitor() -> SleepInhibitor? {
+        guard SystemMessageBus.isPresent(.system) || SystemMessageBus.isPresent(.session) else { return nil }
+        do throws(ExhaustionError) {
+            let inhibitor = try SleepInhibitor(why: "A film is playing", scope: .idleness, isNeeded: false) { _ in }
+            try inhibitor.start()
+            return inhibitor
+        } catch { return nil }
     }
 
     /// Returns the certificates to trust.
@@ -227,6 +274,16 @@ package enum PlaySession {
     private static func cautions(_ arguments: PlayArguments) -> [String] {
         arguments.verifiesServers
             ? [] : ["server certificates are not checked (--tls-verify=no); connections can be intercepted"]
+    }
+
+    /// Creates the socket for other programs; they connect once it is served.
+    private static func controlListener(_ arguments: PlayArguments) throws(TalkieError) -> LocalListener? {
+        guard let path = arguments.controlSocketPath else { return nil }
+        do throws(SocketError) { return try LocalListener(path: path) } catch {
+            throw TalkieError(
+                error.code == .notPermitted ? .notPermitted : .failed,
+                "the socket '\(path)' cannot be created (\(error.message)); choose another path")
+        }
     }
 
     /// Creates the flight recorder's file. Throws `invalidArgument` if that would overwrite a film.
@@ -269,6 +326,7 @@ package enum PlaySession {
     ) -> ScreenLoop {
         var options = ScreenOptions()
         options.isFullScreen = arguments.isFullScreen
+        (options.followsDisplays, options.isPlacedByUser) = (true, true)
         if let size = arguments.windowSize { options.size = PixelSize(width: size.width, height: size.height) }
         options.presentation =
             switch arguments.videoOutput {

@@ -10,6 +10,8 @@ internal import Telemetry
 final class SessionConsole {
     /// The maximum number of failures reported individually.
     private static let maxReportedFailures = 10
+    /// How long a text is displayed over the video.
+    static let messageDuration = Duration.milliseconds(1500)
 
     /// The exit status, once the session has ended.
     private(set) var status: Int32?
@@ -20,6 +22,8 @@ final class SessionConsole {
     /// The permanent message about silent outputs. `shownMark` is the displayed one, which can be the reason for
     /// buffering.
     private var outputMark: String?
+    /// The sign of the current outputs.
+    private var outputSign: String?
     private var shownMark: String?
     private let stage: SessionDirector.Stage
     private let arguments: PlayArguments
@@ -41,7 +45,7 @@ final class SessionConsole {
     }
 
     /// Displays text over the video.
-    func show(_ text: String, for duration: Duration = .milliseconds(1500)) {
+    func show(_ text: String, for duration: Duration = SessionConsole.messageDuration) {
         stage.log?.write(
             .debug, "over the film: " + text.split(separator: "\n").joined(separator: " / "))
         stage.screen?.show(ScreenMessage(text, for: duration))
@@ -62,7 +66,7 @@ final class SessionConsole {
 
     /// Reports what happened to a speaker's clock.
     func report(clockOf output: OutputID, _ state: SpeakerClockState) {
-        guard let (name, _) = stage.route?.part(output) else { return }
+        guard let (name, _) = stage.player.part(output) else { return }
         switch state {
         case .stalled: warn("'\(name)' has lost the clock; its sound may get out of sync.")
         case .ready: warn("'\(name)' is synchronized to the clock again.")
@@ -117,12 +121,18 @@ final class SessionConsole {
         refreshMark()
     }
 
-    /// Displays the reason for buffering, otherwise the silent outputs.
-    func refreshMark() {
+    /// Displays the reason for buffering, otherwise the silent outputs, otherwise a sign of the current outputs.
+    func refreshMark(sign: String?) {
+        outputSign = sign
+        refreshMark()
+    }
+
+    private func refreshMark() {
         let state = stage.player.state
-        let mark = state.bufferingProgress == nil ? outputMark : state.reason ?? outputMark
+        let problem = state.bufferingProgress == nil ? outputMark : state.reason ?? outputMark
+        let mark = problem ?? outputSign
         guard mark != shownMark else { return }
         shownMark = mark
-        stage.screen?.show(mark: mark)
+        stage.screen?.show(mark: mark, isAccented: problem == nil)
     }
 }

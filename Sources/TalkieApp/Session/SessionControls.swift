@@ -1,4 +1,3 @@
-internal import MediaCodecs
 internal import MediaCore
 internal import Playback
 internal import Routing
@@ -6,13 +5,19 @@ internal import ScreenOutput
 internal import SyncRendering
 internal import Telemetry
 
-/// Performs the actions of keys, bar and panel, and owns what they set. Confined to the session's thread.
+/// Performs the commands of keys, bar and panel, and those of the session for every controller. Confined to the
+/// session's thread.
 final class SessionControls {
-    private(set) var settings: SessionSettings
+    /// The start and the end of the A-B loop.
+    private(set) var sectionStart: FilmPosition?
+    private(set) var sectionEnd: FilmPosition?
     private var bar = BarVisibility()
+    /// Whether the bar was shown by the last `refreshBar`.
+    private var wasBarShown = false
     /// Whether the position is displayed at the target of the requested seek.
     private var showsNextSeek = false
     private let stage: SessionDirector.Stage
+    private let control: PlayerControl
     private let arguments: PlayArguments
     private let console: SessionConsole
     private let films: SessionFilms
@@ -21,18 +26,19 @@ final class SessionControls {
     private let positions: ResumePositions
     private let offer: EpisodeOffer
     private let mailbox: SessionMailbox
+    private let screenshots: SessionScreenshots
 
     init(
-        stage: SessionDirector.Stage, arguments: PlayArguments, console: SessionConsole, films: SessionFilms,
-        outputs: SessionOutputs, panel: SessionPanel, positions: ResumePositions, offer: EpisodeOffer,
-        mailbox: SessionMailbox
+        stage: SessionDirector.Stage, control: PlayerControl, arguments: PlayArguments, console: SessionConsole,
+        films: SessionFilms, outputs: SessionOutputs, panel: SessionPanel, positions: ResumePositions,
+        offer: EpisodeOffer, mailbox: SessionMailbox
     ) {
-        (self.stage, self.arguments, self.console, self.films) = (stage, arguments, console, films)
+        (self.stage, self.control) = (stage, control)
+        (self.arguments, self.console, self.films) = (arguments, console, films)
         (self.outputs, self.panel, self.positions, self.offer) = (outputs, panel, positions, offer)
         self.mailbox = mailbox
-        settings = SessionSettings(arguments.options)
-        settings.view = arguments.view
-        (settings.sectionStart, settings.sectionEnd) = (arguments.sectionStart, arguments.sectionEnd)
+        screenshots = SessionScreenshots(stage.screen, stage.player.layer, mailbox)
+        (sectionStart, sectionEnd) = (arguments.sectionStart, arguments.sectionEnd)
     }
 
     private var player: Player { stage.player }
@@ -43,25 +49,25 @@ final class SessionControls {
 
     // MARK: Input
 
-    /// Passes a key to the open panel, otherwise performs the actions bound to it.
+    /// Passes a key to the open panel, otherwise performs the commands bound to it.
     func handle(_ key: String, isRepeat: Bool = false) { if !pressInPanel(key) { press(key, isRepeat: isRepeat) } }
 
-    /// Performs the actions bound to a key, in order.
+    /// Performs the commands bound to a key, in order.
     func press(_ key: String, isRepeat: Bool = false) {
-        for action in arguments.keys.actions(for: key) where !isRepeat || action.repeats { perform(action) }
+        for words in arguments.keys.commands(for: key) { perform(words.map { .text($0) }, isRepeat: isRepeat) }
     }
 
     /// Passes a key to the open panel. Returns false if it is not used.
     func pressInPanel(_ key: String) -> Bool {
-        let (isUsed, selection) = panel.press(key)
-        if let selection { select(selection) }
+        let (isUsed, commands) = panel.press(key)
+        for command in commands { perform(command) }
         return isUsed
     }
 
     func handle(_ input: PointerInput.Event) {
         switch input {
         case .panel(let row, let part, let turned):
-            if let selection = panel.point(at: row, part, turned: turned) { select(selection) }
+            for command in panel.point(at: row, part, turned: turned) { perform(command) }
         case .besidePanel: panel.close()
         case .bar(let part, let isDragged): point(at: part, isDragged: isDragged)
         case .wheel(let part, let turned): turnWheel(over: part, turned)
@@ -73,7 +79,7 @@ final class SessionControls {
     /// Handles the wheel outside the list rows: it moves in an open list; over the bar's volume it changes the volume.
     private func turnWheel(over part: ScreenBar.Part?, _ turned: Int) {
         switch part {
-        case .volume, .volumeNumber, .mute: perform(.addVolume(Double(2 * turned)))
+        case .volume, .volumeNumber, .mute: perform([.text("add"), .text("volume"), .whole(2 * turned)])
         default: if !pressInPanel(turned > 0 ? "UP" : "DOWN") { press(turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
         }
     }
@@ -81,130 +87,149 @@ final class SessionControls {
     private func point(at part: ScreenBar.Part, isDragged: Bool) {
         bar.pointerMoved(at: .now, over: part)
         switch part {
-        case .play: perform(.togglePause)
-        case .previous: perform(.previous)
-        case .next: perform(.next)
+        case .play: perform("cycle", "pause")
+        case .previous: perform("playlist-prev")
+        case .next: perform("playlist-next")
         case .place(let share):
-            guard let duration = player.state.duration else { return }
             // While dragging, sync frames are shown for speed; the release seeks exactly.
-            player.seek(to: duration.share(share), exact: !isDragged)
-        case .mute: perform(.toggleMute)
-        case .volume(let share): perform(.setVolume((share * 100).rounded()))
+            let mode = isDragged ? "absolute-percent+keyframes" : "absolute-percent+exact"
+            control.perform([.text("seek"), .real(share * 100, decimals: 6), .text(mode)])
+        case .mute: perform("cycle", "mute")
+        case .volume(let share): perform([.text("set"), .text("volume"), .whole(Int((share * 100).rounded()))])
         case .button(.chapters): panel.toggle(.chapters)
         case .button(.sound): panel.toggle(.sound)
         case .button(.subtitles): panel.toggle(.subtitles)
         case .button(.speed): panel.toggle(.speed)
-        case .button(.rooms): perform(.chooseRoute)
-        case .button(.fullScreen): perform(.toggleFullScreen)
+        case .button(.rooms): perform("choose-route")
+        case .button(.fullScreen): perform("cycle", "fullscreen")
         case .volumeNumber, .nothing: break
         }
     }
 
-    /// Executes a choice from a list.
-    private func select(_ selection: SessionPanel.Selection) {
-        switch selection {
-        case .audioTrack(let number): player.selectAudioTrack(number)
-        case .subtitles(let number):
-            player.selectSubtitles(number)
-            if number != nil, !settings.showsSubtitles { perform(.toggleSubtitles) }
-        case .chapter(let start): seek { $0.seek(to: start) }
-        case .speed(let speed): perform(.setSpeed(speed))
+    // MARK: Commands
+
+    private func perform(_ words: String...) { perform(words.map { .text($0) }) }
+
+    /// Performs a command of the user, and displays its effect.
+    func perform(_ words: [JSONValue], isRepeat: Bool = false) {
+        do throws(ControlError) {
+            let request = try control.table.request(words)
+            guard !isRepeat || request.command.isRepeatable else { return }
+            guard !request.command.isOfProgram else {
+                _ = try carryOut(request)
+                return
+            }
+            let subject = request.property?.name ?? request.command.name
+            if Self.seeks.contains(subject) { showsNextSeek = true }
+            control.perform(request) { [mailbox] result in
+                switch result {
+                case .success: mailbox.post(.changed(subject))
+                case .failure(let error): mailbox.post(.refused(error.problem))
+                }
+            }
+        } catch { show(PrintableText.sentence(error.problem)) }
+    }
+
+    /// The command and the properties whose effect is displayed when the seek begins and ends.
+    private static let seeks: Set<String> = ["seek", "time-pos", "percent-pos", "chapter"]
+
+    /// Performs a command of the session for another controller.
+    func carryOut(_ request: ControlRequest, _ reply: @escaping ControlReply) {
+        if request.command.name == "screenshot" { return screenshots.take(request, reply) }
+        do throws(ControlError) {
+            reply(.success(try carryOut(request)))
+        } catch { reply(.failure(error)) }
+    }
+
+    /// Performs a command of the session. Returns its result.
+    private func carryOut(_ request: ControlRequest) throws(ControlError) -> JSONValue {
+        let address = films.current.address
+        switch request.command.name {
+        case "quit", "stop": quit(keepingPosition: arguments.keepsPlaces)
+        case "quit-watch-later": quit(keepingPosition: true)
+        case "show-text":
+            let duration = request.arguments[1]?.whole.flatMap { $0 < 0 ? nil : Duration.milliseconds($0) }
+            console.show(PrintableText.of(request.arguments.text(0)), for: duration ?? SessionConsole.messageDuration)
+        case "show-progress": show(StatusText.film(player.state) + pictureLine + outputs.line)
+        case "screenshot": screenshots.take(request) { _ in }
+        case "ab-loop": markSection()
+        case "choose-route": panel.toggleRoutes()
+        case "find-outputs": outputs.routes?.startSearch()
+        case "output-volume":
+            let id = request.arguments.text(0)
+            _ = try outputs.rooms.ids(id)
+            outputs.routes?.setVolume(request.arguments[1]?.number ?? 0, of: id)
+        case "output-language":
+            let id = request.arguments.text(0)
+            _ = try outputs.rooms.ids(id)
+            outputs.routes?.setLanguages(try ControlCommand.languages(request.arguments.text(1)), of: id)
+        case "raise": stage.screen?.raise()
+        case "show-statistics": panel.toggle(.statistics, of: address)
+        case "show-keys": panel.toggle(.keys, of: address)
+        case "playlist-next": films.step(by: 1)
+        case "playlist-prev": films.step(by: -1)
+        case "loadfile": return try load(request.arguments.text(0), request.arguments.text(1))
+        default: break
+        }
+        return .null
+    }
+
+    private func load(_ address: String, _ mode: String) throws(ControlError) -> JSONValue {
+        do throws(TalkieError) {
+            let item = try films.load(
+                [address], mode.hasPrefix("append") ? .append : mode.hasPrefix("insert") ? .insertNext : .replace)
+            return .object([("playlist_entry_id", .whole(Int(truncatingIfNeeded: item.id.number)))])
+        } catch { throw ControlError(.failed, error.message) }
+    }
+
+    /// Displays the effect of a user's command on a property.
+    func showChange(of name: String) {
+        let state = player.state
+        switch name {
+        case "pause":
+            if state.isPaused {
+                show("Paused\n" + StatusText.place(state) + outputs.line)
+            } else {
+                stage.screen?.show(nil)
+            }
+        case "speed": show("Speed: x\(Decimals.text(state.speed, 2))")
+        case "volume": show("\(volumeText)\(state.isMuted ? " (muted)" : "")")
+        case "mute": show(state.isMuted ? "Muted" : volumeText)
+        case "night-mode": show(state.isNight ? "Night mode" : "Night mode: off")
+        case "dialog-level":
+            let lift = state.dialogueLift
+            show(lift == 0 ? "Voices: unchanged" : "Voices: +\(Decimals.short(lift)) dB")
+        case "audio-delay": show(StatusText.audioDelay(state.audioDelay))
+        case "sub-delay": show(StatusText.subtitleDelay(state.subtitleDelay))
+        case "sub-visibility": show(state.showsSubtitles ? "Subtitles: shown" : "Subtitles: hidden")
+        case "secondary-sub-visibility":
+            show(state.showsSecondarySubtitles ? "Secondary subtitles: shown" : "Secondary subtitles: hidden")
+        case "deinterlace": show("Deinterlace: \(state.deinterlacing.rawValue)")
+        case "loop-file": show("Loop: " + Self.words(state.loopItem, "this film"))
+        case "loop-playlist": show("Loop: " + Self.words(state.loopList, "the playlist"))
+        case "shuffle": show(state.isShuffled ? "Shuffle: on" : "Shuffle: off")
+        case "video-zoom", "video-pan-x", "video-pan-y", "panscan":
+            guard let number = stage.screen?.view.number(name) else { return }
+            show("\(number.words): \(Decimals.text(number.value, 2))")
+        case "video-aspect-override":
+            let notation = stage.screen?.view.aspect.notation
+            show("Aspect: " + (["-1": "the film's own", "no": "square pixels"][notation ?? ""] ?? notation ?? "?"))
+        default: break
         }
     }
 
-    // MARK: Actions
-
-    /// Performs an action and displays the change.
-    func perform(_ action: PlayerAction) {
-        switch action {
-        case .quit: quit(keepingPosition: arguments.keepsPlaces)
-        case .quitKeepingPlace: quit(keepingPosition: true)
-        case .togglePause: setPaused(player.state.phase == .playing || player.state.phase == .buffering)
-        case .setPaused(let isPaused): setPaused(isPaused)
-        case .seek(let distance, let exact): seek { $0.seek(by: distance, exact: exact) }
-        case .seekChapters(let count): seek { $0.seek(byChapters: count) }
-        case .stepForward: player.stepForward()
-        case .stepBackward: player.stepBackward()
-        case .multiplySpeed(let factor):
-            settings.multiplySpeed(by: factor)
-            applySpeed()
-        case .resetSpeed:
-            settings.speed = 1
-            applySpeed()
-        case .addVolume(let steps):
-            player.changeVolume(by: steps)
-            show("\(volumeText)\(settings.isMuted ? " (muted)" : "")")
-        case .toggleMute:
-            settings.isMuted.toggle()
-            player.setMuted(settings.isMuted)
-            show(settings.isMuted ? "Muted" : volumeText)
-        case .toggleNightMode:
-            settings.isNight.toggle()
-            player.setNightMode(settings.isNight)
-            show(settings.isNight ? "Night mode" : "Night mode: off")
-        case .cycleDialogueLift:
-            settings.cycleDialogueLift()
-            player.setDialogueLift(settings.dialogueLift)
-            show(
-                settings.dialogueLift == 0
-                    ? "Voices: unchanged" : "Voices: +\(Decimals.text(settings.dialogueLift, 0)) dB")
-        case .addAudioDelay(let step):
-            settings.addAudioDelay(step)
-            player.setAudioDelay(settings.audioDelay)
-            stage.distributor.record(.audioDelay(settings.audioDelay))
-            show(StatusText.audioDelay(settings.audioDelay))
-        case .cycleAudioTrack: player.cycleAudioTrack()
-        case .cycleSubtitles(let step): player.cycleSubtitles(by: step)
-        case .toggleSubtitles:
-            settings.showsSubtitles.toggle()
-            player.setSubtitlesShown(settings.showsSubtitles)
-            show(settings.showsSubtitles ? "Subtitles: shown" : "Subtitles: hidden")
-        case .cycleSecondarySubtitles(let step): player.cycleSecondarySubtitles(by: step)
-        case .toggleSecondarySubtitles:
-            settings.showsSecondarySubtitles.toggle()
-            player.setSecondarySubtitlesShown(settings.showsSecondarySubtitles)
-            show(settings.showsSecondarySubtitles ? "Secondary subtitles: shown" : "Secondary subtitles: hidden")
-        case .addSubtitleDelay(let step):
-            settings.addSubtitleDelay(step)
-            player.setSubtitleDelay(settings.subtitleDelay)
-            show(StatusText.subtitleDelay(settings.subtitleDelay))
-        case .cycleDeinterlacing:
-            settings.cycleDeinterlacing()
-            player.setDeinterlacing(settings.deinterlacing)
-            show("Deinterlace: \(settings.deinterlacing.rawValue)")
-        case .changeView(let change):
-            let words = settings.view.apply(change)
-            stage.screen?.view = settings.view
-            show(words)
-        case .toggleFullScreen: stage.screen?.setFullScreen(nil)
-        case .leaveFullScreen: stage.screen?.setFullScreen(false)
-        case .chooseRoute: panel.toggleRoutes()
-        case .screenshot(let kind): takeScreenshot(kind)
-        case .next: films.step(by: 1)
-        case .previous: films.step(by: -1)
-        case .toggleLoop:
-            settings.toggleLoop()
-            player.setLoop(settings.loop)
-            show(settings.loop == .forever ? "Loop: this film" : "Loop: off")
-        case .markSection: markSection()
-        case .showProgress: show(StatusText.film(player.state) + pictureLine + outputs.line)
-        case .showStatistics: panel.toggle(.statistics, of: films.current.address)
-        case .showKeys: panel.toggle(.keys, of: films.current.address)
-        case .seekTo(let place, let exact):
-            guard let moment = place.moment(in: player.state.duration) else {
-                return show("The duration is unknown")
-            }
-            seek { $0.seek(to: moment, exact: exact) }
-        case .setSpeed(let speed):
-            settings.speed = speed
-            applySpeed()
-        case .setVolume(let volume):
-            player.setMasterVolume(volume)
-            show("\(volumeText)\(settings.isMuted ? " (muted)" : "")")
-        case .setMuted(let isMuted): if settings.isMuted != isMuted { perform(.toggleMute) }
-        case .enterFullScreen: stage.screen?.setFullScreen(true)
-        case .showText(let text): show(PrintableText.of(text))
+    private static func words(_ loop: PlayerOptions.Loop, _ subject: String) -> String {
+        switch loop {
+        case .forever: subject
+        case .times(0): "off"
+        case .times(let count): "\(subject), \(count) times"
         }
+    }
+
+    /// Displays why a user's command was refused, if a film is open.
+    func showRefusal(_ problem: String) {
+        showsNextSeek = false
+        if player.state.isUnderWay { console.warn(PrintableText.sentence(problem)) }
     }
 
     /// Quits at the user's request: the position is stored or, as in mpv, removed.
@@ -223,52 +248,7 @@ final class SessionControls {
         return "\nPictures: \(decoder)"
     }
 
-    private func setPaused(_ isPaused: Bool) {
-        if isPaused {
-            player.pause()
-            show("Paused\n" + StatusText.place(player.state) + outputs.line)
-        } else {
-            player.play()
-            stage.screen?.show(nil)
-        }
-    }
-
-    private func applySpeed() {
-        player.setSpeed(settings.speed)
-        show("Speed: x\(Decimals.text(settings.speed, 2))")
-    }
-
-    private func takeScreenshot(_ kind: ScreenshotKind) {
-        guard let screen = stage.screen else { return }
-        let mailbox = mailbox
-        let layer = player.layer
-        screen.takeSnapshot(kind == .window ? .window : .picture) { picture in
-            guard let picture else { return mailbox.post(.done("There is no picture to save")) }
-            do {
-                // A separate thread: encoding must not delay the loop's thread.
-                _ = try WorkerThread.start(name: "screenshot") {
-                    do {
-                        var picture = picture
-                        if kind == .subtitles { picture.lay(words: layer) }
-                        let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: picture.pixels, size: picture.size))
-                        mailbox.post(.done("Screenshot: '\(file)'"))
-                    } catch {
-                        mailbox.post(.remark(.warning, "the screenshot cannot be saved: \(error)"))
-                    }
-                }
-            } catch {
-                mailbox.post(.remark(.warning, "the screenshot cannot be saved: \(error)"))
-            }
-        }
-    }
-
     // MARK: Seeks
-
-    /// Seeks and displays the position at the target.
-    private func seek(_ body: (Player) -> Void) {
-        showsNextSeek = true
-        body(player)
-    }
 
     /// Displays a seek that has begun.
     func seekHasBegun() {
@@ -289,13 +269,13 @@ final class SessionControls {
     /// Sets the start of the A-B loop (as in mpv), then the end, then clears both.
     private func markSection() {
         let moment = FilmPosition.fromStart(player.state.position)
-        switch (settings.sectionStart, settings.sectionEnd) {
-        case (nil, _): settings.sectionStart = moment
-        case (_, nil): settings.sectionEnd = moment
-        default: (settings.sectionStart, settings.sectionEnd) = (nil, nil)
+        switch (sectionStart, sectionEnd) {
+        case (nil, _): sectionStart = moment
+        case (_, nil): sectionEnd = moment
+        default: (sectionStart, sectionEnd) = (nil, nil)
         }
         player.setRepeatedSection(section)
-        guard let start = settings.sectionStart else { return show("A-B loop: off") }
+        guard let start = sectionStart else { return show("A-B loop: off") }
         let first = start.moment(in: player.state.duration)?.clock ?? "?"
         guard let section else { return show("A-B loop: from \(first)") }
         show("A-B loop: \(section.start.clock) to \(section.end.clock)")
@@ -304,13 +284,13 @@ final class SessionControls {
     }
 
     /// Passes the section to the player, for each film: positions can be percentages.
-    func applySection() { if settings.sectionStart != nil { player.setRepeatedSection(section) } }
+    func applySection() { if sectionStart != nil { player.setRepeatedSection(section) } }
 
     /// The section in the right order; nil unless both ends are set.
     private var section: MediaTimeRange? {
         let duration = player.state.duration
-        guard let one = settings.sectionStart?.moment(in: duration),
-            let other = settings.sectionEnd?.moment(in: duration), one != other
+        guard let one = sectionStart?.moment(in: duration),
+            let other = sectionEnd?.moment(in: duration), one != other
         else { return nil }
         return MediaTimeRange(start: min(one, other), end: max(one, other))
     }
@@ -321,17 +301,34 @@ final class SessionControls {
     func refreshBar() {
         guard let screen = stage.screen else { return }
         // An open list is anchored to the bar.
-        guard panel.isListOpen || showsBar else { return screen.show(bar: nil) }
+        let isShown = panel.isListOpen || showsBar
+        // Whether there is a choice of outputs is known only after a search, which a film without a controller skips.
+        if isShown, !wasBarShown { outputs.routes?.startSearch() }
+        wasBarShown = isShown
+        guard isShown else { return screen.show(bar: nil) }
         let state = player.state
         var shown = ScreenBar(
             state, hasPrevious: state.itemNumber > 1,
             hasNext: state.itemNumber < state.itemCount || offer.isAvailable)
         if state.hasAudio {
             shown.volume = ScreenBar.Volume(
-                percent: player.knownVolume.map { Int($0.rounded()) }, isMuted: settings.isMuted)
-            if let routes = outputs.routes { shown.buttons[.rooms] = ["♪ \(PrintableText.of(routes.name))"] }
+                percent: player.knownVolume.map { Int($0.rounded()) }, isMuted: state.isMuted)
+            if let routes = outputs.routes { shown.show(routes) }
         }
         if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
         screen.show(bar: shown)
+    }
+}
+
+extension PictureView {
+    /// Returns the name and the value of a property's number, for the user.
+    fileprivate func number(_ property: String) -> (words: String, value: Double)? {
+        switch property {
+        case "video-zoom": ("Zoom", zoom)
+        case "video-pan-x": ("Pan X", panX)
+        case "video-pan-y": ("Pan Y", panY)
+        case "panscan": ("Panscan", panscan)
+        default: nil
+        }
     }
 }

@@ -3,6 +3,7 @@ internal import CardOutput
 internal import Glibc
 internal import MediaCore
 internal import Playback
+internal import Remote
 internal import Routing
 internal import ScreenOutput
 internal import Storage
@@ -21,16 +22,21 @@ final class SessionDirector: @unchecked Sendable {
         var terminal: Terminal
         var keys: TerminalKeys?
         var distributor: EventDistributor
-        var route: (any AudioOutput)?
         /// Creates the outputs of places, also of later choices. `routes` are the places at the start.
         var registry = OutputRegistry([])
         var routes: [OutputPlace] = []
+        /// The languages of places at the start that play another audio track than the main one, by place.
+        var languages: [String: [String]] = [:]
         /// The place to use when everything else is lost.
         var home = SoundCardProvider().thisComputer
         /// The folder of stored positions and remembered outputs.
         var stateFolder = StateFolder.standard()
         /// The log file; nil: none.
         var log: LogFile?
+        /// The link to the page for a phone; nil: none.
+        var pageLink: String?
+        /// Inhibits idleness while a film plays; nil without a message bus.
+        var inhibitor: SleepInhibitor?
     }
 
     /// The update interval of the status line.
@@ -42,6 +48,8 @@ final class SessionDirector: @unchecked Sendable {
     private let arguments: PlayArguments
     private let mailbox: SessionMailbox
     private let items: [PlaylistLoader.Item]
+    /// The commands and properties of the session, for every controller. Any thread.
+    let control: PlayerControl
     private let console: SessionConsole
     private let window: SessionWindow
     let outputs: SessionOutputs
@@ -60,21 +68,30 @@ final class SessionDirector: @unchecked Sendable {
     /// - Parameter items: At least one item.
     init(stage: Stage, arguments: PlayArguments, items: [PlaylistLoader.Item], mailbox: SessionMailbox) {
         (self.stage, self.arguments, self.items, self.mailbox) = (stage, arguments, items, mailbox)
+        let (rooms, episode) = (SessionRooms(), Lock<String?>(nil))
+        control = PlayerControl(
+            stage.player,
+            table: .session(
+                screen: stage.screen, distributor: stage.distributor, rooms: rooms, episode: episode, mailbox: mailbox))
         console = SessionConsole(stage, arguments)
         window = SessionWindow(
             stage, console, SessionCalibration(stage, console), isRequested: arguments.screen != nil)
-        outputs = SessionOutputs(stage: stage, arguments: arguments, console: console, mailbox: mailbox)
+        outputs = SessionOutputs(
+            stage: stage, arguments: arguments, console: console, rooms: rooms, mailbox: mailbox)
         positions = ResumePositions(stage, arguments, console)
         let isOnlyOne =
             items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
-        offer = EpisodeOffer(stage.player, console, isEnabled: isOnlyOne)
+        offer = EpisodeOffer(stage.player, console, isEnabled: isOnlyOne) { [control] name in
+            episode.withLock { $0 = name }
+            control.propertiesHaveChanged()
+        }
         films = SessionFilms(
             stage: stage, first: items[0], console: console, window: window, outputs: outputs, positions: positions,
             offer: offer, mailbox: mailbox)
         panel = SessionPanel(stage, console, outputs.routes)
         controls = SessionControls(
-            stage: stage, arguments: arguments, console: console, films: films, outputs: outputs, panel: panel,
-            positions: positions, offer: offer, mailbox: mailbox)
+            stage: stage, control: control, arguments: arguments, console: console, films: films, outputs: outputs,
+            panel: panel, positions: positions, offer: offer, mailbox: mailbox)
     }
 
     /// Reports items missing from the playlist; called before `start`.
@@ -89,21 +106,28 @@ final class SessionDirector: @unchecked Sendable {
     /// Joins the thread. Returns the exit status; errors have been printed.
     func join() -> Int32 {
         thread?.join()
+        control.close()
         return console.status ?? ExitStatus.failed
     }
 
     /// Reports what arrived after the end, such as a failed recording. Called by the main thread after `join`.
     func tellRest() {
         console.reportMoreFailures()
-        for case .remark(let level, let text) in mailbox.receive(until: .now) { console.say(level, text) }
+        for event in mailbox.receive(until: .now) {
+            switch event {
+            case .remark(let level, let text): console.say(level, text)
+            case .command(_, let reply): reply(.failure(ControlError(.unavailable, "the session has ended")))
+            default: break
+            }
+        }
     }
 
     private func run() {
-        let settings = controls.settings
-        if settings.audioDelay != .zero { stage.distributor.record(.audioDelay(settings.audioDelay)) }
+        let options = arguments.options
+        if options.audioDelay != .zero { stage.distributor.record(.audioDelay(options.audioDelay)) }
         window.recalibrate()
         stage.player.setRetry(.eachPass)
-        stage.player.setLoop(item: settings.loop, list: arguments.loopPlaylist)
+        stage.player.setLoop(item: options.loopFile, list: arguments.loopPlaylist)
         films.open(items, startingWith: positions.recall(of: items))
         while console.status == nil {
             for event in mailbox.receive(until: nextDeadline) {
@@ -112,10 +136,11 @@ final class SessionDirector: @unchecked Sendable {
             }
             haltIfReady()
             offer.showIfDue()
+            if outputs.publishRooms() { control.propertiesHaveChanged() }
             panel.refreshRoutes()
             panel.refresh(for: films.current.address)
             controls.refreshBar()
-            console.refreshMark()
+            console.refreshMark(sign: controls.showsBar ? nil : outputs.pauseSign)
             console.showStatus(outputs.routes?.picker?.line)
         }
         outputs.close()
@@ -141,13 +166,18 @@ final class SessionDirector: @unchecked Sendable {
         case .player(.seeking): controls.seekHasBegun()
         case .player(.sought): controls.seekHasEnded()
         case .player(let event):
-            switch films.handle(event, repeats: controls.settings.loop == .forever) {
+            if case .phase(let phase) = event { stage.inhibitor?.setNeeded([.playing, .buffering].contains(phase)) }
+            switch films.handle(event, repeats: stage.player.state.loopItem == .forever) {
             case .none: break
             case .prepared: controls.applySection()
             case .plays: window.noteScreen()
             }
         case .screen(let input): handle(input)
         case .terminalKey(let key): controls.handle(key)
+        case .command(let request, let reply): controls.carryOut(request, reply)
+        case .rooms(let ids): outputs.routes?.choose(ids)
+        case .changed(let name): controls.showChange(of: name)
+        case .refused(let problem): controls.showRefusal(problem)
         case .route(let event): handle(event)
         case .request(.end(let status)):
             if arguments.keepsPlaces { positions.store(films.current) }
@@ -194,9 +224,14 @@ final class SessionDirector: @unchecked Sendable {
         case .close: controls.press("CLOSE_WIN")
         case .notice(let text): console.say(.warning, text)
         case .lost(let error): if window.lose(error) { films.printTitle() }
-        case .visible, .resized, .fullScreen: window.noteScreen()
-        // Only for clients that follow displays.
-        case .displays, .away, .back, .remade: break
+        case .visible, .resized, .fullScreen, .remade:
+            window.noteScreen()
+            control.propertiesHaveChanged()
+        case .away(let error): window.reportNoDisplay(error)
+        case .back:
+            window.reportDisplay()
+            control.propertiesHaveChanged()
+        case .displays: break
         }
     }
 

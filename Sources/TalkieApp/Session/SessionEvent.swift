@@ -11,6 +11,14 @@ enum SessionEvent: Sendable {
     /// A key pressed in the terminal.
     case terminalKey(String)
     case request(SignalWatch.Request)
+    /// A command of the session from another controller.
+    case command(ControlRequest, ControlReply)
+    /// A controller has chosen these places, by identifier.
+    case rooms([String])
+    /// A command of the user has changed a property.
+    case changed(String)
+    /// A command of the user was refused, with the reason.
+    case refused(String)
     /// An output fell silent or returned.
     case output(OutputID, isLost: Bool)
     /// A sound card plays on another device, or on its own again.

@@ -82,21 +82,39 @@ final class SessionFilms {
         console.show(distance > 0 ? "This is the last film" : "This is the first film")
     }
 
+    /// Where loaded films are played.
+    enum LoadMode {
+        /// Instead of the playlist.
+        case replace
+        /// After its last film.
+        case append
+        /// After the current film.
+        case insertNext
+    }
+
     /// Plays the items dropped on the window instead of the playlist, or appends them.
     func play(dropped words: [String], appends: Bool) {
-        let list: PlaylistLoader
-        do throws(TalkieError) { list = try PlaylistLoader(words) } catch {
-            return console.warn(error.message)
+        do throws(TalkieError) { _ = try load(words, appends ? .append : .replace) } catch {
+            console.warn(error.message)
         }
-        // Failures of dropped items do not affect the exit status.
+    }
+
+    /// Loads files, folders, playlists and addresses. Returns the first item.
+    func load(_ words: [String], _ mode: LoadMode) throws(TalkieError) -> QueueItem {
+        let list = try PlaylistLoader(words)
+        // These failures do not affect the exit status.
         for failure in list.failures { console.say(.error, failure.message) }
         for warning in list.warnings { console.say(.warning, warning) }
-        guard appends else { return open(list.items) }
-        player.append(list.items.map(positions.item))
+        if case .replace = mode {
+            open(list.items)
+            return current
+        }
+        let items = list.items.map(positions.item)
+        if case .append = mode { player.append(items) } else { player.insert(items, after: current.id) }
         _ = offer.takeItem()
-        let more = list.items.count > 1 ? " and \(list.items.count - 1) more" : ""
-        let name = PrintableText.of(list.items[0].title ?? QueueItem(list.items[0].address).name)
-        console.show("Added: \(name)\(more)")
+        let more = items.count > 1 ? " and \(items.count - 1) more" : ""
+        console.show("Added: \(PrintableText.of(items[0].title ?? items[0].name))\(more)")
+        return items[0]
     }
 
     /// Inserts the items of a page after the page itself, which plays the first one.
@@ -238,10 +256,9 @@ final class SessionFilms {
         return state.itemCount > 1 ? "\(title) (\(state.itemNumber) of \(state.itemCount))" : title
     }
 
-    /// Shows the title of the film in window, terminal and speakers.
+    /// Shows the title of the film in window and terminal.
     private func showTitle() {
         let (state, title) = (player.state, title)
-        stage.registry.setTitle(title)
         window.prepare(title: outputs.windowTitle(title))
         if !printTitle(), state.itemCount > 1 { console.say(.info, playing) } else { stage.log?.write(.info, playing) }
         // A film shows its own title.

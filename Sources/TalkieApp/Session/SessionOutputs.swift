@@ -17,6 +17,8 @@ final class SessionOutputs {
 
     /// The outputs and their list; nil without audio.
     let routes: RouteController?
+    /// The places, for other threads.
+    let rooms: SessionRooms
     /// Outputs that fell silent.
     private(set) var lost: [OutputID] = []
     /// The numbers of recorded outputs.
@@ -31,12 +33,14 @@ final class SessionOutputs {
     private let console: SessionConsole
 
     init(
-        stage: SessionDirector.Stage, arguments: PlayArguments, console: SessionConsole, mailbox: SessionMailbox
+        stage: SessionDirector.Stage, arguments: PlayArguments, console: SessionConsole, rooms: SessionRooms,
+        mailbox: SessionMailbox
     ) {
-        (self.stage, self.arguments, self.console) = (stage, arguments, console)
-        routes = stage.player.outputs.map { group in
+        (self.stage, self.arguments, self.console, self.rooms) = (stage, arguments, console, rooms)
+        routes = stage.player.outputs.map { _ in
             RouteController(
-                player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home
+                player: stage.player, registry: stage.registry, routes: stage.routes,
+                languages: stage.languages, home: stage.home
             ) { event in
                 guard case .changed(let change, let ids) = event else { return mailbox.post(.route(event)) }
                 mailbox.post(.route(.changed(change.saying(\.phrase), ids)))
@@ -45,6 +49,9 @@ final class SessionOutputs {
     }
 
     // MARK: Changes
+
+    /// Publishes the places. Returns whether they have changed.
+    func publishRooms() -> Bool { rooms.set(routes?.rows ?? [], ids: routes?.ids ?? []) }
 
     /// Handles a change of the available or current outputs. Returns a message if the current ones changed.
     func handle(_ event: RouteController.Event) -> String? {
@@ -57,18 +64,17 @@ final class SessionOutputs {
     func report(_ message: String) {
         guard message.split(separator: "\n").count == 1 else { return console.warn(message) }
         if let routes, stage.player.state.hasAudio {
-            stage.screen?.show(ScreenMessage("♪ \(routes.name)", for: Self.signDuration, at: .corner))
+            stage.screen?.show(
+                ScreenMessage(
+                    "♪ \(routes.name)", for: Self.signDuration, at: .corner, isAccented: routes.isElsewhere))
         }
         console.say(.info, message)
     }
 
     /// Records the current outputs, each once.
     func record() {
-        guard let group = stage.player.outputs else { return }
-        for member in group.members {
-            guard let number = group.number(of: member), !recorded.contains(number) else { continue }
-            recorded.insert(number)
-            stage.distributor.record(.route(index: number, name: member.name, kind: member.kind.rawValue))
+        for (id, output) in stage.player.allOutputs where recorded.insert(id.index).inserted {
+            stage.distributor.record(.route(index: id.index, name: output.name, kind: output.kind.rawValue))
         }
     }
 
@@ -126,13 +132,20 @@ final class SessionOutputs {
 
     // MARK: Display
 
+    /// The names of the outputs while audio plays elsewhere than on this computer; nil otherwise.
+    private var elsewhere: String? {
+        guard let routes, stage.player.state.hasAudio, routes.isElsewhere else { return nil }
+        return routes.name
+    }
+
     /// Returns `film – Talkie`, with the outputs' names unless it is this computer.
     func windowTitle(_ film: String) -> String {
-        guard let routes, stage.player.state.hasAudio, !routes.ids.isEmpty, routes.ids != [stage.home.id] else {
-            return "\(film) – Talkie"
-        }
-        return "\(film) – \(routes.name) – Talkie"
+        elsewhere.map { "\(film) – \($0) – Talkie" } ?? "\(film) – Talkie"
     }
+
+    /// The sign in the corner of a paused film whose audio plays elsewhere: `♪ Kitchen`. During playback only the bar
+    /// and changes show it, since a permanent text would distract and burn into displays.
+    var pauseSign: String? { stage.player.state.isPaused ? elsewhere.map { "♪ \($0)" } : nil }
 
     /// An additional line for the progress display: the outputs.
     var line: String {
@@ -144,8 +157,8 @@ final class SessionOutputs {
 
     /// Reports that a sound card plays on another device or sink.
     func reportMove(of output: OutputID) {
-        guard let (name, _) = stage.player.outputs?.part(output) else { return }
-        let card = stage.player.outputs?.output(number: output.index) as? SoundCard
+        guard let (name, _) = stage.player.part(output) else { return }
+        let card = stage.player.output(output)?.output as? SoundCard
         guard let card, let device = card.playingDevice, !card.isPlayingOwnDevice else {
             let sink = card?.sink.sink.map { PrintableText.of($0.title) }
             return console.warn("The sound continues on '\(sink ?? name)'.")
@@ -163,7 +176,7 @@ final class SessionOutputs {
     ///
     /// - Parameter isUnseen: Whether the film has video that cannot be shown.
     func handle(_ output: OutputID, isLost: Bool, isUnseen: Bool) {
-        guard let (name, reason) = stage.player.outputs?.part(output) else { return }
+        guard let (name, reason) = stage.player.part(output) else { return }
         if !isLost {
             console.warn("'\(name)' is available again.")
         } else if stage.player.outputs?.isUnopened != true {
@@ -176,14 +189,11 @@ final class SessionOutputs {
             return console.end(failure.exitStatus)
         }
         defer { showSilence() }
-        guard let group = stage.player.outputs, let member = group.output(number: output.index) else { return }
-        guard isLost, group.members.contains(where: { $0 === member }) else { return lost.removeAll { $0 == output } }
+        let all = stage.player.allOutputs
+        guard isLost, all.contains(where: { $0.id == output }) else { return lost.removeAll { $0 == output } }
         lost.append(output)
         // Other outputs may still play.
-        let playing = group.members.filter { member in
-            !lost.contains { group.output(number: $0.index) === member }
-        }
-        guard playing.isEmpty else { return }
+        guard all.allSatisfy({ lost.contains($0.id) }) else { return }
         switch arguments.lostRoute ?? .wait {
         case .wait: break
         case .local: if routes?.ids != [stage.home.id] { routes?.fallBack() }
@@ -193,14 +203,8 @@ final class SessionOutputs {
 
     /// Displays the silent and unresponsive outputs in the corner as long as they remain so.
     func showSilence() {
-        guard let group = stage.player.outputs else { return }
-        let members = group.members
-        let names = lost.compactMap { lost -> String? in
-            guard let output = group.output(number: lost.index), members.contains(where: { $0 === output }) else {
-                return nil
-            }
-            return output.name
-        }
+        let all = stage.player.allOutputs
+        let names = lost.compactMap { lost in all.first { $0.id == lost }?.output.name }
         let silent = names.isEmpty ? [] : ["No sound: " + names.joined(separator: ", ")]
         let unresponsive = stage.player.state.outputProblems.filter { $0.kind == .unresponsive }
         let marks = silent + unresponsive.map { "\($0.name) does not answer" }

@@ -1,21 +1,12 @@
 internal import MediaCore
 internal import Playback
+internal import Remote
 internal import Routing
 internal import ScreenOutput
 
 /// Owns the panel over the video: the output list, a choice list, or a page. Only one is open at a time. Confined to
 /// the session's thread.
 final class SessionPanel {
-    /// What the user has chosen in a list.
-    enum Selection: Equatable {
-        /// By number, 1 for the first.
-        case audioTrack(Int)
-        /// By number, 1 for the first; nil: none.
-        case subtitles(Int?)
-        case chapter(MediaTime)
-        case speed(Double)
-    }
-
     /// The open list of tracks, chapters or speeds.
     private(set) var choice: ChoiceList?
     /// The open page; nil while a list is open.
@@ -50,13 +41,15 @@ final class SessionPanel {
         close()
         guard !isOpen else { return }
         page = subject == .keys ? .keys : statistics(of: address)
+        if subject == .keys, let link = stage.pageLink { page?.code = QRCode(link)?.modules ?? [] }
         show()
     }
 
     private func statistics(of address: String) -> InfoPage {
         StatisticsPage(
             state: console.measuredState, address: PrintableText.withoutCredentials(address),
-            decoder: stage.player.videoDecoder, screen: stage.screen?.status, outputs: stage.player.outputs
+            decoder: stage.player.videoDecoder, screen: stage.screen?.status,
+            outputs: stage.player.allOutputs.map { ($0.output, stage.player.knownVolume(of: $0.output)) }
         ).page
     }
 
@@ -82,53 +75,58 @@ final class SessionPanel {
 
     // MARK: Input
 
-    /// Passes a key to the open panel. Returns whether it is used, and what was chosen with it.
-    func press(_ key: String) -> (isUsed: Bool, selection: Selection?) {
-        var selection: Selection?
+    /// Passes a key to the open panel. Returns whether it is used, and the commands of what was chosen
+    /// with it.
+    func press(_ key: String) -> (isUsed: Bool, commands: [[JSONValue]]) {
+        var commands: [[JSONValue]] = []
         if let routes, routes.isOpen {
-            guard routes.press(key) else { return (false, nil) }
+            guard routes.press(key) else { return (false, []) }
         } else if choice != nil {
-            guard let wish = choice?.press(key) else { return (false, nil) }
-            if let wish { selection = carryOut(wish) }
+            guard let wish = choice?.press(key) else { return (false, []) }
+            if let wish { commands = carryOut(wish) }
         } else if page != nil, key == "ESC" {
             page = nil
         } else {
-            guard page?.press(key) == true else { return (false, nil) }
+            guard page?.press(key) == true else { return (false, []) }
         }
         show()
-        return (true, selection)
+        return (true, commands)
     }
 
-    /// Handles a pointer on the panel. Returns what was chosen with it.
-    func point(at row: Int, _ part: ScreenPanel.Part, turned: Int) -> Selection? {
-        var selection: Selection?
+    /// Handles a pointer on the panel. Returns the commands of what was chosen with it.
+    func point(at row: Int, _ part: ScreenPanel.Part, turned: Int) -> [[JSONValue]] {
+        var commands: [[JSONValue]] = []
         if let routes, routes.isOpen {
             routes.point(at: row, RoutePicker.Part(part), turned: turned)
         } else if let wish = choice?.point(at: row, turned: turned) {
-            selection = carryOut(wish)
+            commands = carryOut(wish)
         } else if choice == nil {
             page?.scroll(by: -3 * turned)
         }
         show()
-        return selection
+        return commands
     }
 
-    private func carryOut(_ wish: ChoiceList.Wish) -> Selection? {
+    private func carryOut(_ wish: ChoiceList.Wish) -> [[JSONValue]] {
         defer { close() }
-        guard case .choose(let row) = wish, let subject = choice?.subject else { return nil }
-        return Self.selection(row, of: subject, in: stage.player.state)
+        guard case .choose(let row) = wish, let subject = choice?.subject else { return [] }
+        return Self.commands(row, of: subject, in: stage.player.state)
     }
 
-    /// Returns the value of a row of a list; nil if the row no longer exists.
-    static func selection(_ row: Int, of subject: ChoiceList.Subject, in state: PlayerState) -> Selection? {
+    /// Returns the commands of a row of a list; none if the row no longer exists.
+    static func commands(_ row: Int, of subject: ChoiceList.Subject, in state: PlayerState) -> [[JSONValue]] {
+        func set(_ property: String, _ value: JSONValue) -> [JSONValue] { [.text("set"), .text(property), value] }
         switch subject {
-        case .sound where state.audioTracks.indices.contains(row): .audioTrack(state.audioTracks[row].number)
-        case .subtitles where row == 0: .subtitles(nil)
+        case .sound where state.audioTracks.indices.contains(row):
+            return [set("aid", .whole(state.audioTracks[row].number))]
+        case .subtitles where row == 0: return [set("sid", .flag(false))]
         case .subtitles where state.subtitleTracks.indices.contains(row - 1):
-            .subtitles(state.subtitleTracks[row - 1].number)
-        case .chapters where state.chapters.indices.contains(row): .chapter(state.chapters[row].start)
-        case .speed where ChoiceList.speeds.indices.contains(row): .speed(ChoiceList.speeds[row])
-        case .sound, .subtitles, .chapters, .speed: nil
+            let selection = set("sid", .whole(state.subtitleTracks[row - 1].number))
+            return state.showsSubtitles ? [selection] : [selection, set("sub-visibility", .flag(true))]
+        case .chapters where state.chapters.indices.contains(row): return [set("chapter", .whole(row))]
+        case .speed where ChoiceList.speeds.indices.contains(row):
+            return [set("speed", .real(ChoiceList.speeds[row], decimals: 2))]
+        case .sound, .subtitles, .chapters, .speed: return []
         }
     }
 

@@ -50,6 +50,19 @@ final class SessionWindow {
     /// Applies the calibrations again after a card's sink has changed or become known.
     func recalibrate() { calibrations.apply(withLedger: hasShownPicture) }
 
+    /// Reports that no display is left. The film continues also without sound, since both can return: a television
+    /// that is switched off takes its sound card with it.
+    func reportNoDisplay(_ error: OutputError) {
+        console.say(
+            .warning, Sentences.joined(error.message, "The film continues; its picture returns with a display."))
+    }
+
+    /// Reports that the window is open again.
+    func reportDisplay() {
+        console.say(.warning, "The picture has returned.")
+        noteScreen()
+    }
+
     /// Handles the loss of the window. Returns true if the film continues and its title is to be printed.
     func lose(_ error: OutputError) -> Bool {
         isLost = true

@@ -12,7 +12,8 @@ struct StatisticsPage {
     /// The video codec and its decoder.
     var decoder: String?
     var screen: ScreenControl.Status?
-    var outputs: OutputGroup?
+    /// The outputs of all audio tracks with their volumes.
+    var outputs: [(output: any AudioOutput, volume: Double?)] = []
 
     var page: InfoPage { InfoPage(.statistics, rows: rows) }
 
@@ -46,11 +47,11 @@ struct StatisticsPage {
         }
         if let track = state.subtitleTrack { add("Subtitles", [track.name, track.subtitleFormat?.parameters.codec]) }
         add("Cache", [ahead(of: state.loadedUntil, "read"), ahead(of: state.handedUntil, "in the output")])
-        for output in outputs?.members ?? [] {
+        for (output, volume) in outputs {
             add(
                 "Output",
                 [
-                    PrintableText.of(output.name), outputs?.knownVolume(of: output).map { "\(Decimals.text($0, 0))%" },
+                    PrintableText.of(output.name), volume.map { "\(Decimals.text($0, 0))%" },
                     "latency \(Decimals.text(output.latency.delay.inMilliseconds, 1)) ms",
                 ])
         }

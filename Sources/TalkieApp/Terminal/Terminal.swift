@@ -50,6 +50,16 @@ package final class Terminal: Sendable {
         }
     }
 
+    /// Writes permanent lines in black on white, whatever the colours of the terminal are (ECMA-48, SGR).
+    func say(blackOnWhite lines: [String]) {
+        state.withLock { state in
+            let text = lines.map { "\u{1B}[30;47m\(PrintableText.of($0))\u{1B}[0m\n" }.joined()
+            write(
+                state.isShown ? Self.clear + text + PrintableText.truncated(state.status, to: columns - 1) : text,
+                &state)
+        }
+    }
+
     /// Replaces the status line if it has changed; nil removes it.
     func show(status: String?) {
         guard showsStatus else { return }

@@ -4,7 +4,7 @@ internal import Playback
 internal import TalkieApp
 internal import Telemetry
 
-/// Options for recordings and logs.
+/// Options for recordings, logs and other programs.
 struct RecordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Record a timeline; 'talkie report FILE' reads it.", valueName: "FILE"),
@@ -32,10 +32,19 @@ struct RecordOptions: ParsableArguments {
 
     @Option(
         name: .customLong("input-ipc-server"),
-        help: ArgumentHelp(
-            "Listen for commands on this socket; not supported yet.", valueName: "PATH", visibility: .hidden)
-    )
+        help: ArgumentHelp("Accept mpv's JSON commands on this socket.", valueName: "PATH"), completion: .file())
     var controlSocket: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Serve a page for a phone here; without an address, at port 9596 of all.", valueName: "ADDRESS[:PORT]"),
+        transform: { try RemoteArgument(parsing: $0) })
+    var remote: RemoteArgument?
+
+    @Flag(
+        inversion: .prefixedNo, exclusivity: .chooseLast,
+        help: "Whether media keys and programs of the desktop control Talkie (MPRIS).")
+    var mediaControls = true
 
     @Option(
         help: ArgumentHelp("Also write messages of all levels to this file.", valueName: "FILE"),
@@ -57,6 +66,8 @@ struct RecordOptions: ParsableArguments {
             maxSize: timelineMaxSize, maxAge: timelineMaxAge, keep: timelineKeep)
         arguments.logPath = logFile
         arguments.controlSocketPath = controlSocket
+        arguments.remote = remote
+        arguments.hasMediaControls = mediaControls
         arguments.isReallyQuiet = reallyQuiet
         arguments.logLevel = logLevel
     }

@@ -9,10 +9,11 @@ struct SoundOptions: ParsableArguments {
     @Option(
         name: .customLong("speaker"),
         help: ArgumentHelp(
-            "Speaker by name, ID or address, or local for this computer; may be given several times.",
-            valueName: "NAME|ID|airplay://HOST[:PORT]|local"),
-        transform: { try SpeakerChoice(parsing: $0) })
-    var speakers: [SpeakerChoice] = []
+            "Speaker by name, ID or address, or local for this computer; may be given several times, each with a sound "
+                + "track by language, such as \"Kitchen;lang=de\".",
+            valueName: "NAME|ID|airplay://HOST[:PORT]|local[;lang=L]"),
+        transform: { try SpeakerArgument(parsing: $0) })
+    var speakers: [SpeakerArgument] = []
 
     @Option(help: ArgumentHelp("Sound card; 'talkie doctor' lists them.", valueName: "ALSA"))
     var audioDevice: String?

@@ -71,10 +71,10 @@ struct HeardRecord {
         }
         defer { close(descriptor) }
         var reader = LineReader()
-        var parser = FlatJSON()
+        var parser = JSONReader()
         var record = HeardRecord()
         let code = reader.read(descriptor: descriptor) { bytes, _ in
-            if parser.parse(bytes) { record.add(FlatObject(bytes: bytes, json: parser)) }
+            if let object = parser.read(bytes) { record.add(object) }
         }
         if let code {
             throw Self.failure("the speaker's record '\(path)' cannot be read (\(SystemCause.text(code)))")
@@ -93,7 +93,7 @@ struct HeardRecord {
     }
 
     /// Adds a line; others than those of such a record are ignored. `order` must follow the last line.
-    mutating func add(_ object: FlatObject) {
+    mutating func add(_ object: JSONNode) {
         guard let kind = object.word("event"), let instant = object.whole("host_ns"), instant >= 0 else { return }
         switch kind {
         case "heard":

@@ -28,7 +28,7 @@ enum TimelineEvent {
     case other
 
     /// Returns nil if a required field is missing.
-    init?(_ object: FlatObject) {
+    init?(_ object: JSONNode) {
         guard let kind = object.word("event") else { return nil }
         switch kind {
         case "frame":

@@ -57,7 +57,7 @@ package struct TimelineReport {
     private(set) var line = CommandedTimeline()
     private var origin: Int64?
     private var heads = 0
-    private var parser = FlatJSON()
+    private var parser = JSONReader()
 
     /// The record of a software speaker; if set it replaces the player's reports about sound.
     var heard: HeardRecord?
@@ -131,11 +131,9 @@ package struct TimelineReport {
     }
 
     private mutating func understand(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard parser.parse(bytes) else { return false }
-        let object = FlatObject(bytes: bytes, json: parser)
-        guard let instant = object.whole("host_ns"), instant >= 0, let event = TimelineEvent(object) else {
-            return false
-        }
+        guard let object = parser.read(bytes), let instant = object.whole("host_ns"), instant >= 0,
+            let event = TimelineEvent(object)
+        else { return false }
         // The previous file contains this line too.
         if heads > 1, object.whole("again") != nil {
             understoodLines += 1

@@ -135,7 +135,7 @@ struct SpeakerIdentity: Sendable {
 
     static func features(offersPTP: Bool, admission: PairSetupResponder.Admission) -> FeatureBits {
         var features: FeatureBits = [
-            .audio, .progress, .textMetadata, .unifiedMediaControl, .ntp, .homeKitPairing, .transientPairing,
+            .audio, .artwork, .progress, .textMetadata, .unifiedMediaControl, .ntp, .homeKitPairing, .transientPairing,
         ]
         if offersPTP { features.formUnion([.ptp, .bufferedAudio, .extendedPeers]) }
         if case .pin = admission { features.remove(.transientPairing) }

@@ -53,6 +53,11 @@ package struct SpeakerQuirks: Sendable {
     /// After `after` of playback another sender takes over: an event reports it and the connection closes. New sessions
     /// are refused with 453 for `busyFor`.
     var takenOver: (after: Duration, busyFor: Duration)?
+    /// After `after` of playback since a start the speaker sends this command on the event channel, as after a key
+    /// press: `play`, `paus`, `plps`, `stop`, `nitm` or `pitm`.
+    package var presses: (after: Duration, command: String)?
+    /// The item is read as property lists too (feature bit 50), as by HomePods.
+    var readsLists = false
     /// A second sender cannot take over a session; it is refused with 453.
     var refusesTakeover = false
     /// After this playback time all connections are reset and no request is answered.
@@ -83,8 +88,8 @@ package struct SpeakerQuirks: Sendable {
         "own-clock", "own-clock=shy", "clock-steps=AFTER:BY", "clock-stops=SECONDS", "buffer=BYTES",
         "read-pauses=EVERY:LASTING", "loss=SHARE", "slow=REQUEST:SECONDS", "garbage=REQUEST",
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
-        "busy", "dies=SECONDS", "known-sender", "shairport-start", "freezes=AFTER:LASTING", "late-events=SECONDS",
-        "no-events", "stripped-zeros",
+        "presses=AFTER:COMMAND", "lists", "busy", "dies=SECONDS", "known-sender", "shairport-start",
+        "freezes=AFTER:LASTING", "late-events=SECONDS", "no-events", "stripped-zeros",
     ]
 
     /// Enables one quirk by its command-line syntax: `late-clock=3`, `slow=SETUP:2`.
@@ -133,6 +138,10 @@ package struct SpeakerQuirks: Sendable {
         case "endless": replyFaults[try request()] = .absurdlyLong
         case "status": replyFaults[try request()] = .status(Int(try number(1, 100...999)))
         case "taken-over": takenOver = (try seconds(0), try seconds(1))
+        case "presses":
+            guard values.count == 2 else { throw unusable() }
+            presses = (try seconds(0), values[1])
+        case "lists": readsLists = true
         case "busy": refusesTakeover = true
         case "dies": diesAfter = try seconds(0)
         case "known-sender": wantsKnownSender = true

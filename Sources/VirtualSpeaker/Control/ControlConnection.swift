@@ -113,7 +113,9 @@ final class ControlConnection: Sendable {
     private func strike(_ stage: SpeakerStage) -> String? {
         let quirks = core.configuration.quirks
         if core.isDead { return "the speaker died" }
-        guard quirks.diesAfter != nil || quirks.takenOver != nil || quirks.freezes != nil,
+        guard
+            quirks.diesAfter != nil || quirks.takenOver != nil || quirks.freezes != nil
+                || quirks.presses != nil,
             let playing = stage.playingFor
         else { return nil }
         if let limit = quirks.diesAfter, playing >= limit {
@@ -125,6 +127,7 @@ final class ControlConnection: Sendable {
             core.freeze(for: lasting)
             stage.pause()
         }
+        if let (after, command) = quirks.presses, playing >= after { stage.press(command) }
         if let (after, busyFor) = quirks.takenOver, playing >= after, !core.isTaken {
             core.occupy(for: busyFor)
             core.record.record(.takenOver)

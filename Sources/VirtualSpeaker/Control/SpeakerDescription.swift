@@ -24,7 +24,8 @@ struct SpeakerDescription {
         volume: Double, senderAddress: String
     ) {
         let model = configuration.quirks.endsUnlessAllowed ? "Shairport Sync" : "TalkieSpeaker"
-        let features = SpeakerIdentity.features(offersPTP: offersPTP, admission: configuration.admission)
+        var features = SpeakerIdentity.features(offersPTP: offersPTP, admission: configuration.admission)
+        if configuration.quirks.readsLists { features.insert(.nowPlayingPropertyList) }
         var flags: StatusFlags = [.cableAttached]
         if isBusy { flags.insert(.busy) }
         switch configuration.admission {

@@ -72,13 +72,19 @@ extension SpeakerSession {
                         return Reply(response: RTSPResponse(status: 400, reason: Self.reason(400)))
                     }
                     backend.volume = max(-144, min(0, decibels))
+                case "progress":
+                    guard let (start, now, end) = TextParameters.progress(in: parts[1]) else {
+                        return Reply(response: RTSPResponse(status: 400, reason: Self.reason(400)))
+                    }
+                    backend.record(.progress(start: start, now: now, end: end))
                 default: backend.record(.metadata(kind: String(parts[0].prefix(32)), bytes: line.utf8.count))
                 }
             }
         } else {
             backend.record(.metadata(kind: String(type.prefix(64)), bytes: request.body.count))
-            if type == "application/x-dmap-tagged", let title = TrackMetadata.title(in: request.body) {
-                backend.record(.title(title))
+            if type == "application/x-dmap-tagged", let track = TrackMetadata(body: request.body) {
+                backend.record(
+                    .track(title: track.title, artist: track.artist, album: track.album, duration: track.duration))
             }
         }
         return Reply(response: RTSPResponse(status: 200))

@@ -105,7 +105,8 @@ struct SpeakerSession {
         switch (request.method, path) {
         case ("SETUP", _): return try setUp(request)
         case ("POST", "/feedback"): return feedback()
-        case ("POST", "/command"), ("POST", "/audioMode"): return Self.done
+        case ("POST", "/command"): return command(request)
+        case ("POST", "/audioMode"): return Self.done
         case ("GET", _), ("POST", _): throw SessionRefusal(status: 404)
         default: break
         }
@@ -251,6 +252,15 @@ struct SpeakerSession {
     private func setPeers(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
         // ignored: the response reports a bad request.
         guard let peers = try? PropertyList(binary: request.body), peers.array != nil else { throw .badRequest }
+        return Self.done
+    }
+
+    /// Records the type of a property list about the item; other messages are ignored.
+    private func command(_ request: RTSPRequest) -> Reply {
+        // ignored: see above.
+        if let type = (try? PropertyList(binary: request.body))?["type"]?.string {
+            backend.record(.metadata(kind: String(type.prefix(64)), bytes: request.body.count))
+        }
         return Self.done
     }
 

@@ -11,11 +11,13 @@ final class SpeakerStage: SessionBackend {
     /// Ends another sender's session; returns false if that is not allowed.
     private let acquire: () -> Bool
     private var timing: SessionTiming?
-    private var events: EventChannel?
+    private var events: EventServer?
     private var clock: (any SenderClock)?
     private var engine: PlayoutEngine?
     private var buffered: BufferedReceiver?
     private var realtime: RealtimeReceiver?
+    /// The start after which a command was sent.
+    private var pressedSince: HostInstant?
 
     init(core: SpeakerCore, sender: IPv4Address, acquire: @escaping () -> Bool) {
         self.core = core
@@ -49,7 +51,7 @@ final class SpeakerStage: SessionBackend {
     func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16 {
         guard !core.isTaken, acquire() else { throw .busy }
         do {
-            let channel = try EventChannel(
+            let channel = try EventServer(
                 address: configuration.address, sender: sender, secret: secret,
                 greeting: SpeakerDescription(self).propertyList, quirks: configuration.quirks)
             events = channel
@@ -166,6 +168,14 @@ final class SpeakerStage: SessionBackend {
     /// Sends a remote command on the event channel, as after a key press on the speaker.
     func sendRemoteCommand(_ command: String) {
         events?.send(["type": "sendMediaRemoteCommand", "value": .string(command)])
+    }
+
+    /// Sends a remote command, once after each start.
+    func press(_ command: String) {
+        guard let start = engine?.playingSince, start != pressedSince else { return }
+        pressedSince = start
+        record(.pressed(command: command))
+        sendRemoteCommand(command)
     }
 
     /// Ends the session and releases its resources. `breaking` resets the stream's connection instead of closing it.

@@ -90,7 +90,19 @@ final class RecordJournal: Sendable {
                 $0.add("kind", text: kind)
                 $0.add("bytes", Int(bytes))
             }
-        case .title(let title): line("title", instant) { $0.add("title", text: title) }
+        case .track(let title, let artist, let album, let duration):
+            line("title", instant) {
+                $0.add("title", text: title)
+                if !artist.isEmpty { $0.add("artist", text: artist) }
+                if !album.isEmpty { $0.add("album", text: album) }
+                if let duration { $0.add("duration_ms", Int(duration.wholeNanoseconds / 1_000_000)) }
+            }
+        case .progress(let start, let now, let end):
+            line("progress", instant) {
+                $0.add("start", Int(start.rawValue))
+                $0.add("rtp", Int(now.rawValue))
+                $0.add("end", Int(end.rawValue))
+            }
         case .late(let packets): line("late", instant) { $0.add("packets", Int(packets)) }
         case .lost(let packets): line("lost", instant) { $0.add("packets", Int(packets)) }
         case .resendRequested(let first, let count):
@@ -102,6 +114,7 @@ final class RecordJournal: Sendable {
         case .notAnnounced(let reason): line("not-announced", instant) { $0.add("reason", text: reason) }
         case .paused: line("paused", instant)
         case .underrun: line("underrun", instant)
+        case .pressed(let command): line("pressed", instant) { $0.add("command", text: command) }
         case .takenOver: line("taken-over", instant)
         case .tornDown: line("torn-down", instant)
         case .died: line("died", instant)

@@ -30,10 +30,12 @@ package enum SpeakerEvent: Hashable, Sendable {
     case flushed(from: UInt32?, until: UInt32)
     /// The volume in dB; −144 is mute.
     case volume(Double)
-    /// Metadata of the item.
+    /// Metadata of the item: an image, or of a kind that this speaker does not read.
     case metadata(kind: String, bytes: Int)
-    /// The title of the item, as a display would show it.
-    case title(String)
+    /// The item, as a display would show it.
+    case track(title: String, artist: String, album: String, duration: Duration?)
+    /// The progress of the item at an instant: its beginning, the current position, its end.
+    case progress(start: RTPTimestamp, now: RTPTimestamp, end: RTPTimestamp)
     /// Packets that arrived after they were due.
     case late(packets: Int)
     /// Packets that did not arrive.
@@ -44,6 +46,8 @@ package enum SpeakerEvent: Hashable, Sendable {
     case damaged(reason: String)
     /// An underrun.
     case underrun
+    /// The speaker sent a remote command, as after a key press.
+    case pressed(command: String)
     /// Another sender took over the speaker.
     case takenOver
     /// The sender ended the session.

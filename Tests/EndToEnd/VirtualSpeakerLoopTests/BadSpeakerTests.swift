@@ -204,14 +204,92 @@ extension LoopTests {
             defer { receiver.stop() }
             let speaker = speaker(receiver)
             defer { speaker.close() }
-            speaker.setTitle("千と千尋の神隠し")
+            speaker.setNowPlaying(NowPlaying(title: "千と千尋の神隠し"))
             try prepare(speaker)
-            speaker.setTitle("Stalker")
+            speaker.setNowPlaying(NowPlaying(title: "Stalker"))
             func titles() -> [String] {
-                receiver.record.events.compactMap { if case .title(let title) = $0 { title } else { nil } }
+                receiver.record.events.compactMap { if case .track(let title, _, _, _) = $0 { title } else { nil } }
             }
             #expect(eventually(within: .seconds(4)) { titles().count == 2 })
             #expect(titles() == ["千と千尋の神隠し", "Stalker"])
+        }
+
+        @Test func aSpeakerReceivesTheProgressAtStartAndPauseAndAnImageDuringPlayback() throws {
+            let receiver = try receiver([])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            speaker.setNowPlaying(
+                NowPlaying(
+                    title: "Film", artist: "Studio", album: "Album", artwork: .init([0xFF, 0xD8, 0xFF, 0xE0]),
+                    duration: MediaTime(value: 60, timescale: 1), start: MediaTime(value: -20, timescale: 1)))
+            try prepare(speaker)
+            func has(_ event: SpeakerEvent) -> Bool { receiver.record.events.contains(event) }
+            #expect(has(.track(title: "Film", artist: "Studio", album: "Album", duration: .seconds(60))))
+            play(speaker)
+            #expect(eventually(within: .seconds(8)) { has(.metadata(kind: "image/jpeg", bytes: 4)) })
+            func progress() -> [(elapsed: Int64, rest: Int64)] {
+                receiver.record.events.compactMap { event in
+                    guard case .progress(let start, let now, let end) = event else { return nil }
+                    return (Int64(start.distance(to: now)), Int64(now.distance(to: end)))
+                }
+            }
+            // The first of a start, or of the stopped timeline before it: at 20 s of 60 s.
+            #expect(
+                progress().first.map { abs($0.elapsed - 882_000) < 44_100 && abs($0.rest - 1_764_000) < 44_100 }
+                    ?? false)
+            let count = progress().count
+            synchronizer.setRate(0, time: MediaTime(value: 10, timescale: 1))
+            speaker.timebaseDidChange(synchronizer.timebase.snapshot)
+            #expect(eventually(within: .seconds(4)) { progress().count > count })
+            #expect(progress().last?.elapsed == 1_323_000)
+        }
+
+        @Test func aSpeakerThatReadsPropertyListsReceivesThem() throws {
+            let receiver = try receiver(["lists"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            speaker.setNowPlaying(NowPlaying(title: "Film"))
+            try prepare(speaker)
+            play(speaker)
+            func kinds() -> Set<String> {
+                Set(receiver.record.events.compactMap { if case .metadata(let kind, _) = $0 { kind } else { nil } })
+            }
+            let wanted: Set = ["updateMRNowPlayingInfo", "updateMRPlaybackState", "updateMRSupportedCommands"]
+            #expect(eventually(within: .seconds(8)) { kinds().isSuperset(of: wanted) }, "\(kinds())")
+        }
+
+        /// Prepares a speaker whose commands are collected, and plays.
+        private func commands(of speaker: AirPlaySpeaker) throws -> Lock<[OutputCommand]> {
+            let commands = Lock<[OutputCommand]>([])
+            try speaker.prepare(
+                .encoded(alac, from: PCMFormat(sampleRate: 44100, layout: .stereo)),
+                context: AudioOutputContext(
+                    timebase: synchronizer.timebase, writable: room, events: events, id: OutputID(0)
+                ) { command, _ in commands.withLock { $0.append(command) } })
+            play(speaker)
+            return commands
+        }
+
+        @Test(arguments: [("paus", OutputCommand.pause), ("nitm", .next)])
+        func aKeyOnASpeakerIsACommand(code: String, command: OutputCommand) throws {
+            let receiver = try receiver(["presses=0.2:\(code)"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            let commands = try commands(of: speaker)
+            #expect(eventually(within: .seconds(8)) { commands.withLock { $0 } == [command] })
+        }
+
+        @Test func aTakeoverIsNoPause() throws {
+            let receiver = try receiver(["taken-over=0.2:30"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            let commands = try commands(of: speaker)
+            #expect(eventually(within: .seconds(20)) { speaker.failure?.code == .busy })
+            #expect(commands.withLock { $0 } == [])
         }
 
         @Test func everyStepOfAVolumeIsAnotherLoudness() throws {

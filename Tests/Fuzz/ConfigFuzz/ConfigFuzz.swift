@@ -22,7 +22,7 @@ public func fuzzConfig(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
         precondition(mistakes.allSatisfy { !$0.sentence.isEmpty })
         precondition(ConfigMistake.messages(for: mistakes).count <= ConfigMistake.maxReported + 1)
     }
-    for key in ["q", "Ctrl+c", "RIGHT"] { precondition(keys.keys.actions(for: key).count <= 64) }
+    for key in ["q", "Ctrl+c", "RIGHT"] { precondition(keys.keys.commands(for: key).count <= 64) }
     kiosk(bytes, lines: lines)
     return 0
 }

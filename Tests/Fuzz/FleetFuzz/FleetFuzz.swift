@@ -1,5 +1,6 @@
 import FuzzSupport
 import MediaCore
+import Playback
 
 @testable import Kiosk
 
@@ -15,7 +16,7 @@ public func fuzzFleet(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 }
 
 private func commands(_ bytes: [UInt8], isRetained: Bool) {
-    var filter = FleetCommandFilter()
+    var filter = FleetCommandFilter(.kiosk { _, _ in })
     var done: Set<String> = []
     for piece in bytes.split(separator: 0, omittingEmptySubsequences: false).prefix(64) {
         let piece = Array(piece)
@@ -25,13 +26,13 @@ private func commands(_ bytes: [UInt8], isRetained: Bool) {
         case .carryOut(let command):
             precondition(!isRetained && done.insert(command.id).inserted, "an id is done once")
             precondition((1...64).contains(command.id.utf8.count))
-            if case .volume(let volume) = command.action { precondition((0...130).contains(volume)) }
+            if let volume = command.request.arguments[1]?.number { precondition((0...130).contains(volume)) }
             answer = FleetAnswer(id: command.id, isDone: true)
             precondition(filter.recordAnswer(answer) && !filter.recordAnswer(answer))
         }
         precondition(answer.isDone || !(answer.words ?? "").isEmpty, "a refusal has a sentence")
         let text = Array(answer.json.utf8)
-        precondition(text.count < 8192 && text.withUnsafeBytes { FlatObject($0) != nil })
+        precondition(text.count < 8192 && text.withUnsafeBytes { JSONNode(object: $0) != nil })
     }
 }
 

@@ -32,6 +32,7 @@ func hearNews(_ input: inout FuzzInput) {
     let heard = Lock((messages: 0, ends: 0))
     let ended = Signal()
     let channel = try! EventChannel(socket: line.socket, keys: keys) { event in
+        if case .message(let list) = event { _ = RemoteCommand(event: list) }
         heard.withLock {
             if case .ended = event { $0.ends += 1 } else { $0.messages += $0.ends == 0 ? 1 : 1 << 20 }
         }
@@ -42,4 +43,24 @@ func hearNews(_ input: inout FuzzInput) {
     channel.close()
     let (messages, ends) = heard.withLock { $0 }
     precondition(ends == 1 && messages <= requests, "nothing is heard that was not said, and the end once")
+}
+
+/// Requests of a DACP client: commands have the token, responses are one for each request, and bounded.
+func hearRemoteControl(_ input: inout FuzzInput) {
+    var conversation = RemoteControlConversation()
+    var isOver = false
+    for _ in 0..<64 where !input.isEmpty {
+        let bytes: [UInt8]
+        switch input.byte() % 4 {
+        case 0: bytes = Array("GET /ctrl-int/1/".utf8)
+        case 1: bytes = Array(" HTTP/1.1\r\nActive-Remote: 7\r\n\r\n".utf8)
+        case 2: bytes = Array("setproperty?dmcp.device-volume=".utf8)
+        default: bytes = input.longPiece()
+        }
+        let outcome = conversation.receive(bytes) { $0 == 7 }
+        precondition(outcome.commands.allSatisfy { $0.token == 7 }, "a command has the token")
+        precondition(outcome.commands.count <= 64 && outcome.responses.count <= 64 << 10, "a connection is bounded")
+        precondition(!isOver || outcome.commands.isEmpty, "nothing is performed after an error")
+        isOver = outcome.isOver
+    }
 }

@@ -5,11 +5,13 @@ import FuzzSupport
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzSender(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)
-    switch input.byte() % 4 {
-    case 0: pair(&input)
-    case 1: ask(&input)
-    case 2: pairForASession(&input)
-    default: hearNews(&input)
+    // The seeds use 0 to 3.
+    switch input.byte() % 8 {
+    case 0, 4: pair(&input)
+    case 1, 5: ask(&input)
+    case 2, 6: pairForASession(&input)
+    case 3: hearNews(&input)
+    default: hearRemoteControl(&input)
     }
     return 0
 }

@@ -24,7 +24,7 @@ public func fuzzTerminalKeys(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CIn
     precondition(keys.count <= bytes.count)
     for key in keys {
         precondition(!key.isEmpty && key.utf8.count <= 32 && PrintableText.of(key) == key)
-        if KeyBindings.action(for: key) == .quit { precondition(["q", "Q", "Ctrl+w", "Ctrl+c"].contains(key)) }
+        if KeyBindings.commands(for: key) == [["quit"]] { precondition(["q", "Q", "Ctrl+w", "Ctrl+c"].contains(key)) }
     }
     precondition(whole.feed([UInt8(ascii: "q")]) == ["q"])
     // An unterminated sequence consumes following bytes up to its maximum length.

@@ -10,8 +10,8 @@ public func fuzzTimeline(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     let bytes = UnsafeRawBufferPointer(start: start, count: size)
     // Timeline and speaker's record in one file: each parser ignores the lines of the other.
     var record = HeardRecord()
-    var parser = FlatJSON()
-    reader.feed(bytes) { if parser.parse($0) { record.add(FlatObject(bytes: $0, json: parser)) } }
+    var parser = JSONReader()
+    reader.feed(bytes) { if let object = parser.read($0) { record.add(object) } }
     record.order()
     if size % 2 == 0 { report.heard = record }
     reader = LineReader()

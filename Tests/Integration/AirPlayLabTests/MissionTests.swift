@@ -67,6 +67,46 @@ extension SpeakerLabTests {
             #expect(abs(apart[4]) <= 1, "\(apart)")
         }
 
+        private static let languages = ["eng", "deu", "fra", "spa"]
+
+        /// Four speakers with tight bounds, two otherwise: each pair of namespaces costs a start.
+        @Test(.timeLimit(.minutes(4))) func eachSpeakerPlaysItsLanguageInStepWithThePictureAndTheOthers() throws {
+            let count = Bounds.isTight ? 4 : 2
+            let (lab, addresses) = try Lab.freshSpeakers(count)
+            let scratch = try Scratch()
+            let languages = Self.languages.prefix(count)
+            let film = scratch.path("languages.mp4")
+            try Lab.addTracks(to: Self.film, Array(languages), seconds: 10, at: film)
+            try FileManager.default.copyItem(atPath: Self.film + ".json", toPath: film + ".json")
+            let speakers = zip(addresses, languages).flatMap { address, language in
+                ["--speaker", "airplay://\(address.host):\(address.port);lang=\(language)"]
+            }
+            let words = ["play", "--really-quiet", "--volume", "100"] + speakers
+            let measured = try MeterRun(
+                of: film, ["--sound-command", "\(Lab.program.path) record 1 {wav} 60"],
+                environment: Lab.environment.merging(["XDG_STATE_HOME": scratch.path("state")]) { $1 },
+                player: [Program.talkie] + words + ["{clip}"])
+            print("\(count) languages, the first speaker: \(measured.figure)")
+            #expect(measured.isWhole, "\(measured.figure)")
+            let recordings = try (1...count).map { try Lab.Recording(lab, seconds: 60, speaker: $0) }
+            let played = try Program.run(
+                Program.talkie, words + ["--no-video", film], environment: ["XDG_STATE_HOME": scratch.path("state")])
+            #expect(played.status == 0, "\(played.errors)")
+            for recording in recordings { try recording.stop() }
+            let heard = try recordings.map { try lab.numberedBeeps(in: $0.file) }
+            for track in 1..<count {
+                let pairs = heard[track].compactMap { beep in
+                    heard[0].min { abs($0.at - beep.at) < abs($1.at - beep.at) }
+                        .map { (number: (8 + $0.number - beep.number) % 8, apart: Double(beep.at - $0.at) / 1e6) }
+                }.filter { abs($0.apart) < 500 }
+                let apart = pairs.map(\.apart).sorted()
+                print("\(Self.languages[track]) from \(Self.languages[0]), ms: \(apart)")
+                try #require(apart.count >= 5, "\(heard)")
+                #expect(pairs.allSatisfy { $0.number == track }, "another track is heard: \(pairs)")
+                #expect(Bounds.isNear(apart[apart.count / 2], claim: 0.3), "\(apart)")
+            }
+        }
+
         /// A receiver whose queue ran empty before the end of a session begins the next one up to 35 ms early.
         @Test(.timeLimit(.minutes(2))) func afterAFilmWhoseAudioEndedBeforeItsVideoTheNextOneIsInStep() throws {
             let (lab, addresses) = try Lab.freshSpeakers(1)

@@ -77,6 +77,54 @@ extension SpeakerLabTests {
 
         private func play(for duration: Duration) { HostInstant.now.advanced(by: duration).sleep() }
 
+        @Test(.timeLimit(.minutes(2))) func aForeignSpeakerReceivesWhatPlaysItsImageAndItsProgress() throws {
+            let peer = try Peer(.foreign)
+            let metadata = try Lab.Metadata()
+            let image = Data([0xFF, 0xD8, 0xFF, 0xE0] + (0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+            let speaker = peer.output()
+            defer { speaker.close() }
+            func seconds(_ value: Int64) -> MediaTime { MediaTime(value: value, timescale: 1) }
+            // The film's beginning is ten seconds before the timeline's.
+            speaker.setNowPlaying(
+                NowPlaying(
+                    title: "Сталкер", artist: "Studio", album: "Album", artwork: .init(Array(image)),
+                    duration: seconds(100), start: seconds(-10)))
+            let (synchronizer, feeder) = try feeding(speaker, try peer.lab.aacBeeps(seconds: 30, rate: 48000))
+            _ = feeder
+            let line = start(synchronizer)
+            #expect(metadata.wait { $0.items.contains { $0.code == "PICT" && $0.data == image } })
+            #expect(metadata.text("minm") == "Сталкер" && metadata.text("asar") == "Studio")
+            #expect(metadata.text("asal") == "Album")
+            /// Elapsed time and duration of the last progress, in seconds.
+            func progress() -> (elapsed: Double, duration: Double)? {
+                let numbers = (metadata.text("prgr") ?? "").split(separator: "/").compactMap {
+                    UInt32($0.filter(\.isNumber))
+                }
+                guard numbers.count == 3 else { return nil }
+                return (Double(numbers[1] &- numbers[0]) / 48000, Double(numbers[2] &- numbers[0]) / 48000)
+            }
+            let started = try #require(progress(), "\(metadata.items.map(\.code))")
+            #expect(abs(started.elapsed - 10) < 1 && abs(started.duration - 100) < 0.01, "\(started)")
+            // The metadata precedes the start that it describes.
+            line.hostInstant(of: seconds(2))?.sleep()
+            synchronizer.setRate(0)
+            let paused = synchronizer.currentTime().seconds + 10
+            #expect(
+                metadata.wait { _ in progress().map { abs($0.elapsed - paused) < 0.5 && $0.elapsed > 10 } ?? false },
+                "\(paused) \(metadata.text("prgr") ?? "")")
+            // It states that it reads property lists, and passes them on.
+            func lists() -> [PropertyList] {
+                // ignored: a list that is not complete yet is none.
+                metadata.items.filter { $0.code == "copl" }.compactMap { try? PropertyList(binary: Array($0.data)) }
+            }
+            #expect(
+                metadata.wait { _ in
+                    lists().last { $0["type"] == "updateMRPlaybackState" }?["params"]?["mrPlaybackState"] == 2
+                }, "\(lists().map { $0["type"] })")
+            let rates = lists().compactMap { $0["params"]?["params"]?["kMRMediaRemoteNowPlayingInfoPlaybackRate"] }
+            #expect(rates.contains(.real(1)) && rates.last == .real(0), "\(rates)")
+        }
+
         @Test(.timeLimit(.minutes(2)), arguments: Receiver.defaultReceivers)
         func startPauseResumeAndJumpAreHeardWhereTheTimebaseSaysThem(receiver: Receiver) throws {
             let peer = try Peer(receiver)

@@ -72,7 +72,9 @@ extension SpeakerBrowserTests {
                 seconds(heardBy: speaker) > 1.5, "\(speaker.configuration.name): \(speaker.record.events.suffix(5))")
             // Without `--volume` the speaker's volume stays unchanged.
             #expect(speaker.volume == -20)
-            let titles = speaker.record.events.compactMap { if case .title(let title) = $0 { title } else { nil } }
+            let titles = speaker.record.events.compactMap {
+                if case .track(let title, _, _, _) = $0 { title } else { nil }
+            }
             #expect(titles.last == "talking.mp4", "\(titles)")
         }
         let routes = try FileManager.default.contentsOfDirectory(atPath: state.path("talkie/routes"))

@@ -1,6 +1,7 @@
 import Glibc
 import Kiosk
 import MediaCore
+import Playback
 import TalkieTestKit
 import Testing
 
@@ -9,16 +10,16 @@ import Testing
 struct FleetLinkTests {
     private final class Kiosk: Sendable {
         let told = Lock<[String]>([])
-        let commands = Lock<[FleetCommand]>([])
+        let commands = Lock<[String]>([])
         let link: FleetLink
 
         init(_ fleet: KioskConfiguration.Fleet) throws {
             let (told, commands) = (told, commands)
             link = try FleetLink(
-                fleet, tell: { words in told.withLock { $0.append(words) } },
+                fleet, table: .kiosk { _, _ in }, tell: { words in told.withLock { $0.append(words) } },
                 handle: { command, reply in
-                    commands.withLock { $0.append(command) }
-                    reply(true, "did \(command.id)")
+                    commands.withLock { $0.append("\(command.id) \(command.request.line)") }
+                    reply(.success(.object([("filename", .text("did \(command.id)"))])))
                 })
             try link.start()
         }
@@ -56,10 +57,7 @@ struct FleetLinkTests {
         #expect(said.first == "talkie/hall/answer {\"id\":\"1\",\"done\":true,\"words\":\"did 1\"}")
         #expect(said.contains("talkie/hall/answer {\"id\":\"1\",\"done\":true,\"words\":\"did 1\",\"repeated\":true}"))
         #expect(said.last?.contains("A command is a JSON object") ?? false)
-        #expect(
-            kiosk.commands.withLock { $0 } == [
-                FleetCommand(id: "1", action: .next), FleetCommand(id: "2", action: .volume(30)),
-            ])
+        #expect(kiosk.commands.withLock { $0 } == ["1 playlist-next", "2 set volume 30"])
         kiosk.link.stop()
         #expect(try broker.watch("talkie/hall/online", count: 1).readAll() == "talkie/hall/online 0\n")
         #expect(kiosk.told.withLock { $0 }.isEmpty)

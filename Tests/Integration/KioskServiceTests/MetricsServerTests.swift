@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import MediaCore
 import PythonPackages
+import Remote
 import Sockets
 import SyncRendering
 import Testing
@@ -68,7 +69,7 @@ private enum Prometheus {
         _ body: (UInt16) async throws -> Void
     ) async throws {
         let server = try MetricsServer(
-            at: MetricsAddress(address: Self.loopback, port: 0), timeout: .seconds(1),
+            at: HTTPAddress(address: Self.loopback, port: 0), timeout: .seconds(1),
             source: .init(health: health, screenshot: screenshot))
         defer { server.stop() }
         let deadline = HostInstant.now.advanced(by: .seconds(10))
@@ -304,7 +305,7 @@ private enum Prometheus {
         let told = Lock<[String]>([])
         let heard = Signal()
         let server = try MetricsServer(
-            at: MetricsAddress(address: Self.loopback, port: taken.port), source: .init(health: { Self.health() })
+            at: HTTPAddress(address: Self.loopback, port: taken.port), source: .init(health: { Self.health() })
         ) { level, text in
             told.withLock { $0.append("\(level): \(text)") }
             heard.raise()

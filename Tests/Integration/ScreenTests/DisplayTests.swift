@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import ProgramTestSupport
@@ -101,9 +102,9 @@ struct DisplayTests {
         #expect(try probe.quit() == 0)
     }
 
-    @Test func aWindowIsThereAgainWhenItsDisplayIs() throws {
+    @Test(arguments: ["placed=0", "placed=1"]) func aWindowIsThereAgainWhenItsDisplayIs(_ placed: String) throws {
         let display = try SwitchingDisplay()
-        let probe = try Probe(on: display.name, "fs=1", "follow=1", "nocursor=1", "awake=1")
+        let probe = try Probe(on: display.name, "fs=1", "follow=1", placed, "nocursor=1", "awake=1")
         #expect(try probe.tell("picture 320x180")["area"] == "800x600")
         for _ in 0..<3 {
             probe.forgetInputs()
@@ -116,6 +117,93 @@ struct DisplayTests {
             #expect(back["area"] == "800x600" && back["picture"] == "320x160")
         }
         #expect(try probe.quit() == 0)
+    }
+
+    /// Without a window manager, which would move the window.
+    @Test func aWindowOfAUserReturnsToTheRequestedDisplay() throws {
+        let display = try SwitchingDisplay()
+        try display.randr("--addmode", "DUMMY1", "640x480")
+        func plug() throws {
+            try display.randr("--output", "DUMMY1", "--mode", "640x480", "--right-of", "DUMMY0")
+            // This driver detects a connected display only when it is queried.
+            try display.randr()
+        }
+        try plug()
+        let probe = try Probe(on: display.name, "fs=1", "follow=1", "placed=1", "screen=1")
+        #expect(try probe.tell("picture 320x180")["area"] == "640x480")
+        for _ in 0..<2 {
+            try display.randr("--output", "DUMMY1", "--off")
+            try eventually("it is on the other display") { try display.windows["Talkie"] == "800x600+0+0" }
+            #expect(try probe.tell("picture 320x160")["picture"] == "320x160")
+            try plug()
+            try eventually("it has returned") { try display.windows["Talkie"] == "640x480+800+0" }
+            #expect(try probe.tell("picture 320x180")["fullscreen"] == "true")
+        }
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test func aWindowOfAUserStaysWhileOtherDisplaysComeAndGo() throws {
+        let display = try SwitchingDisplay()
+        try display.randr("--addmode", "DUMMY1", "640x480")
+        let probe = try Probe(on: display.name, "follow=1", "placed=1")
+        #expect(try probe.tell("picture 320x180")["area"] == "320x180")
+        let place = try display.windows["Talkie"]
+        for change in [["--mode", "640x480", "--right-of", "DUMMY0"], ["--off"]] {
+            try display.randr(["--output", "DUMMY1"] + change)
+            try display.randr()
+            try probe.tell("rest")
+            #expect(try display.windows["Talkie"] == place)
+        }
+        #expect(!probe.inputs.contains { $0.contains("remade") || $0.contains("away") }, "\(probe.inputs)")
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test func aProgramOfAUserWithoutADisplaySaysSo() throws {
+        let display = try SwitchingDisplay()
+        try display.randr("--output", "DUMMY0", "--off")
+        let probe = try Probe(on: display.name, "follow=1", "placed=1")
+        try probe.tell("picture 320x180")
+        try probe.waitForInput("lost(no display can be reached (none is connected and on)")
+        #expect(try probe.quit() == 0)
+    }
+
+    // feature: screen, fs
+    @Test func thePictureOfAFilmReturnsWithItsDisplay() throws {
+        let display = try SwitchingDisplay()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("film-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (film, log) = (folder.path + "/film.mkv", folder.path + "/log")
+        try PlayedFilm.make([
+            "-f", "lavfi", "-i", "color=red:s=320x200:d=5:r=25", "-f", "lavfi", "-i", "sine=frequency=440:duration=5",
+            "-c:v", "mpeg4", "-q:v", "2", "-c:a", "pcm_s16le", film,
+        ])
+        let player = Process()
+        player.executableURL = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie")
+        player.arguments = [
+            "play", "--no-config", "--really-quiet", "--fs", "--audio-device", "null", "--loop-file=inf", "--log-file",
+            log, film,
+        ]
+        player.environment = ["DISPLAY": display.name, "PATH": "/usr/bin:/bin", "HOME": folder.path]
+        player.standardInput = FileHandle.nullDevice
+        try player.run()
+        defer {
+            kill(player.processIdentifier, SIGKILL)
+            player.waitUntilExit()
+        }
+        func count(_ words: String) -> Int {
+            ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").ranges(of: words).count
+        }
+        // xwininfo cannot print the dash of the title.
+        func isShown() throws -> Bool { try display.windows.values.contains("800x600+0+0") }
+        try eventually("the film is shown") { try isShown() }
+        for number in 1...2 {
+            try display.randr("--output", "DUMMY0", "--off")
+            try eventually("it continues") { count("its picture returns with a display") == number }
+            #expect(try !isShown() && player.isRunning)
+            try display.randr("--output", "DUMMY0", "--mode", "800x600")
+            try eventually("its picture has returned") { try count("picture has returned") == number && isShown() }
+        }
     }
 
     @Test func aStoppedServerIsReportedAsLostPermanently() throws {

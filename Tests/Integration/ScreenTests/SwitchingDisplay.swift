@@ -57,7 +57,9 @@ final class SwitchingDisplay {
         }
     }
 
-    @discardableResult func randr(_ arguments: String...) throws -> String { try run("xrandr", arguments) }
+    @discardableResult func randr(_ arguments: String...) throws -> String { try randr(arguments) }
+
+    @discardableResult func randr(_ arguments: [String]) throws -> String { try run("xrandr", arguments) }
 
     /// The geometry of windows by title, such as `640x480+800+0`.
     var windows: [String: String] {

@@ -64,9 +64,10 @@ struct WaylandTests {
         try expect(compositor, red: (5, 5), grey: (634, 394), "the picture is back")
     }
 
-    @Test func anOutputThatGoesAndReturnsShowsTheFilmAgain() throws {
+    @Test(arguments: ["placed=0", "placed=1"])
+    func anOutputThatGoesAndReturnsShowsTheFilmAgain(_ placed: String) throws {
         let compositor = try Self.shared.get()
-        let probe = try Probe(in: compositor.environment, "fs=1", "follow=1")
+        let probe = try Probe(in: compositor.environment, "fs=1", "follow=1", placed)
         try probe.tell("picture 640x400")
         try expect(compositor, red: (5, 5), grey: (634, 394), "the picture is there")
         for _ in 0..<2 {

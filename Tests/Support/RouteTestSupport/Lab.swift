@@ -196,6 +196,66 @@ struct Lab {
         private static let tail = Duration.milliseconds(500)
     }
 
+    /// The metadata that a receiver passes on, collected while the test runs.
+    final class Metadata {
+        /// One message: `minm` and others for the item, `PICT`, `prgr`, `copl` (a property list).
+        struct Item {
+            var code: String
+            var data: Data
+        }
+
+        private let process = Process()
+        private let file: URL
+
+        init(speaker: Int = 1) throws {
+            file = Lab.scratch.appendingPathComponent("\(UUID().uuidString).metadata")
+            _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+            process.executableURL = URL(fileURLWithPath: "/bin/cat")
+            process.arguments = [Lab.environment["TALKIE_LAB_STATE", default: ""] + "/speaker\(speaker)/metadata"]
+            process.standardInput = FileHandle.nullDevice
+            process.standardOutput = try FileHandle(forWritingTo: file)
+            try process.run()
+        }
+
+        deinit {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+
+        /// The complete messages so far. Their format is that of shairport-sync's pipe: hexadecimal codes, base64.
+        var items: [Item] {
+            let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+            return text.components(separatedBy: "</item>").dropLast().compactMap { item in
+                func between(_ start: String, _ end: String) -> String? {
+                    guard let from = item.range(of: start),
+                        let to = item.range(of: end, range: from.upperBound..<item.endIndex)
+                    else { return nil }
+                    return String(item[from.upperBound..<to.lowerBound])
+                }
+                guard let code = between("<code>", "</code>").flatMap({ UInt32($0, radix: 16) }) else { return nil }
+                let data = between("<data encoding=\"base64\">", "</data>")
+                return Item(
+                    code: String(decoding: withUnsafeBytes(of: code.bigEndian) { Array($0) }, as: UTF8.self),
+                    data: data.flatMap { Data(base64Encoded: $0, options: .ignoreUnknownCharacters) } ?? Data())
+            }
+        }
+
+        /// Returns the last text with a code.
+        func text(_ code: String) -> String? {
+            items.last { $0.code == code }.map { String(decoding: $0.data, as: UTF8.self) }
+        }
+
+        /// Waits until the messages satisfy a condition; returns false after ten seconds.
+        func wait(for condition: (Metadata) -> Bool) -> Bool {
+            let deadline = HostInstant.now.advanced(by: .seconds(10))
+            while !condition(self) {
+                if HostInstant.now >= deadline { return condition(self) }
+                HostInstant.now.advanced(by: .milliseconds(50)).sleep()
+            }
+            return true
+        }
+    }
+
     /// Returns the number of bytes sent to a speaker's network interface, from the kernel's statistics.
     func bytesCarried(to speaker: Int) throws -> Int {
         // Interface name as in Tools/lab/speakers.py.
@@ -209,9 +269,17 @@ struct Lab {
 
     /// Returns the instants at which the beeps of a recording were audible, on CLOCK_MONOTONIC, in nanoseconds.
     func beeps(in file: URL) throws -> [Int64] {
+        try numberedBeeps(in: file).map(\.at)
+    }
+
+    /// Same with the number of each beep in its track, modulo 8.
+    func numberedBeeps(in file: URL) throws -> [(number: Int, at: Int64)] {
         let text = try run("beeps", [file.path, "--json"])
         let rows = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]] ?? []
-        return rows.compactMap { ($0["monotonic_ns"] as? NSNumber)?.int64Value }
+        return rows.compactMap { row in
+            guard let number = row["kind"] as? Int, let at = row["monotonic_ns"] as? NSNumber else { return nil }
+            return (number, at.int64Value)
+        }
     }
 
     /// Returns the offset of each beep from the nearest whole second after an origin, in milliseconds; positive is
@@ -229,6 +297,19 @@ struct Lab {
     static func tone(_ hertz: Int, seconds: Int, rate: Int, _ codec: [String], named name: String) throws -> URL {
         let sound = "aevalsrc='0.4*sin(2*PI*\(hertz)*t)':s=\(rate):d=\(seconds),aformat=channel_layouts=stereo"
         return URL(fileURLWithPath: try TestClips.make(name, ["-f", "lavfi", "-i", sound] + codec))
+    }
+
+    /// Creates a film with a sound track for each language; each has the film's beeps one beep later than the one
+    /// before. The beeps are 24 frames of 1001/24000 s apart.
+    static func addTracks(to film: String, _ languages: [String], seconds: Int, at path: String) throws {
+        let delays = languages.indices.map { "[0:a]adelay=\(1001 * $0):all=1,atrim=0:\(seconds)[a\($0)]" }
+        let maps = languages.enumerated().flatMap { number, language in
+            ["-map", "[a\(number)]", "-metadata:s:a:\(number)", "language=\(language)"]
+        }
+        try TestClips.make(
+            at: path,
+            ["-i", film, "-filter_complex", delays.joined(separator: ";"), "-map", "0:v"] + maps
+                + ["-c:v", "copy", "-c:a", "aac", "-b:a", "192k"])
     }
 
     /// Returns a track of beeps, one per second starting at frame 0, as AAC-LC access units of 1024 frames.

@@ -27,6 +27,7 @@ func runProbe() {
         case "awake": options.staysAwake = parts[1] == "1"
         case "board": options.boardDisplay = parts[1] == "other" ? .other : .chosen(ScreenOptions.Display(parts[1]))
         case "follow": options.followsDisplays = parts[1] == "1"
+        case "placed": options.isPlacedByUser = parts[1] == "1"
         case "rotate", "overscan", "safe": arrange(&options.arrangement, parts)
         default: fail("no such argument: \(argument)")
         }

@@ -224,10 +224,11 @@ import Testing
 
     @Test func aFailureNamesTheSpeaker() {
         let message = "The speaker refused a request to accept this stream (status 500)."
-        #expect(
-            AirPlaySpeaker.naming("Kitchen", in: message)
-                == "'Kitchen' refused a request to accept this stream (status 500).")
+        func named(_ message: String) -> String {
+            OutputError(AirPlayError(.refused, message), of: "Kitchen").message
+        }
+        #expect(named(message) == "'Kitchen' refused a request to accept this stream (status 500).")
         let address = "The speaker at 10.0.0.7:7000 refuses a connection."
-        #expect(AirPlaySpeaker.naming("Kitchen", in: address) == address)
+        #expect(named(address) == address)
     }
 }

@@ -156,9 +156,87 @@ import Testing
     @Test func metadataHasThePublishedBytes() throws {
         let vector = try Vectors("dmap_mlit")
         #expect(
-            TrackMetadata.body(
-                title: vector.text("title"), artist: vector.text("artist"), album: vector.text("album"), track: 1)
+            TrackMetadata(title: vector.text("title"), artist: vector.text("artist"), album: vector.text("album")).body
                 == vector.bytes("wire"))
+    }
+
+    @Test func metadataIsReadBackAndBounded() throws {
+        let track = TrackMetadata(title: "千と千尋", artist: "Studio", album: "", duration: .milliseconds(7_505_250))
+        #expect(TrackMetadata(body: track.body) == track)
+        #expect(TrackMetadata(body: TrackMetadata(title: "Live").body)?.duration == nil)
+        // A cut does not split a character.
+        let long = TrackMetadata(
+            title: String(repeating: "é", count: 100_000), artist: "x" + String(repeating: "é", count: 600))
+        let read = try #require(TrackMetadata(body: long.body))
+        #expect(read.title == String(repeating: "é", count: 512))
+        #expect(read.artist == "x" + String(repeating: "é", count: 511))
+        for count in 0..<track.body.count { #expect(TrackMetadata(body: Array(track.body.prefix(count))) == nil) }
+        #expect(TrackMetadata(body: Array("mlit".utf8) + [0xFF, 0xFF, 0xFF, 0xFF]) == nil)
+    }
+
+    @Test func listsOfMediaRemoteHaveTheirForm() throws {
+        let position = MediaRemoteRequests.Position(elapsed: .seconds(15), rate: 0, date: 800_000_000)
+        let item = MediaRemoteRequests.item(
+            TrackMetadata(title: "Film", artist: "Studio", duration: .seconds(60)), identifier: 7,
+            artwork: ([1, 2], "image/jpeg"), at: position)
+        #expect(try PropertyList(binary: item.binary()) == item)
+        #expect(item["type"] == "updateMRNowPlayingInfo")
+        let params = try #require(item["params"])
+        #expect(params["type"] == "npi-text" && params["mergePolicy"] == "replace")
+        let prefix = "kMRMediaRemoteNowPlayingInfo"
+        func value(_ key: String) -> PropertyList? { params["params"]?[prefix + key] }
+        #expect(value("Title") == "Film" && value("Artist") == "Studio" && value("Album") == nil)
+        #expect(
+            value("Duration") == .real(60) && value("ElapsedTime") == .real(15) && value("PlaybackRate") == .real(0))
+        #expect(value("ArtworkData") == .data([1, 2]) && value("ArtworkMIMEType") == "image/jpeg")
+        let update = try #require(MediaRemoteRequests.position(position)["params"])
+        #expect(update["mergePolicy"] == "update" && update["params"]?.dictionary?.count == 4)
+        #expect(MediaRemoteRequests.state(isPlaying: false)["params"]?["mrPlaybackState"] == 2)
+        let commands = MediaRemoteRequests.commands()["params"]?["mrSupportedCommandsFromSender"]?.array ?? []
+        #expect(commands.count == 6)
+        let first = try PropertyList(binary: try #require(commands.first?.data))
+        #expect(first["kCommandInfoCommandKey"] == 0 && first["kCommandInfoEnabledKey"] == true)
+    }
+
+    @Test func commandsOfTheEventChannelAreRead() {
+        func command(_ value: PropertyList, type: String = "sendMediaRemoteCommand") -> RemoteCommand? {
+            RemoteCommand(event: ["type": .string(type), "value": value])
+        }
+        #expect(command("paus") == .pause && command("play") == .play && command("plps") == .togglePause)
+        #expect(command("nitm") == .next && command("pitm") == .previous && command("stop") == .stop)
+        #expect(command("dele") == nil && command(1) == nil && command([:]) == nil)
+        #expect(command("paus", type: "updateInfo") == nil)
+        #expect(RemoteCommand(event: ["paus"]) == nil)
+    }
+
+    @Test func targetsOfDACPAreRead() {
+        func command(_ text: String) -> RemoteCommand? { RemoteCommand(target: "/ctrl-int/1/" + text) }
+        #expect(command("play") == .play && command("playresume") == .play && command("playpause") == .togglePause)
+        #expect(command("pause") == .pause && command("discrete-pause") == .pause && command("stop") == .stop)
+        #expect(command("nextitem") == .next && command("previtem") == .previous)
+        #expect(command("volumeup") == .volumeUp && command("volumedown") == .volumeDown)
+        #expect(command("mutetoggle") == .toggleMute)
+        #expect(command("setproperty?dmcp.device-volume=-12.5") == .volume(decibels: -12.5))
+        #expect(command("setproperty?a=1&dmcp.device-volume=-1000") == .volume(decibels: -144))
+        #expect(command("setproperty?dmcp.device-volume=9") == .volume(decibels: 0))
+        for text in [
+            "", "play/", "Play", "setproperty", "setproperty?dmcp.device-volume=nan", "setproperty?dmcp.device-volume=",
+            "getproperty?properties=dmcp.volume", "play" + String(repeating: "?", count: 300),
+        ] {
+            #expect(command(text) == nil, "\(text)")
+        }
+        #expect(RemoteCommand(target: "/ctrl-int/2/play") == nil)
+    }
+
+    @Test func progressIsReadBackAndNonsenseIsNot() {
+        func timestamp(_ value: UInt32) -> RTPTimestamp { RTPTimestamp(rawValue: value) }
+        let body = TextParameters.progress(start: timestamp(4_294_967_000), now: timestamp(5), end: timestamp(900))
+        #expect(String(decoding: body, as: UTF8.self) == "progress: 4294967000/5/900\r\n")
+        let read = TextParameters.progress(in: "4294967000/5/900")
+        #expect(read?.start == timestamp(4_294_967_000) && read?.now == timestamp(5) && read?.end == timestamp(900))
+        for text in ["", "1/2", "1/2/3/4", "1/2/x", "1/2/4294967296", "-1/2/3"] {
+            #expect(TextParameters.progress(in: text) == nil)
+        }
     }
 
     @Test func featureBitsMatchThePublishedOnes() throws {

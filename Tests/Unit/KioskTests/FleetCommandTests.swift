@@ -1,34 +1,35 @@
 import Foundation
 import MediaCore
+import Playback
 import Testing
 
 @testable import Kiosk
 @testable import Storage
 
 @Suite struct FleetCommandTests {
+    private static let table = ControlTable.kiosk { _, _ in }
+
     private func read(_ text: String) throws(FleetCommand.Refusal) -> FleetCommand {
         var result: Result<FleetCommand, FleetCommand.Refusal>?
         Array(text.utf8).withUnsafeBytes { bytes in
-            do throws(FleetCommand.Refusal) { result = .success(try FleetCommand(bytes)) } catch {
+            do throws(FleetCommand.Refusal) { result = .success(try FleetCommand(bytes, Self.table)) } catch {
                 result = .failure(error)
             }
         }
         return try result!.get()
     }
 
-    @Test func everyCommandIsUnderstood() throws {
-        let plain: [(String, FleetCommand.Action)] = [
-            ("next", .next), ("previous", .previous), ("pause", .pause), ("play", .play), ("reload", .reload),
-            ("screenshot", .screenshot), ("slate", .slate(nil)),
-        ]
-        for (word, action) in plain {
-            #expect(try read("{\"id\": \"a1\", \"do\": \"\(word)\"}") == FleetCommand(id: "a1", action: action))
-        }
-        #expect(
-            try read("{\"do\":\"volume\",\"volume\":40.5,\"id\":7}") == FleetCommand(id: "7", action: .volume(40.5)))
-        #expect(
-            try read("{\"id\":\"x\",\"do\":\"slate\",\"words\":\"Back at \\u0039\",\"more\":{\"a\":[1]}}")
-                == FleetCommand(id: "x", action: .slate("Back at 9")))
+    @Test(arguments: [
+        ("next", "", "playlist-next"), ("previous", "", "playlist-prev"), ("pause", "", "set pause yes"),
+        ("play", "", "set pause no"), ("reload", "", "reload"), ("screenshot", "", "screenshot"),
+        ("slate", "", "slate"), ("volume", ",\"volume\":40.5", "set volume 40.5"),
+        ("slate", ",\"words\":null", "slate"),
+        ("slate", ",\"words\":\"Back at \\u0039\",\"more\":{\"a\":[1]}", "slate Back at 9"),
+    ]) func everyCommandIsOneOfTheTable(word: String, rest: String, command: String) throws {
+        #expect(FleetCommand.words.contains(word))
+        let read = try read("{\"id\":7,\"do\":\"\(word)\"\(rest)}")
+        let arguments = read.request.command.parameters.indices.compactMap { read.request.arguments[$0]?.words }
+        #expect(read.id == "7" && ([read.request.command.name] + arguments).joined(separator: " ") == command)
     }
 
     @Test(arguments: [
@@ -37,7 +38,7 @@ import Testing
         ("{\"id\":\"\(String(repeating: "x", count: 65))\",\"do\":\"next\"}", nil, "needs an id"),
         ("{\"id\":\"1\"}", "1", "“do” must be one of: next, previous,"),
         ("{\"id\":\"1\",\"do\":\"explode\"}", "1", "Unknown command “explode”"),
-        ("{\"id\":\"1\",\"do\":\"volume\"}", "1", "from 0 to 130"),
+        ("{\"id\":\"1\",\"do\":\"volume\"}", "1", "volume: value is missing"),
         ("{\"id\":\"1\",\"do\":\"volume\",\"volume\":131}", "1", "from 0 to 130"),
         ("{\"id\":\"1\",\"do\":\"volume\",\"volume\":\"loud\"}", "1", "from 0 to 130"),
         (
@@ -57,6 +58,10 @@ import Testing
 
     // MARK: FleetCommandFilter
 
+    private func isCarriedOut(_ verdict: FleetCommandFilter.Verdict, _ id: String) -> Bool {
+        if case .carryOut(let command) = verdict { command.id == id } else { false }
+    }
+
     private func evaluate(_ filter: inout FleetCommandFilter, _ text: String, isRetained: Bool = false)
         -> FleetCommandFilter.Verdict
     {
@@ -66,9 +71,9 @@ import Testing
     private func next(_ id: Int) -> String { "{\"id\":\"\(id)\",\"do\":\"next\"}" }
 
     @Test func anIdIsDoneOnceAndAnsweredEachTime() {
-        var filter = FleetCommandFilter()
+        var filter = FleetCommandFilter(Self.table)
         let first = evaluate(&filter, next(1))
-        #expect(first == .carryOut(FleetCommand(id: "1", action: .next)))
+        #expect(isCarriedOut(first, "1"))
         guard case .answer(let early) = evaluate(&filter, next(1)) else { return #expect(Bool(false)) }
         #expect(early.isRepeated && !early.isDone && early.words == "The command is in progress.")
         let isFirst = filter.recordAnswer(FleetAnswer(id: "1", isDone: true, words: "Film B plays."))
@@ -80,10 +85,10 @@ import Testing
     }
 
     @Test func whatIsRememberedIsBounded() {
-        var filter = FleetCommandFilter()
+        var filter = FleetCommandFilter(Self.table)
         for id in 0..<(FleetCommandFilter.maxRememberedCommands * 3) {
             let verdict = evaluate(&filter, next(id))
-            #expect(verdict == .carryOut(FleetCommand(id: "\(id)", action: .next)))
+            #expect(isCarriedOut(verdict, "\(id)"))
         }
         guard case .answer = evaluate(&filter, next(FleetCommandFilter.maxRememberedCommands * 3 - 1)) else {
             return #expect(Bool(false))
@@ -101,12 +106,12 @@ import Testing
             for await _ in gate.stream { break }
             return nil
         }
-        let answers = Lock<[Int: String?]>([:])
+        let answers = Lock<[Int: Result<JSONValue, ControlError>]>([:])
         let done = AsyncStream<Void>.makeStream()
         for number in 0..<2000 {
-            queue.request { _, words in
+            queue.request { result in
                 if answers.withLock({
-                    $0[number] = words
+                    $0[number] = result
                     return $0.count
                 }) == 2000 {
                     done.continuation.finish()
@@ -118,8 +123,9 @@ import Testing
         for await _ in done.stream {}
         #expect(taken.withLock { $0 } == 2)
         let all = answers.withLock { $0 }
-        #expect(all.filter { $0.value == ScreenshotQueue.busy }.count == 1998)
-        #expect(all[0] == "no picture is shown" && all[1999] == "no picture is shown")
+        #expect(all.filter { $0.value == .failure(ScreenshotQueue.busy) }.count == 1998)
+        let none = ControlError(.unavailable, "no picture is shown")
+        #expect(all[0] == .failure(none) && all[1999] == .failure(none))
     }
 
     @Test func aFloodOfCommandsLeavesAFewLines() {
@@ -128,19 +134,19 @@ import Testing
         let lines = (0..<15_000).compactMap {
             log.line(for: "next", at: start.advanced(by: .milliseconds($0)))
         }
-        #expect(lines == Array(repeating: "fleet command: next", count: 10))
+        #expect(lines == Array(repeating: "command: next", count: 10))
         let later = log.line(for: "pause", at: start.advanced(by: .seconds(60)))
-        #expect(later == "fleet command: pause (14990 more commands since the last line)")
+        #expect(later == "command: pause (14990 more commands since the last line)")
     }
 
     @Test func aRetainedCommandIsNotDone() {
-        var filter = FleetCommandFilter()
+        var filter = FleetCommandFilter(Self.table)
         guard case .answer(let answer) = evaluate(&filter, next(1), isRetained: true) else {
             return #expect(Bool(false))
         }
         #expect(!answer.isDone && answer.id == "1")
         let proper = evaluate(&filter, next(1))
-        #expect(proper == .carryOut(FleetCommand(id: "1", action: .next)), "the same id, sent properly")
+        #expect(isCarriedOut(proper, "1"), "the same id, sent properly")
     }
 
     @Test func aFaultIsTheFirstProblemOfAStateThenTheConfigurationThenWhatIsDegraded() {

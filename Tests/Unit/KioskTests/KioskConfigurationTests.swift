@@ -1,5 +1,6 @@
 import Foundation
 import MediaCore
+import Remote
 import SyncRendering
 import Telemetry
 import Testing
@@ -66,6 +67,45 @@ import Testing
         #expect(part.name == "morning" && part.span.words == "06:00-12:00" && part.days == [1, 7])
         #expect(part.programme.playlist == ["/srv/kiosk/morning"] && part.programme.volume == 20)
         #expect(part.programme.speakers == ["Hall", "Foyer"], "what a part does not say is as at other times")
+    }
+
+    @Test func eachSpeakerHasALanguageOfItsOwn() throws {
+        let kiosk = try read(
+            """
+            playlist = "a.mp4"
+            speakers = ["Kitchen", "Living room", "local"]
+            speaker_languages = { Kitchen = "de", "Living room" = ["fr", "en"], local = "en,de" }
+
+            [day_parts.evening]
+            from = 18:00:00
+            to = 22:00:00
+            speakers = "Bar"
+            speaker_languages = { Bar = "it" }
+            """)
+        #expect(
+            kiosk.programme.languages == ["Kitchen": ["de"], "Living room": ["fr", "en"], "local": ["en", "de"]])
+        #expect(kiosk.parts.first?.programme.languages == ["Bar": ["it"]])
+        #expect(SoundTiers(kiosk.programme).languages == kiosk.programme.languages)
+    }
+
+    @Test func aWrongLanguageOfASpeakerIsReportedWithItsLine() {
+        let start = "playlist = \"a.mp4\"\nspeakers = \"Kitchen\"\n"
+        #expect(
+            mistakes(start + "speaker_languages = \"de\"")
+                == [
+                    "line 3: speaker_languages: expected a language for each speaker, such as { Kitchen = \"de\", local = \"en\" }"
+                ])
+        #expect(
+            mistakes(start + "[speaker_languages]\nKitchn = \"de\"")
+                == [
+                    "line 4: speaker_languages: 'Kitchn' is in neither speakers nor fallbacks; did you mean \"Kitchen\"?"
+                ])
+        #expect(
+            mistakes(start + "[speaker_languages]\n\nKitchen = 3").first?.hasPrefix(
+                "line 5: Kitchen: expected a string") == true)
+        #expect(
+            mistakes(start + "[speaker_languages]\nKitchen = [\"de\", \",\"]")
+                == ["line 4: Kitchen: languages must be tags such as de or eng, separated by commas"])
     }
 
     @Test func theOldNameOfAnOverscanPolicyIsUnderstoodAndReported() throws {

@@ -176,11 +176,9 @@ import Testing
         let rig = KioskRig(films: ["bad.mp4"])
         rig.start()
         #expect(rig.wait { rig.hasSaid("nothing is shown: 'bad.mp4' is no film") })
-        let done = Lock(0)
-        let reply: FleetLink.Reply = { _, _ in done.withLock { $0 += 1 } }
-        rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .slate("closed")), reply))
+        rig.perform("slate", "closed")
         #expect(rig.wait { rig.health.withLock { $0.shown == .slate } })
-        rig.mailbox.post(.fleet(FleetCommand(id: "2", action: .play), reply))
+        rig.perform("set", "pause", "no")
         #expect(rig.wait { rig.health.withLock { $0.shown == .nothing("'bad.mp4' is no film") } })
         _ = rig.end()
     }
@@ -202,22 +200,19 @@ import Testing
         let rig = KioskRig(films: ["long1.mp4", "long2.mp4"])
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
-        let refused = Lock<String?>(nil)
-        let reply: FleetLink.Reply = { _, words in refused.withLock { $0 = words } }
-        func command(_ id: String, _ action: FleetCommand.Action) {
-            rig.mailbox.post(.fleet(FleetCommand(id: id, action: action), reply))
-        }
+        let refused = Lock<[ControlError]>([])
+        let reply: ControlReply = { if case .failure(let error) = $0 { refused.withLock { $0.append(error) } } }
         func isPaused(_ number: Int) -> Bool {
             rig.player.state.phase == .paused && rig.health.withLock { $0.shown == .paused && $0.item?.index == number }
         }
-        command("1", .pause)
+        rig.perform("set", "pause", "yes", reply: reply)
         #expect(rig.wait { isPaused(1) })
-        command("2", .next)
+        rig.perform("playlist-next", reply: reply)
         #expect(rig.wait { isPaused(2) })
-        command("3", .previous)
+        rig.perform("playlist-prev", reply: reply)
         #expect(rig.wait { isPaused(1) })
-        #expect(refused.withLock { $0 } == nil)
-        command("4", .play)
+        #expect(refused.withLock { $0.isEmpty })
+        rig.perform("set", "pause", "no", reply: reply)
         #expect(rig.wait { rig.player.state.phase == .playing && rig.health.withLock { $0.shown == .playing } })
         _ = rig.end()
     }
@@ -234,12 +229,12 @@ import Testing
         let rig = rigWithoutAGoodFilm(slate: "closed.png")
         rig.start()
         #expect(rig.wait { rig.opened.withLock { $0.last == "closed.png" } })
-        rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .pause), { _, _ in }))
+        rig.perform("set", "pause", "yes")
         rig.director.playback.show(.nothing("another reason"))
         rig.write("long.mp4")
         #expect(rig.wait { rig.hasSaid("playing 'long.mp4'") })
         #expect(rig.wait { rig.player.state.phase == .paused })
-        rig.mailbox.post(.fleet(FleetCommand(id: "2", action: .play), { _, _ in }))
+        rig.perform("set", "pause", "no")
         #expect(rig.wait { rig.player.state.phase == .playing })
         _ = rig.end()
     }
@@ -284,18 +279,16 @@ import Testing
         _ = rig.end()
     }
 
-    @Test(arguments: [FleetCommand.Action.next, .previous]) func inQuietHoursNoOtherFilmIsChosen(
-        _ action: FleetCommand.Action
-    ) {
+    @Test(arguments: ["playlist-next", "playlist-prev"]) func inQuietHoursNoOtherFilmIsChosen(_ command: String) {
         let rig = KioskRig(films: ["long1.mp4", "long2.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:20-22:30")] }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
         #expect(rig.wait { rig.player.state.phase == .paused })
-        let answer = Lock<(Bool, String?)?>(nil)
-        rig.mailbox.post(
-            .fleet(FleetCommand(id: "1", action: action), { done, words in answer.withLock { $0 = (done, words) } }))
-        #expect(rig.wait { answer.withLock { $0?.0 == false && $0?.1 == "nothing is scheduled at this time" } })
+        let answer = Lock<Result<JSONValue, ControlError>?>(nil)
+        rig.perform(command) { result in answer.withLock { $0 = result } }
+        let refusal = ControlError(.unavailable, "nothing is scheduled at this time")
+        #expect(rig.wait { answer.withLock { $0 == .failure(refusal) } })
         #expect(rig.opened.withLock { $0.count { $0 == "long1.mp4" } } == 1)
         #expect(rig.player.state.current?.address.hasSuffix("long1.mp4") == true)
         _ = rig.end()
@@ -305,10 +298,9 @@ import Testing
         let rig = rigWithoutAGoodFilm(slate: "long.png")
         rig.start()
         #expect(rig.wait { rig.player.state.current?.address.hasSuffix("long.png") == true })
-        let answer = Lock<(Bool, String?)?>(nil)
-        rig.mailbox.post(
-            .fleet(FleetCommand(id: "1", action: .next), { done, words in answer.withLock { $0 = (done, words) } }))
-        #expect(rig.wait { answer.withLock { $0?.0 == false && $0?.1 == "no film is shown" } })
+        let answer = Lock<Result<JSONValue, ControlError>?>(nil)
+        rig.perform("playlist-next") { result in answer.withLock { $0 = result } }
+        #expect(rig.wait { answer.withLock { $0 == .failure(ControlError(.unavailable, "no film is shown")) } })
         #expect(rig.player.state.current?.address.hasSuffix("long.png") == true)
         _ = rig.end()
     }
@@ -383,7 +375,7 @@ import Testing
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing 'long1.mp4'") && rig.health.withLock { $0.shown == .playing } })
         if isCommanded {
-            rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .next), { _, _ in }))
+            rig.perform("playlist-next")
         } else {
             rig.director.playback.passOver(for: .frozen)
         }
@@ -434,7 +426,7 @@ import Testing
         CrashRecord(places, configuration: "wall.toml").noteOpening(film)
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing 'long1.mp4'") && rig.health.withLock { $0.shown == .playing } })
-        rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .next), { _, _ in }))
+        rig.perform("playlist-next")
         #expect(
             rig.wait {
                 rig.hasSaid("playing 'long2.mp4'") && rig.player.state.position > MediaTime(value: 1, timescale: 1)

@@ -1,4 +1,5 @@
 import MediaCore
+import Playback
 import TalkieTestKit
 import Testing
 
@@ -13,14 +14,15 @@ import Testing
         return KioskFleet(screenshot: { nil }, messages: KioskMessages(log, clock: ManualClock(.now)))
     }
 
-    @Test func aCommandIsLoggedWithItsValueUpToALimit() {
+    @Test func aCommandIsLoggedWithItsValueUpToALimit() throws {
+        let table = ControlTable.kiosk { _, _ in }
         let (fleet, start) = (fleet(), HostInstant(nanoseconds: 1_000_000_000))
-        fleet.logCommand(.volume(40), at: start)
-        for _ in 1...CommandLog.maxLines { fleet.logCommand(.slate("a secret"), at: start) }
+        fleet.logCommand(try table.request(["set", "volume", "40"]), at: start)
+        for _ in 1...CommandLog.maxLines { fleet.logCommand(try table.request(["slate", "a secret"]), at: start) }
         #expect(logged.withLock { $0.count } == CommandLog.maxLines)
-        #expect(logged.withLock { $0.prefix(2) } == ["fleet command: volume 40", "fleet command: slate"])
-        fleet.logCommand(.next, at: start.advanced(by: CommandLog.interval))
-        #expect(logged.withLock { $0.last } == "fleet command: next (1 more commands since the last line)")
+        #expect(logged.withLock { $0.prefix(2) } == ["command: set volume 40", "command: slate"])
+        fleet.logCommand(try table.request(["playlist-next"]), at: start.advanced(by: CommandLog.interval))
+        #expect(logged.withLock { $0.last } == "command: playlist-next (1 more commands since the last line)")
     }
 
     @Test func withoutABrokerNoStateIsComposed() {
@@ -30,7 +32,6 @@ import Testing
             isComposed = true
             return KioskStateMessage()
         }
-        fleet.join(nil, Mailbox<KioskEvent>())
         fleet.publish(state())
         fleet.stop()
         #expect(!isComposed && logged.withLock { $0.isEmpty })

@@ -1,6 +1,7 @@
 import Foundation
 import MediaCore
 import Playback
+import Remote
 import SyncRendering
 import TalkieTestKit
 import Telemetry
@@ -95,6 +96,21 @@ import Testing
         "fallbacks": applies(\.programme.fallbacks, [["office"], ["kitchen"], []]) {
             $0.director.sound?.tiers.fallbacks == $1
         },
+        "languages": Case(steps: [
+            Step({ fresh, _ in
+                fresh.programme.speakers = ["local", "kitchen"]
+                fresh.programme.languages = ["kitchen": ["de"]]
+            }) { $0.player.allOutputs.map(\.output.name) == ["card", "kitchen"] && $0.player.audioOutputs.count == 1 },
+            Step({ fresh, _ in fresh.programme.languages = ["kitchen": ["fr"]] }) {
+                $0.director.sound?.tiers.languages == ["kitchen": ["fr"]]
+            },
+            Step({ fresh, _ in fresh.programme.languages = [:] }) {
+                $0.player.audioOutputs.map(\.name) == ["card", "kitchen"]
+            },
+            Step({ fresh, _ in fresh.programme.speakers = ["local"] }) {
+                $0.player.audioOutputs.map(\.name) == ["card"]
+            },
+        ]),
         "volume": applies(\.programme.volume, [40, 60, nil, 60]) { rig, volume in
             let gain = rig.card.state.withLock { $0.gains.last ?? nil }
             return rig.player.state.volume == volume ?? 100 && gain == volume.map { VolumeCurve.gain(volume: $0) }
@@ -175,8 +191,11 @@ import Testing
         ]),
         "metrics": appliesAtNextStart(
             "metrics", first: { fresh, _ in fresh.metrics = nil },
-            second: { fresh, _ in fresh.metrics = try! MetricsAddress(parsing: "127.0.0.1:9") },
-            restoring: { fresh, _ in fresh.metrics = .standard }),
+            second: { fresh, _ in fresh.metrics = try! HTTPAddress(parsing: "127.0.0.1:9") },
+            restoring: { fresh, _ in fresh.metrics = KioskConfiguration.standardMetrics }),
+        "remote": appliesAtNextStart(
+            "remote", first: { fresh, _ in fresh.remote = .init() },
+            second: { fresh, _ in fresh.remote?.tokenFile = "/t" }, restoring: { fresh, _ in fresh.remote = nil }),
         "timeline": appliesAtNextStart(
             "timeline", first: { fresh, _ in fresh.timeline = .init(file: "/t") },
             second: { fresh, _ in fresh.timeline = .init(file: "/u") }, restoring: { fresh, _ in fresh.timeline = nil }),

@@ -50,6 +50,8 @@ final class KioskRig: @unchecked Sendable {
     private let pipelines = Lock<[TrackPipeline]>([])
     private let group: OutputGroup
     private var feeder: AudioFeeder?
+    /// Of added sounds, where threads would run them.
+    private var addedFeeders: [(renderer: AudioRenderer, feeder: AudioFeeder)] = []
     /// Of outputs that have a feeder to themselves, where a thread would run it.
     private let memberFeeders = Lock<[MemberFeeder]>([])
     private let distributor: EventDistributor
@@ -201,6 +203,11 @@ final class KioskRig: @unchecked Sendable {
             let before = engine.renderer?.progress.acceptedUntil
             feeder?.performDueWork()
             if engine.renderer?.progress.acceptedUntil != before { hasMoved = true }
+            for sound in engine.tracks.added.all where !addedFeeders.contains(where: { $0.renderer === sound.renderer })
+            {
+                addedFeeders.append((sound.renderer, AudioFeeder(renderer: sound.renderer)))
+            }
+            for index in addedFeeders.indices { addedFeeders[index].feeder.performDueWork() }
             let members = memberFeeders.withLock { members in
                 members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
                 return members
@@ -208,6 +215,11 @@ final class KioskRig: @unchecked Sendable {
             for member in members where member.runIteration().hasMoved { hasMoved = true }
             _ = group.advanceChange()
         }
+    }
+
+    /// Performs a command of a remote controller.
+    func perform(_ words: String..., reply: @escaping ControlReply = { _ in }) {
+        director.control.perform(words.map { .text($0) }, reply: reply)
     }
 
     func hasSaid(_ part: String) -> Bool { said.withLock { $0.contains { $0.contains(part) } } }

@@ -34,6 +34,27 @@ import Testing
         #expect(throws: MediaError.self) { try video.seek(to: .zero, mode: .exact) }
     }
 
+    @Test func severalReadersOfATrackOfAPipeReadItIndependently() throws {
+        let clip = try TestClips.flashAndBeep("pipe-a.mkv", "-c:v libx264 -g 25 -c:a aac")
+        let path = FedPipe.make(in: folder)
+        let feeder = try FedPipe.feed(path, try TestClips.bytes(of: clip))
+        let film = try MediaFile.open(path)
+        let track = try #require(film.summary.track(.audio))
+        let readers = [try film.reader(for: track), try film.reader(for: track)]
+        let sounds = Lock<[[Double]]>([])
+        let ears = readers.map { reader in
+            try! WorkerThread.start(name: "ears") {
+                let beeps = (try? HeardSound.decode(reader))?.beeps ?? []
+                sounds.withLock { $0.append(beeps) }
+            }
+        }
+        for worker in ears { worker.join() }
+        feeder.join()
+        let heard = sounds.withLock { $0 }
+        #expect(heard.count == 2 && heard.first == heard.last)
+        #expect(heard.first.map { $0.count >= 3 } == true)
+    }
+
     @Test func anIndexAtTheEndOfAPipeIsSaidToBeThere() throws {
         let clip = try TestClips.make(
             "index-last.mp4",

@@ -24,6 +24,24 @@ import Testing
         #expect(outputs.count == 2 && outputs[0] === shed && outputs[1] === attic)
     }
 
+    @Test func placesAreRequestedWithLanguages() throws {
+        let registry = OutputRegistry([toys()])
+        func route(_ requests: SoundRoute.Request...) throws(TalkieError) -> SoundRoute {
+            try SoundRoute(to: requests, in: registry) { _ in }
+        }
+        let divided = try route(.init("toy:attic", languages: ["de"]), .init("toy:shed"))
+        #expect(divided.places.map(\.id) == ["toy:attic", "toy:shed"])
+        #expect(divided.languages == ["toy:attic": ["de"]])
+        #expect(divided.output.members.count == 1 && divided.output.members[0] === shed)
+        #expect(attic.state.withLock { $0.openings } == 1, "opened ahead like the others")
+        let each = try route(.init("toy:attic", languages: ["de"]), .init("toy:shed", languages: ["en"]))
+        #expect(each.output.members.count == 1 && each.output.members[0] === attic)
+        let error = try #require(throws: TalkieError.self) {
+            try route(.init("toy:attic", languages: ["de"]), .init("attic"))
+        }
+        #expect(error.code == .invalidArgument && error.message.contains("'attic' is requested with several languages"))
+    }
+
     @Test func anUnknownNameIsReported() throws {
         let registry = OutputRegistry([SoundCardProvider(), toys()])
         let error = try #require(throws: TalkieError.self) { try registry.places(named: ["Kitchen"]) }
@@ -72,12 +90,6 @@ import Testing
         let parts = calibration.apply()
         #expect(parts.map(\.speaker.key) == ["toy-attic", "toy-shed"])
         #expect(parts.map(\.use.correction) == [.zero, .milliseconds(-40)])
-    }
-
-    @Test func itsPlacesShowWhatPlays() {
-        let toys = toys()
-        OutputRegistry([SoundCardProvider(), toys]).setTitle("A film")
-        #expect(toys.title.withLock { $0 } == "A film")
     }
 }
 

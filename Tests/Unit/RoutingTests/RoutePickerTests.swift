@@ -44,6 +44,15 @@ import Testing
         #expect(picker.press("ENTER") == .some(.explain("Kitchen: run 'talkie pair Kitchen' once")))
     }
 
+    @Test func aLanguageIsPartOfTheNameAndAKeyAsksForTheNext() {
+        var kitchen = row("Kitchen", ticked: true)
+        kitchen.language = "German"
+        var picker = picker(kitchen)
+        #expect(picker.rows[0].title == "Kitchen · German")
+        #expect(picker.line.contains("Kitchen · German"))
+        #expect(picker.press("l") == .some(.cycleLanguage("Kitchen")))
+    }
+
     @Test func volumeIsTurnedBesideEachRouteAndStaysInRange() {
         var picker = picker(row("local", ticked: true, volume: 97))
         #expect(picker.press("RIGHT") == .some(.setVolume("local", 100)))

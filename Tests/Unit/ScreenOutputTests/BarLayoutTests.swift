@@ -7,13 +7,17 @@ import Testing
 @Suite struct BarLayoutTests {
     /// Letters are half as wide as high.
     private let width: BarLayout.Width = { Double($0.count) * 5.5 }
-    private let full = ScreenBar(
-        isPlaying: true, place: 0.25, loaded: 0.6, handed: 0.5, chapters: [0, 0.4], time: "00:01:02 / 01:02:03",
-        buttons: [
-            .chapters: ["3/12 The storm", "3/12"], .sound: ["Sound: eng, commentary of the director", "Sound"],
-            .subtitles: ["Subtitles: eng", "Subs: eng", "Subs"], .rooms: ["♪ Living room, Kitchen"], .speed: ["×1"],
-            .fullScreen: [],
-        ], hasPrevious: true, hasNext: true, volume: ScreenBar.Volume(percent: 80, isMuted: false))
+    private let full: ScreenBar = {
+        var bar = ScreenBar(
+            isPlaying: true, place: 0.25, loaded: 0.6, handed: 0.5, chapters: [0, 0.4], time: "00:01:02 / 01:02:03",
+            buttons: [
+                .chapters: ["3/12 The storm", "3/12"], .sound: ["Sound: eng, commentary of the director", "Sound"],
+                .subtitles: ["Subtitles: eng", "Subs: eng", "Subs"], .rooms: ["Living room, Kitchen", ""],
+                .speed: ["×1"], .fullScreen: [],
+            ], hasPrevious: true, hasNext: true, volume: ScreenBar.Volume(percent: 80, isMuted: false))
+        bar.output = ScreenBar.Output(symbol: .speaker, isElsewhere: true)
+        return bar
+    }()
 
     private static let windows = [(200, 150), (320, 240), (640, 360), (720, 1280), (1920, 1080), (3840, 2160)]
 
@@ -51,7 +55,7 @@ import Testing
 
     @Test func namesAreAsLongAsThereIsRoom() throws {
         var bar = full
-        bar.buttons[.rooms] = ["♪ This computer, and the very long name of a speaker in the attic"]
+        bar.buttons[.rooms] = ["This computer, and the very long name of a speaker in the attic", ""]
         for wide in [640, 960, 1280, 1920] {
             let area = PixelSize(width: wide, height: wide * 9 / 16)
             let layout = try #require(BarLayout(bar, in: area, width: width))
@@ -97,6 +101,60 @@ import Testing
         #expect(layout.drag(.place(0.5), to: -50) == .place(0) && layout.drag(.place(0.5), to: 5000) == .place(1))
         #expect(layout.drag(.volume(0), to: 5000) == .volume(1))
         #expect(layout.drag(.play, to: 5) == nil)
+    }
+
+    // feature: rooms
+    @Test func theIconOfTheOutputIsBeforeItsNameAndRemainsWithoutIt() throws {
+        func button(_ bar: ScreenBar, _ wide: Int, _ high: Int) throws -> BarLayout.Place? {
+            let layout = try #require(BarLayout(bar, in: PixelSize(width: wide, height: high), width: width))
+            return layout.parts.first { $0.part == .button(.rooms) }
+        }
+        let named = try #require(try button(full, 2560, 1080))
+        #expect(named.words == "Living room, Kitchen")
+        #expect(named.icon.x == named.rect.x && named.icon.x + named.icon.width == named.text.x)
+        #expect(named.text.x + named.text.width == named.rect.x + named.rect.width)
+        var here = full
+        here.buttons[.rooms] = []
+        let alone = try #require(try button(here, 2560, 1080))
+        #expect(alone.words.isEmpty && alone.icon == alone.rect)
+        #expect(alone.rect.width < named.rect.width / 3)
+        // A small window shows the icon alone instead of the name.
+        var crowded = full
+        crowded.buttons[.sound] = nil
+        let small = try #require(try button(crowded, 230, 172))
+        #expect(small.words.isEmpty && small.lead == 0)
+    }
+
+    // feature: rooms
+    @Test func theButtonOfTheOutputsIsBlueWhileSoundPlaysElsewhere() throws {
+        let drawing = BarDrawing(painter: try #require(TextPainter()))
+        let area = PixelSize(width: 1280, height: 720)
+        /// Returns the numbers of white and of blue pixels of the button.
+        func colors(_ output: ScreenBar.Output, _ texts: [String]) throws -> (white: Int, blue: Int) {
+            var bar = full
+            (bar.output, bar.buttons[.rooms]) = (output, texts)
+            let layout = try #require(BarLayout(bar, in: area, width: drawing.width))
+            let button = try #require(layout.parts.first { $0.part == .button(.rooms) }?.rect)
+            let image = try #require(drawing.overlay(bar, in: layout, of: area))
+            var (white, blue) = (0, 0)
+            for y in button.y..<(button.y + button.height) {
+                for x in button.x..<(button.x + button.width) {
+                    // BGRA.
+                    let index = ((y - image.rect.y) * image.rect.width + x - image.rect.x) * 4
+                    let (low, high) = (image.pixels[index + 2], image.pixels[index])
+                    if low > 200 { white += 1 } else if high > 200, low < 130 { blue += 1 }
+                }
+            }
+            return (white, blue)
+        }
+        let elsewhere = try colors(ScreenBar.Output(symbol: .speaker, isElsewhere: true), ["Kitchen", ""])
+        #expect(elsewhere.white == 0 && elsewhere.blue > 100)
+        let here = try colors(ScreenBar.Output(symbol: .computer, isElsewhere: false), [])
+        #expect(here.white > 50 && here.blue == 0)
+        let symbols = try [OutputSymbol.computer, .television, .speaker].map {
+            try colors(ScreenBar.Output(symbol: $0, isElsewhere: false), []).white
+        }
+        #expect(Set(symbols).count == 3 && symbols.allSatisfy { $0 > 50 }, "\(symbols)")
     }
 
     @Test func aFilmOfUnknownLengthHasNoLine() throws {

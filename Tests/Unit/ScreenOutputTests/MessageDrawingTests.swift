@@ -35,6 +35,25 @@ import Text
         #expect(dark > 500)
     }
 
+    // feature: rooms
+    @Test func theSignOfSoundElsewhereIsBlue() throws {
+        var content = OverlayPainter.Content(mark: "♪ Kitchen", isMarkAccented: true)
+        func blue() -> Int {
+            let images = OverlayPainter.drawing(content, in: area, by: drawing.painter).images
+            return images.reduce(0) { sum, image in
+                sum
+                    + stride(from: 0, to: image.pixels.count, by: 4).count {
+                        image.pixels[$0] > 250 && image.pixels[$0 + 2] < 130
+                    }
+            }
+        }
+        #expect(blue() > 100)
+        content.isMarkAccented = false
+        #expect(blue() == 0)
+        content.message = ScreenMessage("♪ Kitchen", at: .corner, isAccented: true)
+        #expect(blue() > 100)
+    }
+
     @Test func aWideSentenceWrapsToTheNextLine() throws {
         let one = try #require(drawing.overlay("The sound plays", in: area))
         let many = try #require(

@@ -94,6 +94,44 @@ import Text
         #expect(ink(high) > ink(low), "100% has more to write than 5%")
     }
 
+    @Test(arguments: [(1920, 1080), (1280, 720), (1000, 600)])
+    func aCodeIsDrawnBesideTheRows(width: Int, height: Int) throws {
+        let code = (0..<29).map { row in (0..<29).map { ($0 * $0 + 3 * row) % 5 < 2 } }
+        let rows = (0..<30).map { ScreenPanel.Row("Key \($0)", detail: "does something") }
+        let panel = ScreenPanel(title: "Keys", rows: rows, current: 0, hint: "keys", marks: .none, code: code)
+        let area = PixelSize(width: width, height: height)
+        let layout = try #require(layOut(panel, in: area))
+        let left = try #require(layout.codeLeft)
+        #expect(layout.textRight < left)
+        let overlay = try #require(drawing.overlay(panel, in: layout, of: area))
+        let module = Int(100 * layout.scale / 37)
+        var wrong: [(Int, Int)] = []
+        for row in -4..<33 {
+            for column in -4..<33 {
+                let x = Int((left * layout.scale).rounded()) + (column + 4) * module + module / 2
+                let y = Int((layout.top(of: layout.first) * layout.scale).rounded()) + (row + 4) * module + module / 2
+                let isDark = overlay.pixels[(y * overlay.rect.width + x) * 4] < 128
+                let isInside = (0..<29).contains(row) && (0..<29).contains(column)
+                if isDark != (isInside && code[row][column]) { wrong.append((row, column)) }
+            }
+        }
+        #expect(wrong.isEmpty)
+    }
+
+    @Test func aCodeWithoutSpaceIsOmitted() throws {
+        let code = [[Bool]](repeating: [Bool](repeating: true, count: 29), count: 29)
+        // Seven rows; rows that need the width; three rows.
+        for (width, height, count) in [(320, 160, 30), (200, 720, 30), (1280, 720, 3)] {
+            let area = PixelSize(width: width, height: height)
+            let rows = (0..<count).map { ScreenPanel.Row("Key \($0)", detail: "does something") }
+            let panel = ScreenPanel(title: "Keys", rows: rows, marks: .none, code: code)
+            var plain = panel
+            plain.code = []
+            let layout = try #require(layOut(panel, in: area))
+            #expect(layout.codeLeft == nil && layout == layOut(plain, in: area))
+        }
+    }
+
     @Test func anythingIsDrawnInsideTheWindowOrNotAtAll() {
         var wild = panel(200, current: 999)
         wild.rows[0].text = String(repeating: "W", count: 10_000)
@@ -129,7 +167,7 @@ import Text
     private func bar(in area: PixelSize) throws -> BarLayout {
         let bar = ScreenBar(
             isPlaying: true, place: 0.2, time: "00:01 / 01:00",
-            buttons: [.chapters: ["3/60 A chapter"], .rooms: ["♪ Sofa One"], .fullScreen: []],
+            buttons: [.chapters: ["3/60 A chapter"], .rooms: ["Sofa One", ""], .fullScreen: []],
             volume: ScreenBar.Volume(percent: 100, isMuted: false))
         return try #require(BarLayout(bar, in: area, width: width))
     }
@@ -199,6 +237,28 @@ import Text
         let layout = try #require(layOut(page, in: PixelSize(width: 1280, height: 720)))
         #expect(layout.mark == 0 && layout.column == width("Ctrl") + 6)
         #expect(layout.rect.x < 10 && layout.rect.y < 10)
+    }
+
+    // feature: rooms
+    @Test func iconsAreBetweenMarksAndNames() throws {
+        var icons = panel(2)
+        icons.rows[0].symbol = .speaker
+        let area = PixelSize(width: 1280, height: 720)
+        let (plain, layout) = (try #require(layOut(panel(2), in: area)), try #require(layOut(icons, in: area)))
+        #expect(layout.textLeft == plain.textLeft + 13 && layout.mark == plain.mark)
+        let y = layout.rect.y + Int((layout.top(of: 0) + 6) * layout.scale)
+        let icon = layout.rect.x + Int((layout.textLeft - 6) * layout.scale)
+        #expect(layout.hit(x: icon, y: y, rows: 2)?.part == .text, "the icon belongs to the name")
+        let drawn = drawing.overlay(icons, in: layout, of: area)
+        let image = try #require(drawn)
+        func ink(_ row: Int) -> Int {
+            let rows = Int(layout.top(of: row) * layout.scale)..<Int(layout.top(of: row + 1) * layout.scale)
+            let columns = Int((layout.textLeft - 13) * layout.scale)..<Int((layout.textLeft - 3) * layout.scale)
+            return rows.reduce(0) { sum, y in
+                sum + columns.count { image.pixels[(y * image.rect.width + $0) * 4] > 200 }
+            }
+        }
+        #expect(ink(0) > 50 && ink(1) == 0)
     }
 
     // feature: rooms

@@ -101,6 +101,42 @@ import Testing
         #expect(lost == [OutputID(4)])
     }
 
+    @Test func membersDisplayTheItemFromTheirFirstUseOnAndItsChanges() throws {
+        let (first, second) = (RecordingOutput(), RecordingOutput())
+        let (film, next) = (NowPlaying(title: "Film", artist: "Studio"), NowPlaying(title: "Next"))
+        renderer.nowPlaying = film
+        renderer.setOutput(group([first, second]))
+        try renderer.start { _ in }
+        defer { renderer.invalidate() }
+        try fill(from: sound)
+        for member in [first, second] {
+            #expect(eventually { member.state.withLock { !$0.samples.isEmpty } })
+            #expect(member.state.withLock { $0.nowPlaying.prefix($0.shownAtPrepare).last } == film)
+        }
+        renderer.nowPlaying = next
+        for member in [first, second] { #expect(member.state.withLock { $0.nowPlaying.last } == next) }
+        // An output that is used without an item displays none.
+        renderer.nowPlaying = nil
+        for member in [first, second] { #expect(member.state.withLock { $0.nowPlaying.last } == .some(nil)) }
+    }
+
+    @Test func commandsOfMembersArriveWithTheirIDs() throws {
+        let (first, second) = (RecordingOutput(), RecordingOutput())
+        let commands = Lock<[OutputID: [OutputCommand]]>([:])
+        renderer.onCommand { command, output in commands.withLock { $0[output, default: []].append(command) } }
+        renderer.setOutput(group([first, second]), id: OutputID(5))
+        try renderer.start { _ in }
+        defer { renderer.invalidate() }
+        try fill(from: sound)
+        for member in [first, second] { #expect(eventually { member.state.withLock { !$0.samples.isEmpty } }) }
+        first.state.withLock { $0.context }?.send(.pause)
+        second.state.withLock { $0.context }?.send(.setVolume(40))
+        #expect(commands.withLock { $0 } == [OutputID(5): [.pause], OutputID(6): [.setVolume(40)]])
+        renderer.onCommand(nil)
+        first.state.withLock { $0.context }?.send(.play)
+        #expect(commands.withLock { $0.count } == 2)
+    }
+
     @Test func membersBeginToOpenWhenTheRendererIsAddedAndAreGivenBackUnused() {
         func openings(_ output: RecordingOutput) -> Int { output.state.withLock { $0.openings } }
         let (first, second, third) = (RecordingOutput(), RecordingOutput(), RecordingOutput())

@@ -232,8 +232,12 @@ import Testing
                 position: RTPTimestamp(rawValue: 9), instant: PTPInstant(nanoseconds: 8), host: start, clock: 0xA0),
             .anchor(position: RTPTimestamp(rawValue: 9), instant: PTPInstant(nanoseconds: 8), host: nil, clock: nil),
             .paused, .flushed(from: 3, until: 4), .flushed(from: nil, until: 4), .volume(-12.5),
-            .metadata(kind: "KIND", bytes: 5), .title("a \"title\""), .late(packets: 1), .lost(packets: 2),
-            .resendRequested(first: 7, count: 2), .damaged(reason: "REASON"), .underrun, .takenOver, .tornDown,
+            .metadata(kind: "KIND", bytes: 5), .track(title: "a \"title\"", artist: "", album: "", duration: nil),
+            .track(title: "TITLE", artist: "ARTIST", album: "ALBUM", duration: .seconds(60)),
+            .progress(
+                start: RTPTimestamp(rawValue: 1), now: RTPTimestamp(rawValue: 2), end: RTPTimestamp(rawValue: 3)),
+            .late(packets: 1), .lost(packets: 2), .resendRequested(first: 7, count: 2), .damaged(reason: "REASON"),
+            .underrun, .pressed(command: "paus"), .takenOver, .tornDown,
             .notAnnounced(reason: "REASON"), .died,
         ]
         let journal = try RecordJournal(path: folder + "/r.jsonl")

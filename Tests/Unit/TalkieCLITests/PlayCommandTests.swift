@@ -60,7 +60,7 @@ import Testing
             "de,en", "--audio-delay", "-0.08", "--start-policy", "picture", "--timeline", "t.jsonl", "--really-quiet",
             "--log-level", "debug", "b.mkv")
         #expect(arguments.files == ["a.mkv", "b.mkv"])
-        #expect(arguments.speakers == [.local, .named("airplay://10.0.0.2:7000")])
+        #expect(arguments.speakers.map(\.choice) == [.local, .named("airplay://10.0.0.2:7000")])
         #expect(arguments.options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
         #expect(arguments.options.end == .fraction(0.5))
         #expect(arguments.loopPlaylist == .times(3))
@@ -142,7 +142,9 @@ import Testing
             PictureOptions.self, ("--tone-mapping", "st2094"), ("--target-peak", "9"), ("--target-peak", "x"),
             ("--scale", "sinc"), ("--size", "1280"), ("--size", "0x720"), ("--size", "1280x99999"),
             ("--size", "1280x720x2"), ("--screen", ""))
-        expectRefused(RecordOptions.self, ("--log-level", "loud"))
+        expectRefused(
+            RecordOptions.self, ("--log-level", "loud"), ("--remote", "here"), ("--remote", "127.0.0.1:0"),
+            ("--remote", "127.0.0.1:65536"))
         expectRefused(
             CoverOptions.self, ("--audio-display", "yes"), ("--cover-art-auto", "some"),
             ("--image-display-duration", "0"), ("--image-display-duration", "nan"))
@@ -162,8 +164,11 @@ import Testing
         #expect(try refusal("film.mp4", "--no-video", "--no-audio").contains("nothing to play"))
         #expect(try refusal("film.mp4", "--no-video", "--fs").contains("--fs"))
         #expect(try refusal("film.mp4", "--no-audio", "--speaker", "local").contains("--speaker"))
+        #expect(
+            try refusal("film.mp4", "--speaker", "Kitchen;lang=de", "--speaker", "Kitchen;lang=en")
+                .contains("'Kitchen' with several languages"))
+        #expect(try refusal("film.mp4", "--speaker", "Kitchen;volume=3").contains("no option 'volume'"))
         #expect(try refusal("film.mp4", "--start", "20", "--end", "20").contains("--end"))
-        #expect(try refusal("film.mp4", "--input-ipc-server", "/tmp/s").contains("--input-ipc-server"))
     }
 
     /// A process of its own: others read the environment meanwhile, which setenv(3) does not allow.
@@ -210,6 +215,11 @@ import Testing
         #expect(try spoken("a.mkv", "--loop=no").options.loopFile == .times(0))
         #expect(try spoken("a.mkv", "--loop-file", "--mute").options.loopFile == .forever)
         #expect(try spoken("a.mkv", "--loop-playlist").loopPlaylist == .forever)
+        #expect(try spoken("a.mkv").remote == nil)
+        #expect(try spoken("--remote", "a.mkv").remote == .standard)
+        #expect(try spoken("a.mkv", "--remote").remote?.text == "0.0.0.0:9596")
+        #expect(try spoken("--remote", "127.0.0.1", "a.mkv").remote?.text == "127.0.0.1:9596")
+        #expect(try spoken("--remote=127.0.0.1:80", "a.mkv").remote?.text == "127.0.0.1:80")
         #expect(try spoken("--loop", "a.mkv").files == ["a.mkv"])
     }
 
@@ -237,6 +247,7 @@ import Testing
         let pages = try arguments("a", "--ytdl-format=best", "--ytdl-raw-options=proxy=x").options.pages
         #expect(pages.isOn && pages.format == "best" && pages.rawOptions.map(\.name) == ["proxy"])
         #expect(try !arguments("a", "--no-ytdl").options.pages.isOn)
+        #expect(try arguments("a").hasMediaControls && !arguments("a", "--no-media-controls").hasMediaControls)
         for (word, wanted) in [
             ("max", ReadOptions.HLSBitrate.highest), ("min", .lowest), ("no", .first), ("5000", .max(5000)),
         ] {

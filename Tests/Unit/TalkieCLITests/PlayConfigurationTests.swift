@@ -31,18 +31,21 @@ import Testing
     @Test func withoutFilesEverythingIsAsItWas() throws {
         let arguments = try arguments("film.mkv", "--volume", "5")
         #expect(arguments.notes.isEmpty && arguments.options.volume == 5 && arguments.files == ["film.mkv"])
-        #expect(arguments.keys.actions(for: "q") == [.quit])
+        #expect(arguments.keys.commands(for: "q") == [["quit"]])
     }
 
     @Test func settingsAreInForceAndWhatIsTypedCounts() throws {
-        write("fs", "volume=30", "start=-10", "speaker=Kitchen", "speaker=\"Living room\"", "loop", "alang=de,en")
+        write(
+            "fs", "volume=30", "start=-10", "speaker=Kitchen;lang=de", "speaker=\"Living room\"", "loop", "alang=de,en")
         var arguments = try arguments("film.mkv")
         #expect(arguments.notes.isEmpty && arguments.isFullScreen && arguments.options.volume == 30)
         #expect(arguments.options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
-        #expect(arguments.speakers == [.named("Kitchen"), .named("Living room")])
+        #expect(arguments.speakers.map(\.choice) == [.named("Kitchen"), .named("Living room")])
+        #expect(arguments.speakers.map(\.languages) == [["de"], []])
         #expect(arguments.options.loopFile == .forever && arguments.options.audioLanguages == ["de", "en"])
         arguments = try self.arguments("--volume", "70", "film.mkv", "--speaker", "local", "--no-fs", "--loop=no")
-        #expect(arguments.options.volume == 70 && arguments.speakers == [.local] && !arguments.isFullScreen)
+        #expect(arguments.options.volume == 70 && arguments.speakers.map(\.choice) == [.local])
+        #expect(!arguments.isFullScreen)
         #expect(arguments.options.loopFile == .times(0) && arguments.files == ["film.mkv"])
     }
 
@@ -84,7 +87,7 @@ import Testing
             "size=big")
         write("q fly", "w quit", to: "input.conf")
         let arguments = try arguments("film.mkv")
-        #expect(arguments.options.isMuted && arguments.keys.actions(for: "w") == [.quit])
+        #expect(arguments.options.isMuted && arguments.keys.commands(for: "w") == [["quit"]])
         #expect(arguments.notes.count == 8, "\(arguments.notes)")
         #expect(arguments.notes[0] == "input.conf line 1: unknown command 'fly'")
         #expect(arguments.notes[1].hasPrefix("talkie.conf line 1: ") && arguments.notes[1].contains("from 0 to"))

@@ -143,6 +143,29 @@ import Testing
         #expect(backend.volume == -12.5)
     }
 
+    @Test func itemsAndTheirProgressAreRecorded() {
+        let backend = NotedBackend()
+        var session = startedSession(backend)
+        func set(_ type: String, _ body: [UInt8]) -> Int {
+            var message = request("SET_PARAMETER", headers: ["Content-Type": type])
+            message.body = body
+            return session.handle(message).response.status
+        }
+        func last() -> SpeakerEvent? {
+            backend.events.last { if case .request = $0 { false } else { true } }
+        }
+        let track = TrackMetadata(title: "Film", artist: "Studio", album: "Album", duration: .seconds(60))
+        #expect(set("application/x-dmap-tagged", track.body) == 200)
+        #expect(last() == .track(title: "Film", artist: "Studio", album: "Album", duration: .seconds(60)))
+        func timestamp(_ value: UInt32) -> RTPTimestamp { RTPTimestamp(rawValue: value) }
+        let progress = TextParameters.progress(start: timestamp(1), now: timestamp(2), end: timestamp(3))
+        #expect(set("text/parameters", progress) == 200)
+        #expect(last() == .progress(start: timestamp(1), now: timestamp(2), end: timestamp(3)))
+        #expect(set("text/parameters", Array("progress: 1/2\r\n".utf8)) == 400)
+        #expect(set("image/jpeg", [0xFF, 0xD8, 0xFF]) == 200)
+        #expect(last() == .metadata(kind: "image/jpeg", bytes: 3))
+    }
+
     @Test func teardownWithoutAPropertyListDoesNothing() {
         let backend = NotedBackend()
         var session = startedSession(backend)

@@ -54,6 +54,39 @@ struct FeatureTests {
         runs[1].expect(seconds: [0, 1, 2, 1, 2, 1], status: 143)
     }
 
+    // feature: --media-controls
+    @Test func anotherProgramOfTheDesktopOpensAFilmUnlessThatIsSwitchedOff() throws {
+        let (film, other, folder) = (try films.film(), try films.part("other.mkv", 4...5), try Scratch())
+        var buses: [ChildProcess] = []
+        defer { for bus in buses { bus.end() } }
+        let setups = try [Setup(film), Setup("--no-media-controls", film)].enumerated().map { number, setup in
+            var setup = setup
+            let (bus, address) = try SessionBus.start(at: folder.path("bus\(number)"))
+            buses.append(bus)
+            setup.environment["DBUS_SESSION_BUS_ADDRESS"] = address
+            let isCalled = Lock(false)
+            setup.isOver = { playback in
+                // Late enough in the second that its tone is audible.
+                guard let last = playback.seen.last, last.second == 1, last.to - last.from > 0.2 else { return false }
+                if !isCalled.withLock({ $0 }) {
+                    isCalled.withLock { $0 = true }
+                    _ = try? Program.run(
+                        "/usr/bin/gdbus",
+                        [
+                            "call", "--address", address, "--dest", "org.mpris.MediaPlayer2.talkie", "--object-path",
+                            "/org/mpris/MediaPlayer2", "--method", "org.mpris.MediaPlayer2.Player.OpenUri",
+                            "file://\(other)",
+                        ], atMost: 5)
+                }
+                return false
+            }
+            return setup
+        }
+        let runs = try ObservedPlayback.play(setups)
+        runs[0].expect(seconds: [0, 1, 4, 5])
+        runs[1].expect(seconds: Array(0..<6))
+    }
+
     // feature: --pause, --no-audio, --no-video
     @Test func oneOfBothOrNothingYetIsPlayed() throws {
         let film = try films.film()
@@ -301,6 +334,29 @@ struct FeatureTests {
         speaker.stop()
         run.sound = try Recording(file: URL(filePath: recording))
         run.expect(seconds: both, offset: -0.12...0.12)
+    }
+
+    // feature: guide: A language for each room
+    @Test(.repeatedWhenTheMachineStalls) func eachRoomHearsItsLanguageAndAKeyChangesThatOfOne() throws {
+        let recording = films.scratch.path("room.wav")
+        let speaker = try ObservedPlayback.speaker(44, output: .file(path: recording))
+        defer { speaker.stop() }
+        var setup = Setup(
+            "--speaker", "local;lang=en", "--speaker", "airplay://127.0.0.44:\(speaker.port);lang=de", "--loop-file",
+            "1", "--fs", try films.film(), screen: "640x360")
+        setup.keys = [2: ["s"], 3: ["End", "l"], 4: ["Escape"]]
+        let run = try ObservedPlayback.play([setup])[0]
+        run.expect(seconds: Array(0..<6) + Array(0..<6), offset: -0.12...0.12)
+        let card = try #require(run.sound).stretches(of: FeatureFilms.tones, above: 0.002)
+        let gaps = zip(card, card.dropFirst()).map { $1.start - $0.end }
+        #expect(gaps.allSatisfy { $0 < 0.1 }, "the card is interrupted: \(card)")
+        speaker.stop()
+        run.sound = try Recording(file: URL(filePath: recording))
+        let german = run.heard(FeatureFilms.secondTones).map(\.second)
+        #expect(german.starts(with: [0, 1, 2]) && german.count < 6, "\(german)")
+        let english = run.heard().map(\.second)
+        #expect(english.suffix(6) == Array(0..<6) && english.count < 12, "\(english)")
+        #expect(run.offset.map { abs($0) < 0.12 } == true, "\(run.offset ?? .nan) s")
     }
 
     // MARK: Covers and images

@@ -203,6 +203,7 @@ extension SeekAim {
     fileprivate var word: String {
         switch self {
         case .exact: "exact"
+        case .exactAlone: "exact alone"
         case .anySyncBefore: "anySyncBefore"
         case .syncBefore(let distance): "syncBefore \(distance.seconds)"
         case .syncAfter(let distance): "syncAfter \(distance.seconds)"

@@ -121,6 +121,22 @@ import Testing
         #expect(told == ["The kitchen is dark. The other outputs continue."])
     }
 
+    @Test func anOutputThatBecomesAvailableJoinsInStep() throws {
+        let queue = VirtualQueue()
+        queue.kitchen.refusal = OutputError(.unavailable, "The kitchen is dark.")
+        queue.addSound(.language("rus"))
+        queue.core.apply(.append([QueueItem("1+5/400000")]))
+        queue.core.play()
+        queue.run(for: .seconds(20))
+        queue.kitchen.refusal = nil
+        queue.run(for: .seconds(20))
+        #expect(queue.heardInKitchen.count > 5 * VirtualQueue.rate)
+        #expect(try parting(queue) < 0.2)
+        #expect(queue.stretches.map(\.sound) == [1] && queue.holes == 0)
+        let told = queue.playerEvents.withLock { $0.count { if case .message = $0 { true } else { false } } }
+        #expect(told == 1)
+    }
+
     @Test func anOutputThatDoesNotGetReadyHoldsAStartForEightSecondsAndNoLonger() throws {
         let queue = VirtualQueue()
         queue.kitchen.isAway = true
@@ -132,6 +148,103 @@ import Testing
         #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
+    }
+
+    /// - Parameter asked: milliseconds after the start; the later, the more of the removed audio was already read.
+    @Test(arguments: [1000, 1500, 1850])
+    func anEditOfTheListIsNotHeardAsAGapOnAFurtherOutput(asked: Int) throws {
+        let queue = queue(["1+5/16000", "2+6/16000", "3+7/16000"])
+        queue.run(for: .milliseconds(asked))
+        #expect(queue.edit(.remove(queue.state.items[1].id)) == .seamless)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretchesInKitchen.map(\.description) == ["5:0..<16000", "7:0..<16000"])
+        #expect(try parting(queue) < 0.2)
+    }
+
+    @Test func theCurrentItemIsCutOnBothOutputsAtOneInstant() throws {
+        let queue = queue(["1+5/40000", "3+7/16000"])
+        queue.run(for: .milliseconds(2500))
+        _ = queue.edit(.remove(queue.state.items[0].id))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        let stretches = queue.stretchesInKitchen
+        #expect(stretches.map(\.sound) == [5, 7])
+        #expect(stretches.first?.frames.upperBound == queue.stretches.first?.frames.upperBound)
+        #expect(try parting(queue) < 0.2)
+    }
+
+    @Test func aTrackChangesInAPlayingFilmWithoutAGapOnTheOtherOutput() throws {
+        let queue = queue(["1+5/80000"])
+        queue.run(for: .seconds(3))
+        #expect(queue.state.addedTracks.values.map(\.language) == ["rus"])
+        queue.core.tracks.added.setTrack(.language("de"), of: 1, target: queue.core.seeks.trackTarget)
+        queue.run(for: .seconds(2))
+        #expect(queue.state.addedTracks.values.map(\.language) == ["deu"])
+        #expect(queue.state.phase == .playing)
+        #expect(queue.heardInKitchen.last?.sound == 1)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["1:0..<80000"])
+        #expect(queue.holes == 0)
+        // The same track on both outputs is in step.
+        let main = Dictionary(queue.heard.map { ($0.frame, $0.at) }) { first, _ in first }
+        let apart = queue.heardInKitchen.filter { $0.sound == 1 }.compactMap { heard in
+            main[heard.frame].map { abs((heard.at - $0).inMilliseconds) }
+        }
+        #expect(try #require(apart.max()) < 0.2)
+        #expect(apart.count > 32000)
+    }
+
+    @Test func theMainTrackChangesWithoutAGapOnAFurtherOutput() throws {
+        let queue = queue(["1+5/80000"])
+        queue.core.tracks.added.setTrack(.number(1), of: 1, target: queue.core.seeks.trackTarget)
+        queue.run(for: .seconds(3))
+        queue.core.selectAudioTrack(2)
+        #expect(queue.state.audioTrack?.language == "rus")
+        queue.run(for: .seconds(2))
+        #expect(queue.heard.last?.sound == 5)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretchesInKitchen.map(\.description) == ["1:0..<80000"])
+        let main = Dictionary(queue.heard.filter { $0.sound == 5 }.map { ($0.frame, $0.at) }) { first, _ in first }
+        let apart = queue.heardInKitchen.compactMap { heard in
+            main[heard.frame].map { abs((heard.at - $0).inMilliseconds) }
+        }
+        #expect(try #require(apart.max()) < 0.2)
+    }
+
+    @Test func bothPlayOneTrackOfAnInputThatCannotBeOpenedTwice() throws {
+        let queue = VirtualQueue()
+        queue.addSound(.number(1))
+        queue.core.apply(.append([QueueItem("pipe:1+5/40000")]))
+        queue.core.play()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
+        #expect(queue.stretchesInKitchen.map(\.description) == ["1:0..<40000"])
+    }
+
+    @Test func aSelectionThatReadsTheSameTrackInterruptsNothing() {
+        let queue = queue(["1+5/40000"])
+        queue.run(for: .seconds(2))
+        queue.core.tracks.added.setTrack(.number(2), of: 1, target: queue.core.seeks.trackTarget)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretchesInKitchen.map(\.description) == ["5:0..<40000"])
+    }
+
+    @Test func aStartDoesNotWaitAgainForAnOutputThatWasNotReadyForTheLastOne() throws {
+        let queue = VirtualQueue()
+        queue.kitchen.isAway = true
+        queue.addSound(.language("rus"))
+        queue.core.apply(.append([QueueItem("1+5/160000")]))
+        queue.core.play()
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(9)))
+        queue.run(for: .seconds(1))
+        queue.core.seek(to: MediaTime(value: 4, timescale: 1), exact: true)
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(1)))
+        queue.kitchen.isAway = false
+        queue.run(for: .seconds(3))
+        // It is ready again: the next start is a common one.
+        queue.core.seek(to: MediaTime(value: 12, timescale: 1), exact: true)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretchesInKitchen.last?.description == "5:96000..<160000")
+        #expect(try parting(queue) < 0.2)
     }
 
     @Test func anOutputThatPlaysTheFirstSoundIsRefused() {

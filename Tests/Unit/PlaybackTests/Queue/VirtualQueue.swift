@@ -7,7 +7,7 @@ import MediaCore
 @testable import TalkieTestKit
 
 /// Items whose samples encode item and frame number: the address is "sound/frames", or "sound+sound/frames" with tracks
-/// in German and Russian.
+/// in German and Russian; after "pipe:" of an input that cannot be opened twice.
 final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
     // `@unchecked Sendable`: one thread of a test uses it.
     let summary: MediaSummary
@@ -24,7 +24,8 @@ final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
         _ address: String, rate: Int, track index: Int = 0, isAbsent: @escaping @Sendable () -> Bool = { false }
     ) throws(MediaError) {
         self.isAbsent = isAbsent
-        let words = address.split(separator: "/")
+        let isPipe = address.hasPrefix("pipe:")
+        let words = address.dropFirst(isPipe ? 5 : 0).split(separator: "/")
         let sounds = words.first?.split(separator: "+").compactMap { Int($0) } ?? []
         guard words.count == 2, sounds.indices.contains(index), let total = Int64(words[1]) else {
             throw MediaError(.cannotOpen, "there is no '\(address)'")
@@ -37,7 +38,8 @@ final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
         }
         track = tracks[index]
         summary = MediaSummary(
-            container: "numbers", tracks: tracks, duration: MediaTime(value: total, timescale: Int32(rate)))
+            container: "numbers", tracks: tracks, duration: MediaTime(value: total, timescale: Int32(rate)),
+            sharesReader: isPipe)
     }
 
     func source(for track: Track) throws(MediaError) -> any SampleSource {

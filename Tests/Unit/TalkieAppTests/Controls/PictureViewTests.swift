@@ -30,35 +30,9 @@ import Testing
         #expect(throws: ValueError.self) { try PictureView.rotation(parsing: "-90") }
     }
 
-    @Test func theAspectsKeyGoesRoundAndEndsAtTheFilmsOwn() {
-        var view = PictureView()
-        var seen: [PictureView.Aspect] = []
-        for _ in 0..<4 {
-            _ = view.apply(.nextAspect)
-            seen.append(view.aspect)
+    @Test func theNotationOfAShapeIsParsedAsThatShape() throws {
+        for text in ["16:9", "4:3", "2.35:1", "-1", "no", "1.5", "1.2"] {
+            #expect(try PictureView.Aspect(parsing: text).notation == text)
         }
-        #expect(seen == [.ratio(16.0 / 9), .ratio(4.0 / 3), .ratio(2.35), .film])
-        view.aspect = .ratio(1.2)
-        _ = view.apply(.nextAspect)
-        #expect(view.aspect == .ratio(16.0 / 9))
-    }
-
-    @Test func stepsThereAndBackLeaveNothing() {
-        var view = PictureView()
-        for change: (PictureViewChange, PictureViewChange) in [
-            (.zoom(0.1), .zoom(-0.1)), (.panX(0.1), .panX(-0.1)), (.panY(0.1), .panY(-0.1)),
-            (.panscan(0.1), .panscan(-0.1)),
-        ] {
-            for _ in 0..<7 { _ = view.apply(change.0) }
-            #expect(view != PictureView())
-            for _ in 0..<7 { _ = view.apply(change.1) }
-            #expect(view == PictureView())
-        }
-        for _ in 0..<20 { _ = view.apply(.panscan(0.1)) }
-        #expect(view.panscan == 1)
-        _ = view.apply(.zoom(0.3))
-        _ = view.apply(.panY(0.3))
-        _ = view.apply(.reset)
-        #expect(view.zoom == 0 && view.panY == 0 && view.panscan == 1)
     }
 }

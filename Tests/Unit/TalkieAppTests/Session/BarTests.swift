@@ -103,7 +103,7 @@ import Testing
         let row = ChoiceList.speeds.firstIndex(of: 1.5)!
         rig.mailbox.post(.pointer(.panel(row: row, .text, turned: 0)))
         #expect(rig.run(.screen(.close)) == 0)
-        #expect(rig.director.controls.settings.speed == 1.5)
+        #expect(rig.player.state.speed == 1.5)
         #expect(rig.director.panel.choice == nil)
     }
 
@@ -112,7 +112,7 @@ import Testing
         rig.mailbox.post(.pointer(.bar(.volume(0.35), isDragged: true)))
         #expect(rig.run(.pointer(.bar(.mute, isDragged: false)), .screen(.close)) == 0)
         #expect(rig.player.volume == 35)
-        #expect(rig.director.controls.settings.isMuted)
+        #expect(rig.player.state.isMuted)
     }
 
     // feature: volume
@@ -127,7 +127,7 @@ import Testing
         rig.mailbox.post(.terminalKey("ENTER"))
         #expect(rig.run(.screen(.close)) == 0)
         #expect(rig.player.volume == 94)
-        #expect(rig.director.controls.settings.speed == 1.25, "the row below ×1")
+        #expect(rig.player.state.speed == 1.25, "the row below ×1")
     }
 
     // feature: statistics
@@ -141,9 +141,22 @@ import Testing
         }
         #expect(shown == [.statistics, nil, .keys, nil, .keys, .statistics])
         #expect(!rig.director.controls.pressInPanel("LEFT"), "the film's")
-        rig.director.controls.perform(.chooseRoute)
+        rig.director.controls.perform([.text("choose-route")])
         #expect(rig.director.panel.page == nil && rig.director.panel.isListOpen)
         #expect(rig.run(.screen(.close)) == 0)
+    }
+
+    @Test func theKeysHaveTheCodeOfThePageForAPhone() {
+        let rig = SessionRig("long", pageLink: "http://192.168.1.10:9596/AbCdEfGhIjKlMnOpQrStUv/")
+        rig.director.controls.press("?")
+        #expect(rig.director.panel.page?.code.count == 29)
+        rig.director.controls.press("i")
+        #expect(rig.director.panel.page?.code == [])
+        #expect(rig.run(.screen(.close)) == 0)
+        let other = SessionRig("long")
+        other.director.controls.press("?")
+        #expect(other.director.panel.page?.code == [])
+        #expect(other.run(.screen(.close)) == 0)
     }
 
     @Test func statisticsSayWhatPlaysAndWhereItIsHeard() {

@@ -215,6 +215,19 @@ import Testing
         #expect(told.contains("'recording' is available again."))
     }
 
+    /// A television that is switched off takes its sound card with it.
+    // feature: screen
+    @Test(.timeLimit(.minutes(1))) func aFilmContinuesWhileItsDisplayIsAwayAlsoWithoutSound() {
+        let rig = Rig("long")
+        let error = OutputError(.unavailable, "no display can be reached; connect one")
+        #expect(
+            rig.run(
+                .screen(.away(error)), .output(OutputID(0), isLost: true), .screen(.back), .terminalKey("q")) == 0)
+        let told = rig.person.output()
+        #expect(told.contains("connect one. The film continues; its picture returns with a display."), "\(told)")
+        #expect(told.contains("The picture has returned."), "\(told)")
+    }
+
     @Test(.timeLimit(.minutes(1))) func implausibleTimesAreReported() {
         let rig = Rig("long")
         #expect(rig.run(.clock(OutputID(0), .doubted), .terminalKey("q")) == 0)
@@ -290,7 +303,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func anUnreadableHistoryIsReportedOnce() throws {
         let card = ToyProvider([:]).place("card")
-        for speakers in [[], [SpeakerChoice.named("toy:card")]] {
+        for speakers in [[], [SpeakerArgument(.named("toy:card"))]] {
             var arguments = PlayArguments(files: [])
             arguments.speakers = speakers
             for (bytes, words) in [("?", "route-habits.damaged"), ("talkie route-habits 2\n", "newer Talkie")] {
@@ -308,7 +321,7 @@ import Testing
         defer { rig.player.shutDown() }
         rig.toys.unread.withLock { $0 = ["told at the start"] }
         let desk = RouteController(
-            player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
+            player: rig.player, registry: OutputRegistry([rig.toys]),
             routes: [], home: rig.toys.place("card"), post: { _ in })
         #expect(desk.handle(.offered(OutputOffer())) == nil)
         rig.toys.unread.withLock { $0 += ["a file", "another file"] }
@@ -322,7 +335,7 @@ import Testing
         defer { rig.player.shutDown() }
         let (event, arrival) = (Lock<RouteController.Event?>(nil), Signal())
         let desk = RouteController(
-            player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
+            player: rig.player, registry: OutputRegistry([rig.toys]),
             routes: [], home: rig.toys.place("card"),
             post: { item in
                 guard case .volumeSet = item else { return }

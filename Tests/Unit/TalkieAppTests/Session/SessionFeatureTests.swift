@@ -20,7 +20,7 @@ import Testing
     /// Quits in the middle of a film by a key.
     private func quit(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) async {
         var arguments = PlayArguments(files: [])
-        arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
+        try! arguments.keys.bind("x", to: "seek 30 absolute")
         arguments.keepsPlaces = keeps
         let rig = Rig(more: films, arguments: arguments, folder: folder)
         try! rig.director.start()
@@ -104,12 +104,12 @@ import Testing
         #expect(lines.count == 3 && lines[1].contains("ended") && lines[2].contains("long"), "\(lines)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() {
+    @Test(.timeLimit(.minutes(1))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() throws {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "long 10.mkv"].map { folder.write("film", to: $0) }
         var arguments = PlayArguments(files: [])
         arguments.logLevel = .info
-        arguments.keys.bind("x", to: [.seekTo(.fromEnd(MediaTime(value: 55, timescale: 10)), exact: true)])
+        try! arguments.keys.bind("x", to: "seek -5.5 absolute")
         let rig = Rig(films[0], arguments: arguments, folder: folder)
         try! rig.director.start()
         rig.wait { $0.phase == .playing }
@@ -119,6 +119,7 @@ import Testing
             output += rig.person.output()
             return output.contains("> plays 'long 2.mkv' next")
         }
+        #expect(try rig.director.control.value(of: "next-episode").text == "long 2.mkv")
         rig.mailbox.post(.terminalKey(">"))
         rig.wait { $0.phase == .playing && $0.current?.address == films[1] }
         #expect(rig.end(.terminalKey("q")) == 0)
@@ -174,8 +175,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func oneKeyMarksABeginningThenAnEndAndThenNeither() async {
         var arguments = PlayArguments(files: [])
-        arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
-        arguments.keys.bind("z", to: [.seekTo(.fromStart(MediaTime(value: 1, timescale: 1)), exact: true)])
+        try! arguments.keys.bind("x", to: "seek 30 absolute")
+        try! arguments.keys.bind("z", to: "seek 1 absolute")
         let rig = Rig("long", arguments: arguments)
         try! rig.director.start()
         for await state in rig.player.states where state.phase == .playing { break }
@@ -192,6 +193,6 @@ import Testing
         for await state in rig.player.states where state.phase == .playing && state.position.seconds < 20 { break }
         rig.mailbox.post(.terminalKey("l"))
         #expect(rig.end(.terminalKey("q")) == 0)
-        #expect(rig.director.controls.settings.sectionStart == nil && rig.director.controls.settings.sectionEnd == nil)
+        #expect(rig.director.controls.sectionStart == nil && rig.director.controls.sectionEnd == nil)
     }
 }

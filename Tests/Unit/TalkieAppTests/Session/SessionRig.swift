@@ -36,7 +36,7 @@ final class SessionRig {
         _ films: String..., more: [String] = [], arguments: PlayArguments = PlayArguments(files: []),
         routes: [OutputPlace] = [],
         showsStatus: Bool = false, timeline: String? = nil, folder: TemporaryFolder = TemporaryFolder(),
-        logs: Bool = false
+        logs: Bool = false, pageLink: String? = nil
     ) {
         self.folder = folder
         log = logs ? try? LogFile(creating: folder.path("log")) : nil
@@ -71,9 +71,9 @@ final class SessionRig {
             stage: SessionDirector.Stage(
                 player: player, screen: nil,
                 terminal: Terminal(descriptor: person.program, showsStatus: showsStatus),
-                keys: nil, distributor: distributor, route: output,
+                keys: nil, distributor: distributor,
                 registry: OutputRegistry([toys]), routes: routes, home: toys.place("card"),
-                stateFolder: StateFolder(path: folder.path), log: log),
+                stateFolder: StateFolder(path: folder.path), log: log, pageLink: pageLink),
             arguments: arguments, items: (films + more).map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
     }
 

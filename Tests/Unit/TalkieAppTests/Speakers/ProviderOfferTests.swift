@@ -57,6 +57,17 @@ import Testing
         #expect(nameless.places.map(\.id) == ["name:Den"])
     }
 
+    @Test(arguments: [
+        ("model=AppleTV11,1", "features=0x4A7FDFD5,0x3C155FDE", OutputPlace.Kind.television),
+        ("model=TV", "features=0x7F8AD0,0x38BCB46", .television), ("model=TV", "features=0x200,0x20000", .television),
+        ("model=MacBookPro18,1", "features=0x4A7FCFD5,0x38174FDE", .computer),
+        ("model=AudioAccessory5,1", "features=0x4A7FCA00,0x3C356BD0", .speaker),
+    ])
+    func whatShowsVideoIsATelevisionUnlessItIsAMac(_ model: String, _ features: String, _ kind: OutputPlace.Kind) {
+        let place = speakers(ScriptedNetwork.listing(.announced("Den", features, model))).places[0]
+        #expect(place.kind == kind)
+    }
+
     /// A network on which nothing changes.
     private struct StillNetwork: SpeakerSource {
         let snapshot: SpeakerBrowser.Snapshot

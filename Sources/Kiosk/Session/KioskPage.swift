@@ -1,0 +1,41 @@
+internal import MediaCore
+internal import Playback
+internal import Remote
+internal import Sockets
+internal import Storage
+
+/// The page for a phone of a kiosk.
+enum KioskPage {
+    /// Starts the server. Returns nil if the page cannot be served; the kiosk continues.
+    ///
+    /// - Parameter report: Receives the link, or the reason.
+    static func start(
+        _ settings: KioskConfiguration.Page, _ control: PlayerControl,
+        screenshot: @escaping HTTPScreenshots.Capture, report: @escaping @Sendable (LogLevel, String) -> Void
+    ) throws(ExhaustionError) -> RemotePage? {
+        let link: RemotePageLink
+        do throws(TalkieError) {
+            let token = try settings.tokenFile.map { (file) throws(TalkieError) in try Self.token(file) }
+            do throws(SocketError) {
+                link = try RemotePageLink(at: settings.address, token: token ?? AccessToken())
+            } catch { throw TalkieError(.failed, error.message) }
+        } catch {
+            report(.warning, "there is no page for remote control at \(settings.address): \(error.message)")
+            return nil
+        }
+        let page = try link.serve(control, screenshot: screenshot) { report(.warning, $0) }
+        report(.info, "remote control at \(link.text) of this kiosk")
+        return page
+    }
+
+    /// Reads a token.
+    static func token(_ file: String) throws(TalkieError) -> AccessToken {
+        guard let token = AccessToken(try SecretFile.read(file)) else {
+            throw TalkieError(
+                .invalidArgument,
+                "the first line of '\(file)' must have 16 to 22 letters, digits, - and _; make one with"
+                    + " 'openssl rand -hex 10'")
+        }
+        return token
+    }
+}

@@ -1,0 +1,19 @@
+internal import MediaCodecs
+internal import MediaCore
+package import ScreenOutput
+
+extension ScreenControl {
+    /// Captures the window as a PNG; nil without an image.
+    ///
+    /// - Parameter tell: Called with a sentence if an image cannot be encoded.
+    package func pngScreenshot(tell: @escaping @Sendable (String) -> Void) async -> [UInt8]? {
+        let picture = await withCheckedContinuation { continuation in
+            takeSnapshot(.screen) { continuation.resume(returning: $0) }
+        }
+        guard let picture else { return nil }
+        do throws(MediaError) { return try PNGEncoder.encode(bgra: picture.pixels, size: picture.size) } catch {
+            tell("no screenshot can be taken: \(error.message)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,107 @@
+internal import CFFmpeg
+package import MediaCore
+internal import SyncRendering
+
+/// Encodes a video frame as a small JPEG (ITU-T T.81, JFIF) with libavcodec.
+package enum JPEGEncoder {
+    /// The quantizer: about 60 kB for 600 × 338 pixels.
+    private static let quantizer: Int32 = 4
+
+    /// Returns the contents of a JPEG file of the frame as displayed: with square pixels, rotated.
+    ///
+    /// - Parameter maxSide: Maximum number of pixels of a side; smaller frames keep their size.
+    /// - Throws: `unsupported` if the frame cannot be converted or there is no encoder, `exhausted` without memory.
+    package static func encode(_ picture: any Picture, maxSide: Int) throws(MediaError) -> [UInt8] {
+        let image = try Image(picture, maxSide: max(16, min(maxSide, 4096)))
+        guard let codec = avcodec_find_encoder(AV_CODEC_ID_MJPEG) else {
+            throw MediaError(.unsupported, "frames cannot be written as JPEG; install an FFmpeg with an MJPEG encoder")
+        }
+        var context = avcodec_alloc_context3(codec)
+        defer { avcodec_free_context(&context) }
+        var frame = av_frame_alloc()
+        defer { av_frame_free(&frame) }
+        var packet = av_packet_alloc()
+        defer { av_packet_free(&packet) }
+        guard let context, let frame, let packet else { throw CodecContext.noMemory }
+        context.pointee.width = Int32(image.size.width)
+        context.pointee.height = Int32(image.size.height)
+        context.pointee.pix_fmt = AV_PIX_FMT_YUVJ420P
+        context.pointee.color_range = AVCOL_RANGE_JPEG
+        context.pointee.time_base = av_make_q(1, 25)
+        (context.pointee.qmin, context.pointee.qmax) = (quantizer, quantizer)
+        // The encoder's threads would outlast the only frame.
+        context.pointee.thread_count = 1
+        frame.pointee.width = context.pointee.width
+        frame.pointee.height = context.pointee.height
+        frame.pointee.format = AV_PIX_FMT_YUVJ420P.rawValue
+        frame.pointee.color_range = AVCOL_RANGE_JPEG
+        guard avcodec_open2(context, codec, nil) >= 0, av_frame_get_buffer(frame, 0) >= 0 else {
+            throw CodecContext.noMemory
+        }
+        image.write(to: frame)
+        guard avcodec_send_frame(context, frame) >= 0, avcodec_send_frame(context, nil) >= 0,
+            avcodec_receive_packet(context, packet) >= 0, let data = packet.pointee.data
+        else { throw MediaError(.unsupported, "this frame cannot be written as JPEG") }
+        return Array(UnsafeBufferPointer(start: data, count: Int(packet.pointee.size)))
+    }
+
+    /// A scaled frame in R'G'B', with its rotation.
+    private struct Image {
+        /// The size of the rotated image; both sides are even.
+        let size: PixelSize
+        /// B, G, R, A per pixel, not rotated.
+        private var pixels: [UInt8]
+        private let width: Int
+        private let height: Int
+        private let rotation: Int
+
+        init(_ picture: any Picture, maxSide: Int) throws(MediaError) {
+            let aspect = picture.pixelAspect.value
+            let shown = (Double(picture.size.width) * aspect, Double(picture.size.height))
+            let scale = min(1, Double(maxSide) / max(shown.0, shown.1, 1))
+            func side(_ length: Double) -> Int {
+                Int(clamping: length * scale, in: 2...maxSide) / 2 * 2
+            }
+            (width, height, rotation) = (side(shown.0), side(shown.1), picture.rotation)
+            pixels = [UInt8](repeating: 0, count: width * height * 4)
+            let target = PixelSize(width: width, height: height)
+            size = rotation % 180 == 0 ? target : PixelSize(width: height, height: width)
+            let stride = width * 4
+            let isConverted = pixels.withUnsafeMutableBytes { bytes in
+                SoftwarePictureConverter().convert(
+                    picture, to: PixelTarget(base: bytes.baseAddress!, stride: stride, size: target))
+            }
+            guard isConverted else { throw MediaError(.unsupported, "this frame has a format that cannot be written") }
+        }
+
+        /// Returns the place of a pixel of the rotated image in `pixels`.
+        private func place(_ x: Int, _ y: Int) -> Int {
+            switch rotation {
+            case 90: ((height - 1 - x) * width + y) * 4
+            case 180: ((height - 1 - y) * width + width - 1 - x) * 4
+            case 270: (x * width + width - 1 - y) * 4
+            default: (y * width + x) * 4
+            }
+        }
+
+        /// Writes the image as full-range Y'CbCr of BT.601, as JFIF requires; chroma is the mean of four pixels.
+        func write(to frame: UnsafeMutablePointer<AVFrame>) {
+            let (planes, strides) = (frame.pointee.data, frame.pointee.linesize)
+            guard let luma = planes.0, let blue = planes.1, let red = planes.2 else { return }
+            func byte(_ value: Double) -> UInt8 { UInt8(clamping: value, in: 0...255) }
+            for y in stride(from: 0, to: size.height, by: 2) {
+                for x in stride(from: 0, to: size.width, by: 2) {
+                    var sum = (b: 0.0, g: 0.0, r: 0.0)
+                    for (column, row) in [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)] {
+                        let index = place(column, row)
+                        let (b, g, r) = (Double(pixels[index]), Double(pixels[index + 1]), Double(pixels[index + 2]))
+                        luma[row * Int(strides.0) + column] = byte(0.299 * r + 0.587 * g + 0.114 * b)
+                        sum = (sum.b + b / 4, sum.g + g / 4, sum.r + r / 4)
+                    }
+                    blue[y / 2 * Int(strides.1) + x / 2] = byte(128 - 0.168736 * sum.r - 0.331264 * sum.g + 0.5 * sum.b)
+                    red[y / 2 * Int(strides.2) + x / 2] = byte(128 + 0.5 * sum.r - 0.418688 * sum.g - 0.081312 * sum.b)
+                }
+            }
+        }
+    }
+}

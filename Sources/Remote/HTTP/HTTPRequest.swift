@@ -1,0 +1,85 @@
+internal import CMicroHTTPD
+internal import Glibc
+internal import MediaCore
+internal import Sockets
+
+/// A request to an HTTP server.
+package struct HTTPRequest {
+    /// The method: `GET`.
+    package let method: String
+    /// The path without the query, decoded.
+    package let path: String
+    /// Whether the client is on this computer.
+    package let isLocal: Bool
+    /// The header field `Host`; empty without one.
+    package let host: String
+    /// The header field `Origin`; nil without one.
+    package let origin: String?
+    /// The body of a POST request.
+    package let body: [UInt8]
+    /// Whether the body has more bytes than the server accepts; it was not read.
+    package let isBodyTooLarge: Bool
+
+    init(_ request: chttp_request) {
+        method = String(cString: request.method)
+        path = String(cString: request.path)
+        isLocal = request.is_local != 0
+        host = request.host.map { String(cString: $0) } ?? ""
+        origin = request.origin.map { String(cString: $0) }
+        body = Array(UnsafeBufferPointer(start: request.body, count: Int(request.body_count)))
+        isBodyTooLarge = request.is_body_too_large != 0
+    }
+
+    /// Whether the request reads.
+    package var isRead: Bool { method == "GET" || method == "HEAD" }
+
+    /// Whether the requested host is an IP address or this computer's name; false for a name that a web page may have
+    /// resolved to this computer (DNS rebinding).
+    package var namesThisComputer: Bool {
+        let parts = host.lowercased().split(separator: ":", omittingEmptySubsequences: false)
+        let name = parts.first.map(String.init) ?? ""
+        var bytes = [CChar](repeating: 0, count: 256)
+        gethostname(&bytes, bytes.count - 1)
+        let own = String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self).lowercased()
+        return ["localhost", own, own + ".local"].contains(name) && !name.isEmpty || IPv4Address(name) != nil
+    }
+
+    /// Whether the request comes from a page of this server, or from no web page (RFC 6454, section 7).
+    package var isOfOwnPage: Bool { origin.map { $0.lowercased() == "http://" + host.lowercased() } ?? true }
+}
+
+/// A request and its response. Used on the server's thread only; valid until it is answered or, for a stream, has
+/// ended.
+package struct HTTPExchange: Hashable {
+    private let exchange: OpaquePointer
+
+    init(_ exchange: OpaquePointer) { self.exchange = exchange }
+
+    /// Answers the request.
+    ///
+    /// - Parameter allow: The header field `Allow`; nil: none.
+    package func answer(_ status: Int, _ type: String, _ bytes: [UInt8], allow: String? = nil) {
+        chttp_answer(exchange, Int32(status), type, allow, bytes, Int64(bytes.count))
+    }
+
+    /// Answers the request with text.
+    package func answer(
+        _ status: Int, _ text: String, type: String = "text/plain; charset=utf-8", allow: String? = nil
+    ) {
+        answer(status, type, Array(text.utf8), allow: allow)
+    }
+
+    /// Defers the answer.
+    package func hold() { chttp_hold(exchange) }
+
+    /// Starts a response that `send` continues. Returns false if out of memory.
+    package func startStream(_ type: String) -> Bool { chttp_stream(exchange, type) != 0 }
+
+    /// Queues bytes of a stream. Returns false, and queues nothing, if more than `maxQueued` bytes would wait.
+    package func send(_ bytes: [UInt8], maxQueued: Int) -> Bool {
+        chttp_send(exchange, bytes, Int64(bytes.count), Int64(maxQueued)) != 0
+    }
+
+    /// Ends a stream; queued bytes are discarded.
+    package func end() { chttp_end(exchange) }
+}

@@ -1,0 +1,31 @@
+internal import MediaCore
+internal import Playback
+
+/// An error reply: mpv's words (its client API, `mpv_error_string`), and the reason.
+struct IPCError: Error, Equatable {
+    let words: String
+    let reason: String
+
+    /// The request is malformed.
+    static func invalid(_ reason: String) -> IPCError { IPCError(words: "invalid parameter", reason: reason) }
+
+    init(words: String, reason: String) { (self.words, self.reason) = (words, reason) }
+
+    /// Creates the error of an access to a property.
+    init(property error: ControlError) {
+        let words =
+            switch error.code {
+            case .unknownName: "property not found"
+            case .unavailable: "property unavailable"
+            case .wrongType: "unsupported format for accessing property"
+            default: "error accessing property"
+            }
+        self.init(words: words, reason: error.message)
+    }
+
+    /// Creates the error of a command.
+    init(command error: ControlError) {
+        let isRefused = [.unknownName, .wrongType, .outOfRange].contains(error.code)
+        self.init(words: isRefused ? "invalid parameter" : "error running command", reason: error.message)
+    }
+}

@@ -1,0 +1,60 @@
+internal import MediaCore
+internal import Playback
+
+/// Translates the events of a player into mpv's (its manual, "List of events").
+struct IPCEvents {
+    typealias Event = (name: String, members: [(String, JSONValue)])
+
+    /// All events that a client can disable.
+    static let names: Set<String> = [
+        "start-file", "file-loaded", "end-file", "seek", "playback-restart", "idle", "shutdown", "client-message",
+        "property-change",
+    ]
+
+    /// The item between its `start-file` and its `end-file`.
+    private var current: Int?
+
+    /// - Parameter current: The item that is being played; nil: none.
+    init(current: Int?) { self.current = current }
+
+    /// Returns the events of an event of the player.
+    ///
+    /// - Parameter isStopped: Whether the playlist is empty, which is the effect of the command `stop`.
+    mutating func events(for event: PlayerEvent, isStopped: Bool) -> [Event] {
+        switch event {
+        case .began(let item, _, let isJoined):
+            let number = Self.number(of: item)
+            guard number != current else { return [] }
+            // Without a seam the preceding item has ended; otherwise a command may have replaced it.
+            let end = ended(isJoined ? "eof" : "stop")
+            current = number
+            return end + [started(number), ("file-loaded", []), ("playback-restart", [])]
+        case .failed(let item, let error):
+            let number = Self.number(of: item)
+            let isCurrent = number == current
+            let end = isCurrent ? [] : ended("eof")
+            current = number
+            return end + (isCurrent ? [] : [started(number)]) + ended("error", error)
+        case .phase(.ended): return ended(isStopped ? "stop" : "eof") + [("idle", [])]
+        case .phase(.failed): return ended("error") + [("idle", [])]
+        case .seeking: return [("seek", [])]
+        case .sought: return [("playback-restart", [])]
+        case .looped: return [("seek", []), ("playback-restart", [])]
+        case .phase, .message, .incomplete, .outputProblem, .outputRecovered, .lost: return []
+        }
+    }
+
+    /// Returns the events of the end of the program.
+    mutating func eventsOfShutdown() -> [Event] { ended("quit") + [("shutdown", [])] }
+
+    private static func number(of item: QueueItem) -> Int { Int(truncatingIfNeeded: item.id.number) }
+
+    private func started(_ number: Int) -> Event { ("start-file", [("playlist_entry_id", .whole(number))]) }
+
+    private mutating func ended(_ reason: String, _ error: TalkieError? = nil) -> [Event] {
+        guard let number = current.take() else { return [] }
+        var members: [(String, JSONValue)] = [("reason", .text(reason)), ("playlist_entry_id", .whole(number))]
+        if let error { members.append(("file_error", .text(error.message))) }
+        return [("end-file", members)]
+    }
+}

@@ -1,0 +1,148 @@
+package import MediaCore
+package import Playback
+package import Sockets
+internal import Synchronization
+
+/// Controls a player over a Unix socket with mpv's JSON protocol (its manual, "JSON IPC").
+///
+/// One thread serves all clients. It waits in poll(2), without timeouts; nothing is observed while no client is
+/// connected.
+package final class IPCServer: Sendable {
+    /// The maximum number of connected clients; further ones are disconnected.
+    package static let maxClients = 16
+    /// The interval at which connections are accepted again after the system had no descriptor.
+    private static let starvationInterval = Duration.seconds(1)
+
+    private let control: PlayerControl
+    /// Wakes the thread.
+    private let signal: PollableSignal
+    private let isClosed = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+    /// The outputs of the connected clients.
+    private let outputs = Lock<[IPCOutput]>([])
+    private let events = Lock(IPCEvents(current: nil))
+
+    /// Creates a server without a thread.
+    private init(control: PlayerControl, signal: PollableSignal) {
+        (self.control, self.signal) = (control, signal)
+    }
+
+    /// Starts a server.
+    ///
+    /// - Throws: If the system has no descriptor or thread.
+    package static func start(on listener: LocalListener, control: PlayerControl) throws(ExhaustionError) -> IPCServer {
+        let server = IPCServer(control: control, signal: try PollableSignal())
+        let thread = try WorkerThread.start(name: "ipc") { server.run(listener) }
+        server.thread.withLock { $0 = thread }
+        return server
+    }
+
+    /// Sends `shutdown`, disconnects all clients, and removes the socket. Blocks until the thread has ended.
+    package func close() {
+        isClosed.store(true, ordering: .releasing)
+        signal.raise()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    private func broadcast(_ name: String, _ members: [(String, JSONValue)]) {
+        for output in outputs.withLock({ $0 }) { output.send(event: name, members) }
+    }
+
+    // MARK: The thread
+
+    private func run(_ listener: LocalListener) {
+        var connections: [IPCConnection] = []
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        var number = 0
+        var observer: Int?
+        var pause: HostInstant?
+        while !isClosed.load(ordering: .acquiring) {
+            let readers = connections.filter(\.wantsInput)
+            let writers = connections.filter(\.wantsOutput)
+            let listening = pause == nil ? [listener.descriptor] : []
+            let ready = Poller.wait(
+                reading: [signal.descriptor] + listening + readers.map(\.stream.descriptor),
+                writing: writers.map(\.stream.descriptor), until: pause)
+            if ready[0] { signal.clear() }
+            let first = 1 + listening.count
+            for (index, connection) in readers.enumerated() where ready[first + index] {
+                connection.receive(into: &buffer)
+            }
+            if pause == nil, ready[1] {
+                // Limited: a program that connects all the time must not delay the others.
+                for _ in 0..<Self.maxClients {
+                    guard let stream = listener.accept() else { break }
+                    guard connections.count < Self.maxClients else { continue }
+                    number += 1
+                    connections.append(connection(stream, number))
+                }
+                if listener.isStarved { pause = .now.advanced(by: Self.starvationInterval) }
+            } else if let end = pause, end <= .now {
+                pause = nil
+            }
+            for connection in connections { connection.proceed() }
+            removeFinished(&connections)
+            setObserved(!connections.isEmpty, &observer)
+        }
+        end(listener, connections, observer)
+    }
+
+    private func end(_ listener: LocalListener, _ connections: [IPCConnection], _ observer: Int?) {
+        listener.remove()
+        if let observer { control.removeObserver(observer) }
+        for event in events.withLock({ $0.eventsOfShutdown() }) { broadcast(event.name, event.members) }
+        for connection in connections {
+            connection.send()
+            connection.close()
+        }
+        outputs.withLock { $0 = [] }
+    }
+
+    private func connection(_ stream: LocalStream, _ number: Int) -> IPCConnection {
+        let output = IPCOutput { [signal] in signal.raise() }
+        outputs.withLock { $0.append(output) }
+        let session = IPCSession(name: "ipc-\(number)", control: control, output: output) { [self] in broadcast($0, $1)
+        }
+        return IPCConnection(stream, output, session)
+    }
+
+    private func removeFinished(_ connections: inout [IPCConnection]) {
+        connections.removeAll { connection in
+            guard connection.isFinished else { return false }
+            connection.close()
+            outputs.withLock { outputs in outputs.removeAll { $0 === connection.output } }
+            return true
+        }
+    }
+
+    // MARK: Events
+
+    /// Observes the events of the player, or ends that.
+    private func setObserved(_ isObserved: Bool, _ observer: inout Int?) {
+        if isObserved, observer == nil {
+            let current = currentItem
+            events.withLock { $0 = IPCEvents(current: current) }
+            // ignored: fails when the player has ended, which has no events then, or without memory for a thread.
+            observer = try? control.observeEvents { [self] in report($0) }
+        } else if !isObserved, let number = observer {
+            control.removeObserver(number)
+            observer = nil
+        }
+    }
+
+    /// The identifier of the item that is being played; nil: none.
+    private var currentItem: Int? {
+        // ignored: without a playlist nothing is being played.
+        guard let index = try? control.value(of: "playlist-pos").whole, index >= 0 else { return nil }
+        // ignored: same.
+        return try? control.value(of: "playlist/\(index)/id").whole
+    }
+
+    private func report(_ event: PlayerEvent) {
+        // ignored: the property exists and is available.
+        let isStopped = (try? control.value(of: "playlist-count").whole) == 0
+        for event in events.withLock({ $0.events(for: event, isStopped: isStopped) }) {
+            broadcast(event.name, event.members)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package import MediaCore
+package import Playback
+package import Sockets
+internal import Synchronization
+
+/// Serves a page that controls a player from a phone: a remote control in a web browser.
+///
+/// The page, its commands and its state are available under a link with a random token only. One thread serves all
+/// clients; nothing is observed while no page is open.
+package final class RemotePage: Sendable {
+    private let control: PlayerControl
+    private let token: AccessToken
+    private let screenshot: HTTPScreenshots.Capture
+    private let timeout: Duration
+    private let wake: PollableSignal
+    private let isClosed = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    private init(
+        _ control: PlayerControl, _ token: AccessToken, _ screenshot: @escaping HTTPScreenshots.Capture,
+        timeout: Duration
+    ) throws(ExhaustionError) {
+        (self.control, self.token, self.screenshot, self.timeout) = (control, token, screenshot, timeout)
+        wake = try PollableSignal()
+    }
+
+    /// Starts the server.
+    ///
+    /// - Parameters:
+    ///   - screenshot: Captures the screen as a PNG; nil without an image.
+    ///   - timeout: How long a client may be idle, and how long a screenshot may take: a window without content may
+    ///     never draw one.
+    ///   - complain: Called on the server's thread with a sentence if the page cannot be served.
+    /// - Throws: If the system has no descriptor or thread.
+    package static func start(
+        on listener: TCPListener, token: AccessToken, control: PlayerControl,
+        screenshot: @escaping HTTPScreenshots.Capture = { nil }, timeout: Duration = .seconds(5),
+        complain: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(ExhaustionError) -> RemotePage {
+        let page = try RemotePage(control, token, screenshot, timeout: timeout)
+        let thread = try WorkerThread.start(name: "page", priority: .background) { page.run(listener, complain) }
+        page.thread.withLock { $0 = thread }
+        return page
+    }
+
+    /// Disconnects all clients. Blocks until the thread has ended.
+    package func close() {
+        isClosed.store(true, ordering: .releasing)
+        wake.raise()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    private func run(_ listener: TCPListener, _ complain: (String) -> Void) {
+        let screenshots = HTTPScreenshots(timeout: timeout, wake: wake, capture: screenshot)
+        let handler = RemotePageHandler(control: control, token: token, wake: wake, screenshots: screenshots)
+        let server: HTTPServer
+        do throws(SocketError) {
+            server = try HTTPServer(
+                on: listener, timeout: timeout, maxBodyBytes: RemotePageHandler.maxCommandBytes, handler: handler)
+        } catch { return complain("the page for remote control cannot be served: \(error.message)") }
+        while !isClosed.load(ordering: .acquiring) {
+            handler.proceed()
+            server.serve()
+            server.wait(for: wake, until: handler.deadline)
+        }
+        handler.close()
+        server.close()
+    }
+}

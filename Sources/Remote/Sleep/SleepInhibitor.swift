@@ -1,0 +1,195 @@
+internal import Glibc
+package import MediaCore
+internal import Synchronization
+
+/// Prevents the computer from sleeping while it is needed, and reports sleep that occurs nevertheless. All work runs on
+/// the thread "awake"; any thread may call the members.
+///
+/// logind is asked for a lock against sleep and idleness, then, without the permission, against idleness only. If it
+/// provides neither, the portal of the desktop is asked. A bus that is lost or missing is retried.
+package final class SleepInhibitor: Sendable {
+    /// What is reported to the owner.
+    package enum Event: Sendable, Equatable {
+        /// The lock is held.
+        case kept(Keeper)
+        /// There is no lock, with the reason.
+        case refused(String)
+        case fallsAsleep
+        case woke
+    }
+
+    /// The service that holds the lock.
+    package enum Keeper: Sendable, Equatable {
+        /// logind: sleep and idleness, or idleness only.
+        case system(what: String)
+        case portal
+    }
+
+    /// What is inhibited.
+    package enum Scope: Sendable {
+        /// What the system does when no one uses it: blank the screen, suspend.
+        case idleness
+        /// That, and suspension on request.
+        case sleep
+    }
+
+    private enum Measure {
+        /// The timeout of a response from a bus.
+        static let timeout = Duration.seconds(5)
+        /// The delays between attempts to connect to a bus.
+        static let pauses: [Duration] = [.seconds(1), .seconds(5), .seconds(30), .seconds(60)]
+    }
+
+    /// The addresses of the message buses; nil: the default address.
+    package struct Buses: Sendable {
+        var system: String?
+        var session: String?
+
+        package init(system: String? = nil, session: String? = nil) {
+            (self.system, self.session) = (system, session)
+        }
+    }
+
+    private let tell: @Sendable (Event) -> Void
+    private let why: String
+    private let scope: Scope
+    private let buses: Buses
+    private let isNeeded: Atomic<Bool>
+    private let wake: PollableSignal
+    private let stopping = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    /// Creates an inhibitor; `start` starts its thread.
+    ///
+    /// - Parameters:
+    ///   - why: The reason that the system shows for the lock.
+    ///   - isNeeded: Whether a lock is held from the start on.
+    ///   - tell: Called on the inhibitor's thread; must not block.
+    /// - Throws: `ExhaustionError` if the system provides no descriptor.
+    package init(
+        why: String, scope: Scope, isNeeded: Bool = true, buses: Buses = Buses(),
+        tell: @escaping @Sendable (Event) -> Void
+    ) throws(ExhaustionError) {
+        (self.why, self.scope, self.buses, self.tell) = (why, scope, buses, tell)
+        self.isNeeded = Atomic(isNeeded)
+        wake = try PollableSignal()
+    }
+
+    /// Starts the thread.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
+    package func start() throws(ExhaustionError) {
+        let worker = try WorkerThread.start(name: "awake", priority: .background) { [self] in run() }
+        thread.withLock { $0 = worker }
+    }
+
+    /// Requests a lock, or releases it. Returns at once.
+    package func setNeeded(_ isNeeded: Bool) {
+        if self.isNeeded.exchange(isNeeded, ordering: .acquiringAndReleasing) != isNeeded { wake.raise() }
+    }
+
+    /// Releases the lock and joins the thread, which may wait for a response.
+    package func stop() {
+        stopping.store(true, ordering: .releasing)
+        wake.raise()
+        thread.withLock { $0 }?.join()
+    }
+
+    private var isStopping: Bool { stopping.load(ordering: .acquiring) }
+    private var shouldHold: Bool { !isStopping && isNeeded.load(ordering: .acquiring) }
+
+    private func run() {
+        var round = 0
+        var last: Event?
+        while !isStopping {
+            guard shouldHold else {
+                _ = wake.wait(until: nil)
+                continue
+            }
+            let refusal = holdLock { event in
+                // A lock resets the delays.
+                round = 0
+                if event != last { tell(event) }
+                last = event
+            }
+            guard shouldHold else { continue }
+            if let refusal, refusal != last {
+                tell(refusal)
+                last = refusal
+            }
+            let pause = Measure.pauses[min(round, Measure.pauses.count - 1)]
+            round += 1
+            _ = wake.wait(until: .now.advanced(by: pause))
+        }
+    }
+
+    /// Holds a lock until the bus is lost or the lock is not needed. Returns the reason if there was none.
+    private func holdLock(_ report: (Event) -> Void) -> Event? {
+        let refusal: String
+        do throws(BusFailure) {
+            try keepBySystem(report)
+            return nil
+        } catch {
+            refusal = SystemCause.text(error.code)
+        }
+        do throws(BusFailure) {
+            try keepByPortal(report)
+            return nil
+        } catch {
+            return .refused(refusal)
+        }
+    }
+
+    private func keepBySystem(_ report: (Event) -> Void) throws(BusFailure) {
+        let (service, path, manager) =
+            ("org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
+        let bus = try SystemMessageBus(.system, at: buses.system, timeout: Measure.timeout)
+        defer { bus.close() }
+        var kept: (lock: Int32, what: String)?
+        var failure = BusFailure(code: EBADMSG)
+        // polkit restricts the lock against sleep; every user may take the one against idleness.
+        for what in scope == .sleep ? ["sleep:idle", "idle"] : ["idle"] where kept == nil {
+            do throws(BusFailure) {
+                // org.freedesktop.login1(5)
+                let results = try bus.call(
+                    BusMethod(service: service, path: path, interface: manager, member: "Inhibit"),
+                    [what, "Talkie", why, "block"].map { .text($0) },
+                    expecting: "h")
+                if case .descriptor(let lock)? = results.first { kept = (lock, what) }
+            } catch { failure = error }
+        }
+        guard let kept else { throw failure }
+        defer { close(kept.lock) }
+        bus.onMessage = { [tell] message in
+            guard message.member == "PrepareForSleep", let begins = message.arguments?.first?.flag else { return }
+            tell(begins ? .fallsAsleep : .woke)
+        }
+        // ignored: without the signal the lock is still held.
+        try? bus.addMatch(sender: service, path: path, interface: manager, member: "PrepareForSleep")
+        report(.kept(.system(what: kept.what)))
+        serve(bus)
+    }
+
+    private func keepByPortal(_ report: (Event) -> Void) throws(BusFailure) {
+        let bus = try SystemMessageBus(.session, at: buses.session, timeout: Measure.timeout)
+        defer { bus.close() }
+        // org.freedesktop.portal.Inhibit: 4 is suspension, 8 is idleness. Valid until the connection is closed.
+        let flags: UInt32 = scope == .sleep ? 4 | 8 : 8
+        _ = try bus.call(
+            BusMethod(
+                service: "org.freedesktop.portal.Desktop", path: "/org/freedesktop/portal/desktop",
+                interface: "org.freedesktop.portal.Inhibit", member: "Inhibit"),
+            [.text(""), .uint32(flags), .dictionary([("reason", .text(why))])], expecting: "o")
+        report(.kept(.portal))
+        serve(bus)
+    }
+
+    /// Processes messages until the connection is lost or the lock is not needed.
+    private func serve(_ bus: SystemMessageBus) {
+        while shouldHold {
+            do throws(BusFailure) {
+                if try !bus.process() { bus.wait(for: wake, until: nil, reads: true) }
+            } catch { return }
+        }
+    }
+}

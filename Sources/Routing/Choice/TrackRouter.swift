@@ -1,0 +1,141 @@
+internal import MediaCore
+package import Playback
+package import SyncRendering
+
+/// Outputs that play one audio track, such as those of a room.
+package struct TrackRoute: Sendable {
+    /// An identifier of the caller, such as `OutputPlace.id`.
+    package let id: String
+    package let outputs: [any AudioOutput]
+    /// The languages of the track in order of preference; empty: the main audio track of the player.
+    package let languages: [String]
+
+    /// Creates a route.
+    package init(id: String, outputs: [any AudioOutput], languages: [String] = []) {
+        (self.id, self.outputs, self.languages) = (id, outputs, languages)
+    }
+
+    /// Returns the languages of the routes that play the main audio track: empty if a route has none of its own,
+    /// otherwise those of the first route, which selects the track.
+    package static func mainLanguages(of routes: [TrackRoute]) -> [String] {
+        routes.contains { $0.languages.isEmpty } ? [] : routes.first?.languages ?? []
+    }
+}
+
+/// Distributes the audio tracks of a player to outputs: the main track to its outputs, and a sound of its own to each
+/// route with another language. A route whose language changes is the only one that is interrupted.
+///
+/// Any thread; does not block.
+package final class TrackRouter: Sendable {
+    /// Guarded by the lock `state`.
+    private struct State {
+        /// The sounds of routes with a track of their own.
+        var sounds: [String: SoundID] = [:]
+        var mainLanguages: [String] = []
+        /// The number of the last request.
+        var request = 0
+        /// The number of changes of the main track's outputs that have no result yet.
+        var changes = 0
+    }
+
+    private let player: Player
+    private let state = Lock(State())
+
+    /// Creates a router for a player without additional sounds.
+    package init(_ player: Player) { self.player = player }
+
+    /// Whether a route has a sound of its own.
+    package func isSeparate(_ id: String) -> Bool { state.withLock { $0.sounds[id] != nil } }
+
+    /// Plays these routes only. Outputs that change between the main track and one of their own are closed in between.
+    ///
+    /// - Parameter done: Called once with the change of the main track's outputs, on any thread; must not block. After
+    ///   a refusal the caller applies the old routes again, since sounds may have ended.
+    package func apply(_ routes: [TrackRoute], done: @escaping @Sendable (RouteChange) -> Void) {
+        let (main, added, request, ended) = state.withLock { state in
+            state.request += 1
+            let (main, languages, added) = Self.divide(routes, state)
+            if !languages.isEmpty, languages != state.mainLanguages { player.selectAudioTrack(languages: languages) }
+            state.mainLanguages = languages
+            var ended: [SoundID] = []
+            for (id, sound) in state.sounds {
+                if let route = added.first(where: { $0.id == id }) {
+                    player.setTrack(.languages(route.languages), of: sound)
+                } else {
+                    state.sounds[id] = nil
+                    ended.append(sound)
+                }
+            }
+            return (main, added, state.request, ended)
+        }
+        // An output joins the main track once its own one has released it.
+        let awaited = Lock(ended.count + 1)
+        let proceed: @Sendable () -> Void = { [self] in
+            let isLast = awaited.withLock { count in
+                count -= 1
+                return count == 0
+            }
+            if isLast { changeMain(to: main, adding: added, request, done) }
+        }
+        for sound in ended { player.removeSound(sound, done: proceed) }
+        proceed()
+    }
+
+    /// Divides routes between the main track and tracks of their own. A route that has one keeps it, unless no other
+    /// remains for the main track, so that a change of the main track does not interrupt it.
+    private static func divide(
+        _ routes: [TrackRoute], _ state: State
+    ) -> (main: [any AudioOutput], languages: [String], added: [TrackRoute]) {
+        let others = routes.filter { $0.languages.isEmpty || state.sounds[$0.id] == nil }
+        guard !others.isEmpty else {
+            return (routes.first?.outputs ?? [], routes.first?.languages ?? [], Array(routes.dropFirst()))
+        }
+        var languages = TrackRoute.mainLanguages(of: others)
+        // Those that play the main track continue with it beside places without a language.
+        if !state.mainLanguages.isEmpty, others.contains(where: { $0.languages == state.mainLanguages }) {
+            languages = state.mainLanguages
+        }
+        let main = others.filter { $0.languages.isEmpty || $0.languages == languages }
+        let added = routes.filter { route in !main.contains { $0.id == route.id } }
+        return (main.flatMap(\.outputs), languages, added)
+    }
+
+    private func changeMain(
+        to main: [any AudioOutput], adding added: [TrackRoute], _ request: Int,
+        _ done: @escaping @Sendable (RouteChange) -> Void
+    ) {
+        let present = player.audioOutputs
+        let isSame = present.count == main.count && present.allSatisfy { old in main.contains { $0 === old } }
+        let (isCurrent, changes) = state.withLock { state in
+            // A pending change is superseded, also by one to the present outputs.
+            let changes = state.request == request && (!isSame || state.changes > 0)
+            if changes { state.changes += 1 }
+            return (state.request == request, changes)
+        }
+        guard isCurrent else { return done(.superseded) }
+        guard changes else {
+            add(added, request)
+            return done(.changed(at: nil, without: []))
+        }
+        player.setAudioOutputs(main) { [self] change in
+            state.withLock { $0.changes -= 1 }
+            // The outputs that have left the main track are closed by now.
+            if case .changed = change { add(added, request) }
+            done(change)
+        }
+    }
+
+    /// Adds the missing sounds.
+    private func add(_ routes: [TrackRoute], _ request: Int) {
+        state.withLock { state in
+            guard state.request == request else { return }
+            for route in routes where state.sounds[route.id] == nil {
+                let volumes = route.outputs.map { player.knownVolume(of: $0) }
+                state.sounds[route.id] = player.addSound(track: .languages(route.languages), to: route.outputs)
+                for (output, volume) in zip(route.outputs, volumes) {
+                    if let volume { player.setVolume(volume, of: output) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+internal import MediaCore
+internal import Playback
+internal import ScreenOutput
+internal import SyncRendering
+internal import Telemetry
+
+extension ControlTable {
+    /// The commands and properties of a session without a session, to check key bindings.
+    static let unbound = session(
+        screen: nil, distributor: nil, rooms: SessionRooms(), episode: Lock(nil), mailbox: nil)
+
+    /// Returns the commands and properties of the player and of a session.
+    ///
+    /// - Parameters:
+    ///   - episode: The name of the offered episode; nil: none.
+    ///   - mailbox: Receives the session's commands.
+    static func session(
+        screen: ScreenControl?, distributor: EventDistributor?, rooms: SessionRooms, episode: Lock<String?>,
+        mailbox: SessionMailbox?
+    ) -> ControlTable {
+        var table = ControlTable.player
+        for property in ControlProperty.window(screen) { table.add(property) }
+        for property in ControlProperty.measured(distributor) { table.add(property) }
+        for property in ControlProperty.outputs(rooms, mailbox) { table.add(property) }
+        table.add(.text("next-episode", "the name of the offered episode", read: { _ in episode.withLock { $0 } }))
+        if let distributor, let delay = table.properties["audio-delay"] {
+            table.add(delay.reporting { distributor.record(.audioDelay(.rounded(seconds: $0.number ?? 0))) })
+        }
+        for command in ControlCommand.session(mailbox) { table.add(command) }
+        return table
+    }
+}
+
+extension ControlProperty {
+    /// The window and the geometry of the picture in it.
+    fileprivate static func window(_ screen: ScreenControl?) -> [ControlProperty] {
+        func geometry(
+            _ name: String, _ range: ClosedRange<Double>, _ summary: String,
+            at path: any WritableKeyPath<PictureView, Double> & Sendable
+        ) -> ControlProperty {
+            .number(
+                name, range, summary, read: { _ in screen?.view[keyPath: path] },
+                write: { screen?.view[keyPath: path] = $1 })
+        }
+        return [
+            .flag(
+                "fullscreen", "whether the window fills its display", read: { _ in screen?.status.isFullScreen },
+                write: { screen?.setFullScreen($1) }, step: { _, _ in screen?.setFullScreen(nil) }),
+            geometry("video-zoom", PictureView.zoomRange, "the binary logarithm of the picture's size", at: \.zoom),
+            geometry("video-pan-x", PictureView.panRange, "the shift to the right in picture widths", at: \.panX),
+            geometry("video-pan-y", PictureView.panRange, "the shift down in picture heights", at: \.panY),
+            geometry("panscan", PictureView.panscanRange, "0: the whole picture, 1: no black bars", at: \.panscan),
+            ControlProperty(
+                "video-aspect-override", .text,
+                "the aspect ratio, `16:9` or `1.78`; `-1`: the film's own; `no`: square pixels",
+                read: { _ in screen.map { .text($0.view.aspect.notation) } },
+                write: { (_, value) throws(ControlError) in
+                    do throws(ValueError) { screen?.view.aspect = try PictureView.Aspect(parsing: value.words) } catch {
+                        throw ControlError(.wrongType, error.description)
+                    }
+                }),
+        ]
+    }
+
+    /// The places where the sound is played.
+    fileprivate static func outputs(_ rooms: SessionRooms, _ mailbox: SessionMailbox?) -> [ControlProperty] {
+        [
+            ControlProperty(
+                "audio-device", .text, "where the sound is played: `name`s of `audio-device-list`, separated by commas",
+                read: { _ in rooms.current.map { .text($0) } },
+                write: { (_, value) throws(ControlError) in mailbox?.post(.rooms(try rooms.ids(value.words))) }),
+            ControlProperty(
+                "audio-device-list", .node,
+                "the outputs: `name`, `description`, `selected`, `volume` (null: unknown), `language` (if they differ),"
+                    + " `pending`, `obstacle`",
+                read: { _ in rooms.node }),
+        ]
+    }
+
+    /// What the outputs report.
+    fileprivate static func measured(_ distributor: EventDistributor?) -> [ControlProperty] {
+        [
+            .number(
+                "avsync", -1000...1000, "the position of the sound minus that of the picture; positive: sound early",
+                unit: .seconds, isContinuous: true,
+                read: { _ in distributor?.statistics.offset.map { -$0.inSeconds } }),
+            .integer(
+                "frame-drop-count", 0...(.max), "the number of pictures that were too late", isContinuous: true,
+                read: { _ in distributor?.statistics.droppedFrames }),
+        ]
+    }
+}
+
+extension ControlCommand {
+    private static let maxTextBytes = 500
+
+    /// Returns the languages of a list that is separated by commas; none if it is empty.
+    static func languages(_ text: String) throws(ControlError) -> [String] {
+        guard !text.isEmpty else { return [] }
+        guard text.utf8.count <= maxTextBytes else {
+            throw ControlError(.outOfRange, "a list of languages has at most \(maxTextBytes) bytes")
+        }
+        do throws(ValueError) { return try PlayerOptions.languages(parsing: text) } catch {
+            throw ControlError(.wrongType, error.description)
+        }
+    }
+
+    /// Commands that a session performs, by `SessionControls.carryOut`.
+    fileprivate static func session(_ mailbox: SessionMailbox?) -> [ControlCommand] {
+        func command(
+            _ name: String, _ summary: String, _ parameters: [Parameter] = [],
+            check: @escaping @Sendable (Arguments) throws(ControlError) -> Void = { _ in }
+        ) -> ControlCommand {
+            ControlCommand(name, parameters, summary, check: check) { request, reply in
+                guard let mailbox else { return reply(.failure(ControlError(.unavailable, "there is no session"))) }
+                mailbox.post(.command(request, reply))
+            }
+        }
+        let status = [Parameter("status", .integer(0...0), isOptional: true)]
+        let mode = [Parameter("mode", .choice(["weak", "force"]), isOptional: true)]
+        return [
+            command("ignore", "does nothing"),
+            command("quit", "quits", status),
+            command("quit-watch-later", "quits; the film resumes at its position the next time", status),
+            command("stop", "quits"),
+            command(
+                "show-text", "shows a text of at most \(maxTextBytes) bytes over the picture",
+                [
+                    Parameter("text", .text), Parameter("milliseconds", .integer(-1...3_600_000), isOptional: true),
+                    Parameter("level", .integer(0...3), isOptional: true),
+                ],
+                check: { (arguments) throws(ControlError) in
+                    let text = arguments.text(0)
+                    guard text.utf8.count <= maxTextBytes, !text.contains("${") else {
+                        throw ControlError(
+                            .outOfRange, "show-text accepts up to \(maxTextBytes) bytes, without ${properties}")
+                    }
+                }),
+            command("show-progress", "shows the position and the tracks over the picture"),
+            command(
+                "screenshot", "writes the picture to a file; its result has the `filename`",
+                [Parameter("contents", .choice(ScreenshotKind.allCases.map(\.rawValue)), isOptional: true)]),
+            command("ab-loop", "sets the start, then the end, then clears the repeated section"),
+            command("choose-route", "opens or closes the list of outputs"),
+            command("find-outputs", "starts looking for speakers; they appear in `audio-device-list`"),
+            command(
+                "output-volume", "sets the volume of an output of `audio-device-list`",
+                [Parameter("name", .text), Parameter("volume", .number(0...VolumeCurve.maxVolume))]),
+            command(
+                "output-language",
+                "selects the sound track of an output by language, in order of preference (`de,en`); empty: the film's",
+                [Parameter("name", .text), Parameter("languages", .text)],
+                check: { (arguments) throws(ControlError) in _ = try languages(arguments.text(1)) }),
+            command("raise", "brings the window to the front"),
+            command("show-statistics", "opens or closes the statistics"),
+            command("show-keys", "opens or closes the list of keys"),
+            command(
+                "loadfile",
+                "plays a file, folder, playlist or address instead of the playlist, or adds it; its result has"
+                    + " the `playlist_entry_id`", ControlCommand.loadParameters),
+            command("playlist-next", "plays the next film, or the offered episode", mode),
+            command("playlist-prev", "plays the previous film", mode),
+        ]
+    }
+}
+
+/// The contents of a screenshot, as in mpv's command `screenshot`.
+enum ScreenshotKind: String, Sendable, Hashable, CaseIterable {
+    /// The video frame in its own size, with subtitles.
+    case subtitles = "subtitles"
+    /// The video frame alone.
+    case video = "video"
+    /// The video as scaled in the window, with subtitles, without messages.
+    case window = "window"
+}

@@ -1,0 +1,56 @@
+internal import MediaCore
+internal import Playback
+internal import Routing
+
+/// The places where the sound can be played, as published by the session for other threads. Any thread.
+final class SessionRooms: Sendable {
+    /// The places, and the identifiers of the current ones.
+    private let published = Lock<(rows: [RoutePicker.Row], ids: [String])>(([], []))
+
+    /// Replaces the places. Returns whether they have changed.
+    func set(_ rows: [RoutePicker.Row], ids: [String]) -> Bool {
+        published.withLock { published in
+            guard published != (rows, ids) else { return false }
+            published = (rows, ids)
+            return true
+        }
+    }
+
+    /// The identifiers of the current places, separated by commas; nil without sound.
+    var current: String? {
+        let ids = published.withLock { $0.ids }
+        return ids.isEmpty ? nil : ids.joined(separator: ",")
+    }
+
+    /// Returns the identifiers of a list that is separated by commas.
+    ///
+    /// - Throws: `unavailable` for a place that is unknown or has an obstacle.
+    func ids(_ list: String) throws(ControlError) -> [String] {
+        let rows = published.withLock { $0.rows }
+        let ids = list.split(separator: ",").map(String.init)
+        guard !ids.isEmpty else { throw ControlError(.wrongType, "the list of outputs is empty") }
+        for id in ids {
+            guard let row = rows.first(where: { $0.id == id }) else {
+                throw ControlError(
+                    .unavailable, "there is no output '\(PrintableText.truncated(PrintableText.of(id), to: 40))'")
+            }
+            if let obstacle = row.obstacle { throw ControlError(.unavailable, obstacle) }
+        }
+        return ids
+    }
+
+    /// The places for controllers.
+    var node: JSONValue {
+        .array(
+            published.withLock { $0.rows }.map { row in
+                var members: [(String, JSONValue)] = [
+                    ("name", .text(row.id)), ("description", .text(row.name)), ("selected", .flag(row.isTicked)),
+                    ("volume", .optional(row.volume, decimals: 1)),
+                ]
+                if let language = row.language { members.append(("language", .text(language))) }
+                if let pending = row.pending { members.append(("pending", .text(pending))) }
+                if let obstacle = row.obstacle { members.append(("obstacle", .text(obstacle))) }
+                return .object(members)
+            })
+    }
+}

@@ -1,0 +1,56 @@
+package import MediaCore
+internal import Playback
+
+/// A speaker with its options, as given with `--speaker`: `NAME[;option=value]…`.
+///
+/// A name that contains a semicolon is replaced by the speaker's ID.
+package struct SpeakerArgument: Sendable, Hashable {
+    /// The speaker.
+    package let choice: SpeakerChoice
+    /// The languages of its sound track in order of preference, from `lang`; empty: the track of the film.
+    package let languages: [String]
+
+    /// A service name has at most 63 bytes (RFC 6763, section 4.1.1), a host name 253.
+    static let maxBytes = 512
+
+    /// Creates a speaker without a parser.
+    package init(_ choice: SpeakerChoice, languages: [String] = []) {
+        (self.choice, self.languages) = (choice, languages)
+    }
+
+    /// Parses a speaker and its options.
+    package init(parsing text: String) throws(ValueError) {
+        guard text.utf8.count <= Self.maxBytes else {
+            throw ValueError("a speaker with its options must have at most \(Self.maxBytes) bytes")
+        }
+        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+        let choice = try SpeakerChoice(parsing: String(parts[0]))
+        var languages: [String]?
+        for part in parts.dropFirst() {
+            let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = PrintableText.of(String(words[0]))
+            guard words.count == 2 else {
+                throw ValueError(
+                    "'\(name)' after ; is no option of the form lang=de; specify a speaker with ; in its name by its ID"
+                )
+            }
+            switch words[0] {
+            case "lang":
+                guard languages == nil else { throw ValueError("lang is given twice; write lang=de,en") }
+                languages = try PlayerOptions.languages(parsing: String(words[1]))
+            default: throw ValueError("a speaker has no option '\(name)'; there is lang, such as Kitchen;lang=de")
+            }
+        }
+        self.init(choice, languages: languages ?? [])
+    }
+
+    /// Returns the first speaker that is given with different options; nil if there is none.
+    package static func contradiction(in speakers: [SpeakerArgument]) -> SpeakerChoice? {
+        var seen: [SpeakerChoice: SpeakerArgument] = [:]
+        for speaker in speakers {
+            if let other = seen[speaker.choice], other != speaker { return speaker.choice }
+            seen[speaker.choice] = speaker
+        }
+        return nil
+    }
+}

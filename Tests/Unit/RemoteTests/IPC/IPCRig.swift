@@ -1,0 +1,154 @@
+import MediaCore
+import Playback
+import Sockets
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import Remote
+
+/// A player with a server; films last a minute, and those named "bad…" cannot be opened.
+final class IPCRig {
+    let folder = TemporaryFolder()
+    let path: String
+    let player: Player
+    let control: PlayerControl
+    let server: IPCServer
+
+    init() throws {
+        path = folder.path("socket")
+        var options = PlayerOptions()
+        options.playsVideo = false
+        player = Player(
+            parts: Player.Parts(
+                open: { (address, _) throws(MediaError) in
+                    if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
+                    return SyntheticFilm(duration: MediaTime(value: 60, timescale: 1))
+                },
+                codecs: SyntheticCodecs(),
+                makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                audioOutput: RecordingOutput(capacity: 48_000 * 60)),
+            options: options, events: EventLog(clock: MonotonicClock())
+        ) { _ in }
+        control = PlayerControl(player)
+        server = try IPCServer.start(on: LocalListener(path: path), control: control)
+    }
+
+    deinit {
+        server.close()
+        control.close()
+        player.shutDown()
+    }
+
+    func connect() throws -> IPCTestClient { try IPCTestClient(path) }
+}
+
+/// A client that waits for lines.
+final class IPCTestClient {
+    private let stream: LocalStream
+    private var input: [UInt8] = []
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    /// Events that came before a reply.
+    private(set) var events: [JSONValue] = []
+
+    init(_ path: String) throws {
+        stream = try #require(LocalStream.connect(to: path))
+    }
+
+    /// Sends text; returns the number of bytes that fit if the server reads no more.
+    @discardableResult
+    func send(_ text: String, waits: Bool = true) -> Int { send(bytes: Array(text.utf8), waits: waits) }
+
+    @discardableResult
+    func send(bytes: [UInt8], waits: Bool = true) -> Int {
+        var sent = 0
+        let limit = HostInstant.now.advanced(by: .seconds(120))
+        while sent < bytes.count, HostInstant.now < limit {
+            switch bytes.withUnsafeBytes({ stream.send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }) {
+            case .moved(let count): sent += count
+            case .ended: return sent
+            case .blocked:
+                if !waits { return sent }
+                _ = Poller.wait(reading: [], writing: [stream.descriptor], until: limit)
+            }
+        }
+        return sent
+    }
+
+    /// Ends the sending direction.
+    func finish() { stream.finish() }
+
+    /// Returns the next line; nil after the end, or after two minutes.
+    func line() -> JSONValue? {
+        let limit = HostInstant.now.advanced(by: .seconds(120))
+        while true {
+            if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { input.removeFirst(end + 1) }
+                var reader = JSONReader(maxElements: 1 << 20)
+                return Array(input[..<end]).withUnsafeBytes { reader.read($0).map(JSONValue.init) }
+            }
+            switch stream.receiveNow(into: &buffer, limit: buffer.count) {
+            case .bytes(let count): input += buffer[..<count]
+            case .ended: return nil
+            case .nothing:
+                guard HostInstant.now < limit else {
+                    Issue.record("nothing arrived")
+                    return nil
+                }
+                _ = Poller.wait(reading: [stream.descriptor], until: limit)
+            }
+        }
+    }
+
+    /// Reads to the end. Returns the number of bytes.
+    func readRest() -> Int {
+        var count = input.count
+        let limit = HostInstant.now.advanced(by: .seconds(120))
+        while HostInstant.now < limit {
+            switch stream.receiveNow(into: &buffer, limit: buffer.count) {
+            case .bytes(let more): count += more
+            case .ended: return count
+            case .nothing: _ = Poller.wait(reading: [stream.descriptor], until: limit)
+            }
+        }
+        Issue.record("the server does not disconnect")
+        return count
+    }
+
+    /// Returns the next reply, serialized, without the reason of an error; events are collected.
+    func reply() -> String? {
+        while let line = line() {
+            if line["event"] != nil {
+                events.append(line)
+            } else {
+                guard case .object(let members) = line else { return line.compact }
+                return JSONValue.object(members.filter { $0.0 != "reason" }).compact
+            }
+        }
+        return nil
+    }
+
+    /// Sends a command in JSON and returns its reply: the data, or the words of the error.
+    func request(_ command: String) -> String? {
+        send("{\"command\":\(command)}\n")
+        while let line = line() {
+            if line["event"] != nil {
+                events.append(line)
+                continue
+            }
+            return line["error"] == .text("success") ? line["data"]?.compact : line["error"]?.text
+        }
+        return nil
+    }
+
+    /// Returns the next event with this name; earlier ones are dropped.
+    func event(_ name: String) -> JSONValue? {
+        func isMeant(_ event: JSONValue) -> Bool { event["event"] == .text(name) }
+        if let index = events.firstIndex(where: isMeant) {
+            defer { events.removeFirst(index + 1) }
+            return events[index]
+        }
+        while let line = line() { if isMeant(line) { return line } }
+        return nil
+    }
+}

@@ -1,0 +1,107 @@
+import MediaCore
+import Playback
+import Testing
+
+@testable import Remote
+
+@Suite struct IPCValueTests {
+    private func split(_ input: [[UInt8]]) -> [String] {
+        var lines = IPCLines()
+        var found: [String] = []
+        for piece in input {
+            lines.add(piece)
+            while let line = lines.next() {
+                switch line {
+                case .text(let bytes):
+                    found.append(bytes.count > 99 ? "\(bytes.count)" : String(decoding: bytes, as: UTF8.self))
+                case .overlong: found.append("overlong")
+                }
+            }
+        }
+        return found
+    }
+
+    @Test func linesAreTheSameForEveryFragmentation() {
+        let text = Array("a\n\nbc\r\n{}\nrest".utf8)
+        for size in 1...text.count {
+            let pieces = stride(from: 0, to: text.count, by: size).map { Array(text[$0..<min(text.count, $0 + size)]) }
+            #expect(split(pieces) == ["a", "", "bc\r", "{}"])
+        }
+    }
+
+    @Test func anOverlongLineIsReportedOnceAndSkipped() {
+        let limit = IPCLines.maxLength
+        let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 10_000)
+        #expect(split(Array(repeating: piece, count: 100) + [Array("\nb\n".utf8)]) == ["overlong", "b"])
+        let longest = [UInt8](repeating: UInt8(ascii: "x"), count: limit)
+        var lines = IPCLines()
+        lines.add(longest)
+        #expect(lines.next() == nil && !lines.isFull, "the newline can still arrive")
+        #expect(split([longest + [0x0A, 0x62, 0x0A]]) == ["\(limit)", "b"])
+        #expect(split([longest + [0x78, 0x0A, 0x62, 0x0A]]) == ["overlong", "b"])
+        #expect(split([longest, [0x78], [0x78], [0x0A], [0x62, 0x0A]]) == ["overlong", "b"])
+    }
+
+    @Test(arguments: [
+        ("seek 10 relative", [["seek", "10", "relative"]]), ("  cycle\tpause \r", [["cycle", "pause"]]),
+        ("a;b ; c", [["a"], ["b"], ["c"]]), (";;a;", [["a"]]), ("a # b", [["a"]]), ("a#b", [["a#b"]]),
+        (#"show-text "a \"b\" \\ \n;#" 'c "d" \n'"#, [["show-text", "a \"b\" \\ \n;#", "c \"d\" \\n"]]),
+        (#"a "" ''"#, [["a", "", ""]]), ("", []),
+    ])
+    func textIsSplitIntoCommands(text: String, words: [[String]]) throws {
+        #expect(try CommandText.commands(in: text, from: .client) == words)
+    }
+
+    @Test(arguments: ["a \"b", "a 'b", "a \"b\\", "\""])
+    func anUnterminatedQuoteIsNoCommand(text: String) {
+        #expect(throws: ValueError.self) { try CommandText.commands(in: text, from: .client) }
+    }
+
+    @Test func namedArgumentsTakeTheirPlace() throws {
+        func words(_ text: String) throws -> [JSONValue]? {
+            guard case .json(let message) = IPCRequest(Array(text.utf8), .player) else { return nil }
+            return try message.words.get()
+        }
+        #expect(
+            try words(#" {"command":{"mode":"absolute","name":"seek","target":5}}"#) == [
+                .text("seek"), .whole(5), .text("absolute"),
+            ])
+        // Of equal names the last counts.
+        #expect(try words(#"{"command":["stop"],"command":["playlist-next"]}"#) == [.text("playlist-next")])
+        #expect(throws: IPCError.self) { try words(#"{"command":{"name":"seek","mode":"absolute"}}"#) }
+        #expect(throws: IPCError.self) { try words(#"{"command":{"name":"get_property","property":"pause"}}"#) }
+    }
+
+    @Test func eventsOfItemsComeInPairs() {
+        var events = IPCEvents(current: nil)
+        let items = ["a", "b", "c"].map { QueueItem($0) }
+        func heard(_ event: PlayerEvent, isStopped: Bool = false) -> [String] {
+            events.events(for: event, isStopped: isStopped).map { event in
+                let name = event.name
+                let reason = event.members.first { $0.0 == "reason" }?.1.text
+                let number = event.members.first { $0.0 == "playlist_entry_id" }?.1.whole
+                let item = items.firstIndex { Int($0.id.number) == number }
+                return ([name] + [reason, item.map { items[$0].address }].compactMap { $0 }).joined(separator: " ")
+            }
+        }
+        func begin(_ index: Int, isJoined: Bool) -> PlayerEvent { .began(items[index], at: .zero, isJoined: isJoined) }
+        let failure = TalkieError(.cannotOpen, "no film")
+        #expect(heard(.phase(.opening)).isEmpty)
+        #expect(heard(begin(0, isJoined: false)) == ["start-file a", "file-loaded", "playback-restart"])
+        #expect(heard(.seeking(.zero)) == ["seek"] && heard(.sought(.zero)) == ["playback-restart"])
+        #expect(heard(begin(0, isJoined: false)).isEmpty, "it plays on after a seek")
+        #expect(heard(.looped(at: .zero)) == ["seek", "playback-restart"])
+        #expect(
+            heard(begin(1, isJoined: true)) == ["end-file eof a", "start-file b", "file-loaded", "playback-restart"])
+        #expect(heard(.failed(items[2], failure)) == ["end-file eof b", "start-file c", "end-file error c"])
+        #expect(heard(.phase(.ended)) == ["idle"])
+        _ = heard(begin(0, isJoined: false))
+        #expect(heard(begin(1, isJoined: false)).first == "end-file stop a")
+        #expect(heard(.phase(.ended), isStopped: true) == ["end-file stop b", "idle"])
+        _ = heard(begin(0, isJoined: false))
+        #expect(heard(.failed(items[0], failure)) == ["end-file error a"])
+        #expect(events.eventsOfShutdown().map(\.name) == ["shutdown"])
+        _ = heard(begin(0, isJoined: false))
+        #expect(events.eventsOfShutdown().map(\.name) == ["end-file", "shutdown"])
+    }
+}

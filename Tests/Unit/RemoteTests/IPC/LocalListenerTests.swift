@@ -1,0 +1,69 @@
+import Foundation
+import Glibc
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import Sockets
+
+@Suite struct LocalListenerTests {
+    private let folder = TemporaryFolder()
+    private var path: String { folder.path("socket") }
+
+    private func mode(_ path: String) -> mode_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode : nil
+    }
+
+    /// Returns the code of a refusal; nil if the listener is created.
+    private func refusal(_ path: String) -> SocketError.Code? {
+        do throws(SocketError) {
+            _ = try LocalListener(path: path)
+            return nil
+        } catch { return error.code }
+    }
+
+    @Test func onlyTheUserCanConnectAndTheFileDisappears() throws {
+        var listener: LocalListener? = try LocalListener(path: path)
+        #expect(mode(path) == S_IFSOCK | 0o600)
+        let address = try #require(LocalSocketAddress(path))
+        #expect(LocalStream.connect(to: address).stream != nil)
+        #expect(listener?.accept() != nil && listener?.accept() == nil)
+        listener = nil
+        #expect(mode(path) == nil)
+    }
+
+    @Test func aSocketOnWhichNoProcessListensIsReplaced() throws {
+        let address = try #require(LocalSocketAddress(path))
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        #expect(address.withSocketAddress { bind(socket, $0, $1) } == 0)
+        close(socket)
+        #expect(mode(path) != nil)
+        let listener = try LocalListener(path: path)
+        #expect(LocalStream.connect(to: address).stream != nil)
+        #expect(refusal(path) == .addressInUse, "a process listens")
+        #expect(LocalStream.connect(to: address).stream != nil)
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test func nothingElseIsReplaced() throws {
+        folder.write("text", to: "socket")
+        #expect(refusal(path) == .addressInUse && folder.read("socket") == "text")
+        symlink(path, folder.path("link"))
+        #expect(refusal(folder.path("link")) == .addressInUse && folder.read("socket") == "text")
+        #expect(refusal(folder.path) == .addressInUse)
+        #expect(refusal(folder.path("none/socket")) == .unavailable && refusal("") == .unavailable)
+        #expect(refusal(folder.path(String(repeating: "x", count: 108))) == .unavailable)
+    }
+
+    @Test func theSocketOfAnotherListenerIsNotRemoved() throws {
+        let first = try LocalListener(path: path)
+        unlink(path)
+        let second = try LocalListener(path: path)
+        first.remove()
+        #expect(mode(path) != nil)
+        second.remove()
+        #expect(mode(path) == nil)
+        second.remove()
+    }
+}

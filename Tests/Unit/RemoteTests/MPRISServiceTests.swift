@@ -1,0 +1,110 @@
+import Foundation
+import MediaCore
+import Playback
+import RemoteTestSupport
+import TalkieTestKit
+import Testing
+
+@testable import Remote
+
+/// The service on a bus in this process.
+@Suite struct MPRISServiceTests {
+    private struct Client: MPRISClient {
+        let bus: FakeMessageBus
+
+        func call(_ interface: String, _ member: String, _ arguments: [BusValue]) throws -> [BusValue] {
+            try bus.reply(to: bus.send(interface, member, arguments))
+        }
+
+        func burst(_ calls: [(interface: String, member: String, arguments: [BusValue])]) throws -> Int {
+            let numbers = calls.map { bus.send($0.interface, $0.member, $0.arguments) }
+            return try numbers.map { try bus.reply(to: $0) }.count
+        }
+
+        func signals(until isLast: (BusSignal) -> Bool) throws -> [BusSignal] { try bus.signals(until: isLast) }
+    }
+
+    private func withService(_ body: (TablePlayer, FakeMessageBus, MPRISService) throws -> Void) throws {
+        let (player, bus) = (TablePlayer(), FakeMessageBus())
+        let service = MPRISService(
+            player.control, identity: "Talkie", desktopEntry: "talkie",
+            connect: { () throws(BusFailure) in try bus.connect() })
+        #expect(service.startThread())
+        defer {
+            service.stop()
+            player.control.close()
+        }
+        try bus.waitForName("org.mpris.MediaPlayer2.talkie")
+        try body(player, bus, service)
+    }
+
+    private func check(_ body: (MPRISContract<Client>) throws -> Void) throws {
+        try withService { player, bus, _ in try body(MPRISContract(player, Client(bus: bus))) }
+    }
+
+    @Test func propertiesDescribeThePlayer() throws { try check { try $0.propertiesDescribeThePlayer() } }
+    @Test func whatIsUnknownIsLeftOut() throws { try check { try $0.whatIsUnknownIsLeftOut() } }
+    @Test func callsBecomeCommands() throws { try check { try $0.callsBecomeCommands() } }
+    @Test func settingAPropertyBecomesACommand() throws { try check { try $0.settingAPropertyBecomesACommand() } }
+    @Test func badCallsAreRefused() throws { try check { try $0.badCallsAreRefused() } }
+    @Test func changesAreSignalledOnce() throws { try check { try $0.changesAreSignalledOnce() } }
+    @Test func thePlaylistIsSignalled() throws { try check { try $0.thePlaylistIsSignalled() } }
+    @Test func anOfferedEpisodeIsTheNextFilm() throws { try check { try $0.anOfferedEpisodeIsTheNextFilm() } }
+    @Test func stopReturnsToTheBeginning() throws { try check { try $0.stopReturnsToTheBeginningAndPlayContinues() } }
+    @Test func aThousandCallsAreExecutedInOrder() throws { try check { try $0.aThousandCallsAreExecutedInOrder() } }
+
+    @Test func aPlayerThatDoesNotAnswerHasABoundedNumberOfCalls() throws {
+        try withService { player, bus, _ in
+            player.hold()
+            let numbers = (0..<200).map { _ in bus.send("org.mpris.MediaPlayer2.Player", "PlayPause", []) }
+            try bus.wait("held calls") { player.heldCount == MPRISService.maxPendingCalls }
+            player.release()
+            for number in numbers { _ = try bus.reply(to: number) }
+            #expect(player.takeCommands().count == 200)
+        }
+    }
+
+    @Test func aSecondInstanceHasAnotherName() throws {
+        let (player, bus) = (TablePlayer(), FakeMessageBus(owning: ["org.mpris.MediaPlayer2.talkie"]))
+        let service = MPRISService(
+            player.control, identity: "Talkie", desktopEntry: nil,
+            connect: { () throws(BusFailure) in try bus.connect() })
+        #expect(service.startThread())
+        try bus.waitForName("org.mpris.MediaPlayer2.talkie.instance\(getpid())")
+        service.stop()
+        player.control.close()
+    }
+
+    @Test func aLostBusIsJoinedAgain() throws {
+        try withService { player, bus, _ in
+            bus.end()
+            bus.begin()
+            try bus.waitForName("org.mpris.MediaPlayer2.talkie")
+            player.set("pause", .flag(true))
+            _ = try bus.signals { $0.member == "PropertiesChanged" }
+        }
+    }
+
+    @Test func theTypesAreThoseOfTheDesktopFile() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+            .appending(path: "Tools/package/talkie.desktop")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        let types = try #require(lines.first { $0.hasPrefix("MimeType=") }).dropFirst(9).split(separator: ";")
+        #expect(MPRISObject.types == types.map(String.init))
+    }
+
+    @Test func aCoverIsInAPrivateFileThatDisappears() throws {
+        let folder = TemporaryFolder()
+        let cover = MPRISArtworkFile(folder: folder.path)
+        let first = try #require(cover.replace(by: [0xFF, 0xD8, 0xFF]))
+        #expect(first.hasPrefix("file://"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.count == 1)
+        let path = folder.path + "/" + names[0]
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        let second = cover.replace(by: [1])
+        #expect(second != nil && second != first)
+        #expect(cover.replace(by: Array(repeating: 0, count: 9 << 20)) == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+}

@@ -1,0 +1,279 @@
+import Foundation
+import Glibc
+import MediaCore
+import Playback
+import RemoteTestSupport
+import Sockets
+import Testing
+
+@testable import Remote
+
+/// The page on loopback, accessed by sockets.
+@Suite struct RemotePageTests {
+    private let rig: RemotePageRig
+
+    init() throws { rig = try RemotePageRig() }
+
+    // MARK: Access
+
+    @Test func thePageIsServedUnderItsWholeLinkOnly() throws {
+        let page = try rig.request("GET", rig.path)
+        #expect(page.status == 200 && page.head.contains("Content-Type: text/html; charset=utf-8"))
+        #expect(page.head.contains("default-src 'none'") && page.head.contains("Referrer-Policy: no-referrer"))
+        #expect(page.text.hasPrefix("<!doctype html>") && page.text.hasSuffix("</html>"))
+        #expect(try rig.request("HEAD", rig.path).body.isEmpty)
+        let token = rig.path.dropFirst().dropLast()
+        let wrong = String(token.dropLast()) + (token.last == "A" ? "B" : "A")
+        for path in ["/", "//", "/\(token)", "/\(wrong)/", "/\(token.dropLast())/", "/\(token)A/", "/x/\(token)/"] {
+            #expect(try rig.request("GET", path).status == 403, "\(path)")
+        }
+        for name in ["events", "screenshot.png"] {
+            #expect(try rig.request("GET", "/\(wrong)/\(name)").status == 403, "\(name)")
+        }
+        #expect(try rig.request("POST", "/\(wrong)/command", body: "[\"cycle\",\"pause\"]").status == 403)
+        #expect(rig.player.takeCommands() == [])
+        #expect(try rig.request("GET", rig.path + "other").status == 404)
+        #expect(try rig.request("PUT", rig.path).status == 405)
+        #expect(try rig.request("GET", rig.path + "command").status == 405)
+    }
+
+    @Test func otherWebPagesCanNeitherReadNorCommand() throws {
+        let own = "Origin: http://127.0.0.1:\(rig.port)"
+        #expect(try rig.request("GET", rig.path, host: "evil.example").status == 403, "DNS rebinding")
+        #expect(try rig.request("GET", rig.path, host: "LocalHost:1").status == 200)
+        for origin in ["http://evil.example", "http://127.0.0.1", "https://127.0.0.1:\(rig.port)", "null"] {
+            let fields = ["Origin: " + origin]
+            for name in ["", "events", "screenshot.png"] {
+                #expect(try rig.request("GET", rig.path + name, fields).status == 403, "\(origin) \(name)")
+            }
+            #expect(try rig.command("[\"cycle\",\"pause\"]", fields).status == 403, "\(origin)")
+        }
+        #expect(rig.player.takeCommands() == [])
+        #expect(try rig.command("[\"cycle\",\"pause\"]", [own]).status == 200)
+        #expect(rig.player.takeCommands() == ["cycle pause"])
+    }
+
+    // MARK: Commands
+
+    @Test func commandsAreExecutedAndTheirResultsReturned() throws {
+        let done = try rig.command(#"["set","pause",true]"#)
+        #expect(done.status == 200 && done.text == #"{"data":null}"#)
+        #expect(try rig.command(#"["seek",12.5,"absolute"]"#).status == 200)
+        #expect(rig.player.takeCommands() == ["set pause yes", "seek 12.5 absolute"])
+        rig.player.refuse(ControlError(.unavailable, "this is the last film"))
+        let refused = try rig.command(#"["playlist-next"]"#)
+        #expect(refused.status == 409 && refused.text == #"{"error":"this is the last film"}"#)
+    }
+
+    @Test(arguments: [
+        ("", 400), ("{", 400), ("{}", 400), ("[]", 400), ("[1]", 400), (#"["explode"]"#, 400),
+        (#"["seek","far"]"#, 400),
+        (#"["set","duration",1]"#, 400), (#"["set","volume",1e9]"#, 400), (#"["set","volume",[[[[]]]]]"#, 400),
+        ("[\"seek\"" + String(repeating: ",1", count: 1000) + "]", 400), (#"["quit"]"#, 403), (#"["stop"]"#, 403),
+        (#"["loadfile","/etc/passwd"]"#, 403), (#"["no-osd","quit"]"#, 403), (#"["playlist-clear"]"#, 403),
+    ])
+    func otherCommandsAreRefused(body: String, status: Int) throws {
+        let response = try rig.command(body)
+        #expect(response.status == status && response.text.hasPrefix(#"{"error":""#), "\(response.text)")
+        #expect(rig.player.takeCommands() == [])
+    }
+
+    @Test func aThousandCommandsAreExecutedInOrder() throws {
+        for index in 0..<1000 {
+            #expect(try rig.command("[\"set\",\"volume\",\(index % 100)]").status == 200)
+        }
+        #expect(rig.player.takeCommands() == (0..<1000).map { "set volume \($0 % 100)" })
+    }
+
+    @Test func aBurstOfConnectionsDelaysNoOther() throws {
+        let burst = try (0..<200).map { _ in
+            try rig.send("POST", rig.path + "command", body: #"["cycle","mute"]"#)
+        }
+        #expect(try rig.command(#"["set","pause",true]"#).status == 200)
+        for socket in burst { _ = RemotePageRig.rest(of: socket) }
+        #expect(rig.player.takeCommands().count <= 201)
+    }
+
+    @Test(arguments: ["Content-Length: 10000000", "Transfer-Encoding: chunked"])
+    func aRequestOfTenMegabytesIsRefused(field: String) throws {
+        let socket = try rig.send("POST", rig.path + "command", [field])
+        let bytes = [UInt8](repeating: UInt8(ascii: "["), count: 64 << 10)
+        let block = field.hasPrefix("T") ? Array("10000\r\n".utf8) + bytes + [13, 10] : bytes
+        // Until the server closes the connection.
+        var sent = 0
+        while sent < 100_000_000, socket.sendWhole(block, until: .now.advanced(by: .seconds(60))) {
+            sent += block.count
+        }
+        #expect(sent < 100_000_000)
+        #expect(try rig.command(#"["set","pause",true]"#).status == 200)
+        #expect(rig.player.takeCommands() == ["set pause yes"])
+    }
+
+    @Test func aCommandThatWaitsIsAnsweredAtTheEnd() throws {
+        rig.player.hold()
+        let socket = try rig.send("POST", rig.path + "command", body: #"["cycle","pause"]"#)
+        let deadline = HostInstant.now.advanced(by: .seconds(60))
+        while rig.player.heldCount == 0, .now < deadline { HostInstant.now.advanced(by: .milliseconds(1)).sleep() }
+        rig.page.close()
+        #expect(RemotePageRig.Response(RemotePageRig.rest(of: socket)).status == 503)
+        rig.player.release()
+    }
+
+    // MARK: Events
+
+    @Test func anOpenedPageReceivesTheStateAndThenChanges() throws {
+        let client = try rig.events()
+        let first = try #require(client.message())
+        #expect(first["pause"] == .flag(false) && first["time-pos"]?.number == 10 && first["duration"]?.number == 60)
+        #expect(first["media-title"] == .text("Zwei") && first["health"] == nil && first["mute"] == .null)
+        var films: [JSONValue] = []
+        if case .array(let items)? = first["playlist"] { films = items }
+        #expect(films.map { $0["title"] } == [.text("Film 11"), .text("Film 12"), .text("Film 13")])
+        #expect(films.map { $0["current"]?.flag } == [false, true, false])
+        #expect(first["commands"]?.compact.contains(#""seek""#) == true)
+        #expect(first["commands"]?.compact.contains("loadfile") == false)
+        #expect(first["settable"]?.compact.contains(#""aid""#) == true)
+        rig.player.set("pause", .flag(true))
+        #expect(client.message("pause", .flag(true))?["time-pos"]?.number == 10)
+        // The position alone is sent with events of the player only.
+        rig.player.set("time-pos", .real(30, decimals: 6))
+        rig.player.report(.sought(.zero))
+        while let message = client.message(), message["time-pos"]?.number != 30 {}
+        #expect(try rig.command(#"["set","pause",false]"#).status == 200)
+        #expect(client.message("pause", .flag(false)) != nil)
+        rig.page.close()
+        while client.message() != nil {}
+    }
+
+    @Test func aPageThatDoesNotReadIsDisconnectedAndOthersAreServed() throws {
+        let (silent, client) = (try rig.send("GET", rig.path + "events"), try rig.events())
+        // More than the queue and the kernel's buffers.
+        for number in 0..<120 {
+            let title = String(repeating: "ä", count: 110)
+            let films = (0..<100).map { index in
+                JSONValue.object([("id", .whole(index)), ("title", .text("\(number) \(title)"))])
+            }
+            rig.player.set("playlist", .array(films))
+            rig.player.set("volume", .whole(number))
+            #expect(client.message("volume", .whole(number)) != nil)
+        }
+        _ = RemotePageRig.rest(of: silent)
+        #expect(try rig.command(#"["set","pause",true]"#).status == 200)
+        #expect(client.message("pause", .flag(true)) != nil)
+    }
+
+    @Test func furtherPagesThanTheMaximumAreRefused() throws {
+        var clients = try (0..<RemotePageHandler.maxStreams).map { _ in try rig.events() }
+        for client in clients { #expect(client.message() != nil) }
+        #expect(try rig.request("GET", rig.path + "events").status == 503)
+        clients.removeLast()
+        // The server detects the end when it sends.
+        var isAccepted = false
+        for number in 0..<1000 where !isAccepted {
+            rig.player.set("volume", .whole(number % 100))
+            for client in clients { #expect(client.message("volume", .whole(number % 100)) != nil) }
+            let socket = try rig.send("GET", rig.path + "events")
+            var line = [UInt8](repeating: 0, count: 12)
+            _ = try socket.receive(into: &line, deadline: .now.advanced(by: .seconds(60)))
+            isAccepted = String(decoding: line, as: UTF8.self) == "HTTP/1.1 200"
+        }
+        #expect(isAccepted)
+    }
+}
+
+/// What a page displays.
+@Suite struct RemotePageStateTests {
+    @Test func foldersServersAndPasswordsAreNotShown() {
+        let playlist = JSONValue.array([
+            .object([("id", .whole(1)), ("filename", .text("/home/ada/private/film.mkv"))]),
+            .object([("id", .whole(2)), ("filename", .text("https://server.example/a/b.mp4")), ("title", .text("B"))]),
+        ])
+        let shown = RemotePageState.shown("playlist", playlist).compact
+        #expect(
+            shown == #"[{"index":0,"title":"film.mkv","current":false},{"index":1,"title":"B","current":false}]"#)
+    }
+
+    @Test func listsAndTextsAreLimited() {
+        let items = JSONValue.array((0..<5000).map { .object([("id", .whole($0)), ("type", .text("audio"))]) })
+        for name in ["playlist", "track-list", "audio-device-list"] {
+            guard case .array(let shown) = RemotePageState.shown(name, items) else {
+                Issue.record("\(name)")
+                continue
+            }
+            #expect(shown.count == 100)
+        }
+        let text = RemotePageState.shown("media-title", .text(String(repeating: "x\n", count: 5000))).text
+        #expect(text?.count == 120)
+        #expect(RemotePageState.shown("volume", nil) == .null)
+        #expect(
+            RemotePageState.message(["a": .text("\n\n")], position: nil)
+                == Array(#"data: {"a":"\u000a\u000a","time-pos":null}"#.utf8) + [10, 10])
+    }
+}
+
+/// The link to a page.
+@Suite struct RemotePageLinkTests {
+    @Test func theLongestLinkIsAQRCode() throws {
+        let address = HTTPAddress(address: IPv4Address(rawValue: .max), port: 65535)
+        let (one, other) = (AccessToken().link(to: address), AccessToken().link(to: address))
+        #expect(one != other && one.utf8.count == 52)
+        #expect(QRCode(one) != nil && QRCode(String(repeating: "x", count: 54)) == nil)
+    }
+
+    /// Recorded from a code that zxing-cpp 2 reads.
+    @Test func theCodeOfALinkIsTheStandards() throws {
+        let code = try #require(QRCode("http://192.168.178.100:9596/AbCdEfGhIjKlMnOpQrStUv/"))
+        let lines = code.lines.map { $0.replacingOccurrences(of: " ", with: ".") }
+        #expect(lines == Self.lines.split(separator: "\n").map(String.init))
+    }
+
+    private static let lines = """
+        .................................
+        ..█▀▀▀▀▀█..▀██▀█▀▄.▀.█▀.█▀▀▀▀▀█..
+        ..█.███.█.▀▄.█▄.▄.▀.▀▄█.█.███.█..
+        ..█.▀▀▀.█..▀██▄▀▀█▄█.█▀.█.▀▀▀.█..
+        ..▀▀▀▀▀▀▀.█.▀▄█▄▀.█▄█▄▀.▀▀▀▀▀▀▀..
+        ..▀▀█▄█▀▀▀▀▄.▄▄..▄███..▀█▄.▄▀.▄..
+        ..▄.█▄.▀▀█▄▄█▄███.█▄▄▄.███▀▄▀█▀..
+        ..█.▀███▀.█.█.▄▀..█▀█...██.█▄▀█..
+        ..▀▄.██.▀▄█.▄..▄.▄▄▄█.█▄..▄▄.█▀..
+        ...▄.▄.█▀.▄█.▄▄..▄███▀▀▄█▄..▄▀█..
+        ..▀▄.▄.█▀▄▀█..▀▄▄▄██.▄▀█▄▄.█.█▀..
+        ..▀.▀▀.▀▀.█...▄▀..█▀▀▀█▀▀▀█.▄▄▄..
+        ..█▀▀▀▀▀█.██▀▄.█...█▄██.▀.██.▀█..
+        ..█.███.█.▀▄.▄▄..▄█▄..██▀▀██..█..
+        ..█.▀▀▀.█.█.▀▄▀█▄.▀▄█▀██..▀█▀▄▀..
+        ..▀▀▀▀▀▀▀.▀▀...▀..▀▀..▀▀▀..▀.▀▀..
+        .................................
+        """
+
+    @Test func aTokenMatchesItselfOnly() {
+        let token = AccessToken()
+        let link = token.link(to: HTTPAddress(address: IPv4Address(rawValue: 1), port: 1))
+        let text = String(link.split(separator: "/")[2])
+        #expect(token.matches(text) && !AccessToken().matches(text))
+        let given = AccessToken(String(text.prefix(16)))
+        #expect(given?.matches(text.prefix(16)) == true)
+        for other in ["too short", String(repeating: "x", count: 23), "with/a/slash/in/it"] {
+            #expect(AccessToken(other) == nil, "\(other)")
+        }
+        for other in ["", String(text.dropLast()), text + "A"] { #expect(!token.matches(other)) }
+    }
+
+    @Test func theAddressOfALinkIsReachable() {
+        let loopback = RemotePageRig.loopback
+        #expect(RemotePageLink.reachableAddress(of: loopback) == loopback)
+        let all = RemotePageLink.reachableAddress(of: IPv4Address(rawValue: 0))
+        #expect(LocalAddresses.all().contains(all))
+    }
+
+    @Test func aPortInUseIsRefusedWithItsHolder() throws {
+        let taken = try TCPListener(address: RemotePageRig.loopback)
+        do throws(SocketError) {
+            _ = try RemotePageLink(at: HTTPAddress(address: RemotePageRig.loopback, port: taken.port))
+            Issue.record("it was accepted")
+        } catch {
+            #expect(error.code == .addressInUse && error.message.contains("(\(getpid())) has port \(taken.port)"))
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import MediaCore
+import Testing
+
+@testable import TalkieApp
+
+@Suite struct SpeakerArgumentTests {
+    private func message(_ text: String) -> String? {
+        do throws(ValueError) {
+            _ = try SpeakerArgument(parsing: text)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func aSpeakerHasOptionsAfterItsName() throws {
+        #expect(try SpeakerArgument(parsing: "Kitchen") == SpeakerArgument(.named("Kitchen")))
+        #expect(
+            try SpeakerArgument(parsing: "Kitchen;lang=de") == SpeakerArgument(.named("Kitchen"), languages: ["de"]))
+        #expect(
+            try SpeakerArgument(parsing: "local;lang=en,de-AT") == SpeakerArgument(.local, languages: ["en", "de-AT"]))
+        let address = "airplay://192.0.2.7:7000"
+        #expect(try SpeakerArgument(parsing: address + ";lang=fr").choice == .named(address))
+        #expect(try SpeakerArgument(parsing: "Room = 1;lang=fr").choice == .named("Room = 1"))
+    }
+
+    @Test func aWrongOptionIsRefusedWithItsCause() {
+        #expect(message("Kitchen;Study")?.contains("'Study' after ; is no option") == true)
+        #expect(message("Kitchen;")?.contains("'' after ; is no option") == true)
+        #expect(
+            message("Kitchen;language=de")
+                == "a speaker has no option 'language'; there is lang, such as Kitchen;lang=de")
+        #expect(message("Kitchen;Lang=de")?.contains("no option 'Lang'") == true)
+        #expect(message("Kitchen;lang=de;lang=en") == "lang is given twice; write lang=de,en")
+        #expect(message("Kitchen;lang=")?.hasPrefix("languages must be tags") == true)
+        #expect(
+            message("Kitchen;lang=" + String(repeating: "x", count: 36))?.hasPrefix("languages must be tags") == true)
+        #expect(message(";lang=de")?.hasPrefix("a speaker must be a name") == true)
+        #expect(message("airplay://;lang=de") != nil)
+        #expect(message("Kitchen;\u{1b}[2J=1")?.contains("\u{1b}") == false)
+    }
+
+    @Test func itsLengthIsBounded() {
+        #expect(message(String(repeating: "x", count: SpeakerArgument.maxBytes)) == nil)
+        #expect(message(String(repeating: "x", count: SpeakerArgument.maxBytes + 1)) != nil)
+        #expect(message("Kitchen" + String(repeating: ";", count: 1_000_000)) != nil)
+    }
+
+    @Test func oneSpeakerHasOneLanguage() throws {
+        let german = try SpeakerArgument(parsing: "Kitchen;lang=de")
+        let english = try SpeakerArgument(parsing: "Kitchen;lang=en")
+        #expect(SpeakerArgument.contradiction(in: [german, try SpeakerArgument(parsing: "local;lang=en")]) == nil)
+        #expect(SpeakerArgument.contradiction(in: [german, german]) == nil)
+        #expect(SpeakerArgument.contradiction(in: [german, english]) == .named("Kitchen"))
+    }
+}
