@@ -36,8 +36,8 @@ package enum LocalAddresses {
         names(of: hostName, resolver: TextFile.whole("/etc/resolv.conf", limit: 64 << 10))
     }
 
-    /// Returns the names of a host: as it is, and its first label alone, with `.local` and with the domains of the local
-    /// network.
+    /// Returns the names of a host: the whole name, and its first label alone, with `.local` and with the domains of
+    /// the local network.
     ///
     /// - Parameter resolver: The text of resolv.conf(5).
     package static func names(of host: String, resolver: String) -> Set<String> {
