@@ -55,7 +55,7 @@ final class RemotePageHandler: HTTPHandler {
         guard request.isOfOwnPage else { return exchange.answer(403, "requests of other web pages are refused\n") }
         let parts = request.path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, token.matches(parts[1]) else {
-            return exchange.answer(403, "open the whole link that talkie has printed; each start has another one\n")
+            return exchange.answer(403, "open the whole link that was printed; each start has another one\n")
         }
         switch (parts[2], request.method) {
         case ("", "GET"), ("", "HEAD"):
