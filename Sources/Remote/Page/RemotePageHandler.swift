@@ -50,7 +50,7 @@ final class RemotePageHandler: HTTPHandler {
     func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
         guard request.namesThisComputer else {
             return exchange.answer(
-                403, "this computer is not known by the name in the address; open the link as talkie has printed it\n")
+                403, "this computer is not known by the name in the address; open the link as it was printed\n")
         }
         guard request.isOfOwnPage else { return exchange.answer(403, "requests of other web pages are refused\n") }
         let parts = request.path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
