@@ -2,7 +2,8 @@ internal import MediaCore
 
 /// The lines for a client, queued by any thread and sent by the server's thread; and the requests without a reply.
 final class IPCOutput: Sendable {
-    /// The size in bytes from which on another line disconnects the client. One line of any size always fits.
+    /// The size in bytes from which on another line disconnects the client. The longest line does not count, so that one
+    /// of any size fits, and the others that a change of the playlist causes fit after it.
     static let maxQueuedBytes = 512 << 10
     /// The size in bytes from which on requests wait until their client has read.
     private static let maxReplyBytes = 64 << 10
@@ -11,6 +12,8 @@ final class IPCOutput: Sendable {
 
     private struct State {
         var bytes: [UInt8] = []
+        /// The length of the longest queued line.
+        var maxLength = 0
         var isOverflowing = false
         /// Whether a synchronous request waits for its reply: replies have the order of the requests.
         var isWaiting = false
@@ -33,8 +36,11 @@ final class IPCOutput: Sendable {
         let line = Array(value.compact.utf8) + [UInt8(ascii: "\n")]
         state.withLock { state in
             guard !state.isClosed else { return }
-            let isFull = state.bytes.count + (state.held?.count ?? 0) >= Self.maxQueuedBytes
-            if isFull { state.isOverflowing = true } else { body(&state, line) }
+            guard state.bytes.count + (state.held?.count ?? 0) - state.maxLength < Self.maxQueuedBytes else {
+                return state.isOverflowing = true
+            }
+            state.maxLength = max(state.maxLength, line.count)
+            body(&state, line)
         }
         wake()
     }
@@ -93,7 +99,7 @@ final class IPCOutput: Sendable {
     /// Removes and returns all lines.
     func take() -> [UInt8] {
         state.withLock { state in
-            defer { state.bytes = [] }
+            defer { (state.bytes, state.maxLength) = ([], state.held == nil ? 0 : state.maxLength) }
             return state.bytes
         }
     }

@@ -72,6 +72,21 @@ import Testing
         #expect(throws: IPCError.self) { try words(#"{"command":{"name":"get_property","property":"pause"}}"#) }
     }
 
+    @Test func aLineOfAnySizeLeavesSpaceForOthers() {
+        let output = IPCOutput {}
+        let text = JSONValue.text(String(repeating: "x", count: 1000))
+        output.send(event: "a", [("data", .array(Array(repeating: text, count: 2000)))])
+        output.send(event: "b")
+        #expect(!output.isOverflowing)
+        for _ in 0..<IPCOutput.maxQueuedBytes / 1000 { output.send(event: "c", [("data", text)]) }
+        #expect(output.isOverflowing, "the others are limited")
+        let emptied = IPCOutput {}
+        emptied.send(event: "a", [("data", .array(Array(repeating: text, count: 2000)))])
+        #expect(emptied.take().count > 2_000_000)
+        for _ in 0..<IPCOutput.maxQueuedBytes / 1000 { emptied.send(event: "c", [("data", text)]) }
+        #expect(emptied.isOverflowing, "a line that was taken leaves no space")
+    }
+
     @Test func eventsOfItemsComeInPairs() {
         var events = IPCEvents(current: nil)
         let items = ["a", "b", "c"].map { QueueItem($0) }
