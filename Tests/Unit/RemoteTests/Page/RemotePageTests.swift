@@ -190,6 +190,32 @@ import Testing
     }
 }
 
+/// The server without a page.
+@Suite struct HTTPServerTests {
+    /// Answers no request.
+    private final class Holder: HTTPHandler {
+        var requests = 0
+
+        func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+            requests += 1
+            exchange.hold()
+        }
+    }
+
+    /// libmicrohttpd ends the process if a request waits at the end.
+    @Test func aRequestThatArrivesAtTheEndIsRefused() throws {
+        let (listener, holder) = (try TCPListener(address: RemotePageRig.loopback), Holder())
+        let server = try HTTPServer(on: listener, handler: holder)
+        let deadline = HostInstant.now.advanced(by: .seconds(60))
+        let client = try TCPSocket.connect(to: RemotePageRig.loopback, port: listener.port, deadline: deadline)
+        // Accepts the connection.
+        server.serve()
+        try client.sendAll(Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), deadline: deadline)
+        server.close()
+        #expect(holder.requests == 0)
+    }
+}
+
 /// What a page displays.
 @Suite struct RemotePageStateTests {
     @Test func foldersServersAndPasswordsAreNotShown() {
