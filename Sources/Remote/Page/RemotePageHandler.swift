@@ -53,7 +53,7 @@ final class RemotePageHandler: HTTPHandler {
         }
         let parts = request.path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, token.matches(parts[1]) else {
-            return exchange.answer(403, "open the whole link that talkie has printed; each start has another one\n")
+            return exchange.answer(403, "open the whole link that was printed; each start has another one\n")
         }
         switch (parts[2], request.method) {
         case ("", "GET"), ("", "HEAD"):
