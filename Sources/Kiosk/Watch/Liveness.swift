@@ -74,8 +74,8 @@ struct Liveness: Sendable {
     /// The maximum time without progress, after which the next item is played. An observation is up to a second late,
     /// and the next item appears up to a second later: the screen shows no progress for at most 15 s.
     static let waitingTimeout = Duration.seconds(13)
-    /// The same for a file of which nothing arrives: a read that blocks in the kernel is not interrupted, and the player
-    /// leaves it only after `TrackPipeline.usualStopTimeout`.
+    /// The same for a file of which nothing arrives: a read that blocks in the kernel is not interrupted, and the
+    /// player leaves it only after `TrackPipeline.usualStopTimeout`.
     static let silenceTimeout = Duration.seconds(10)
     /// The maximum interval between two observations. A longer one means that this process did not run, as after
     /// SIGSTOP: it proves no stall.
