@@ -2,9 +2,9 @@ internal import MediaCore
 
 /// The lines for a client, queued by any thread and sent by the server's thread; and the requests without a reply.
 final class IPCOutput: Sendable {
-    /// The size in bytes from which on another line disconnects the client. The longest line does not count, so that one
-    /// of any size fits, and the others that a change of the playlist causes fit after it.
-    static let maxQueuedBytes = 512 << 10
+    /// The size in bytes from which on another line disconnects the client. One line of any size always fits. Others
+    /// follow the description of a playlist at once: of 10,000 films it has some 1.5 MB.
+    static let maxQueuedBytes = 4 << 20
     /// The size in bytes from which on requests wait until their client has read.
     private static let maxReplyBytes = 64 << 10
     /// The maximum number of asynchronous requests without a reply; further input waits.
@@ -12,8 +12,6 @@ final class IPCOutput: Sendable {
 
     private struct State {
         var bytes: [UInt8] = []
-        /// The length of the longest queued line.
-        var maxLength = 0
         var isOverflowing = false
         /// Whether a synchronous request waits for its reply: replies have the order of the requests.
         var isWaiting = false
@@ -33,14 +31,13 @@ final class IPCOutput: Sendable {
     // MARK: Lines
 
     private func append(_ value: JSONValue, _ body: (inout State, [UInt8]) -> Void) {
+        // No text for a client that is about to be disconnected.
+        guard !isOverflowing else { return }
         let line = Array(value.compact.utf8) + [UInt8(ascii: "\n")]
         state.withLock { state in
             guard !state.isClosed else { return }
-            guard state.bytes.count + (state.held?.count ?? 0) - state.maxLength < Self.maxQueuedBytes else {
-                return state.isOverflowing = true
-            }
-            state.maxLength = max(state.maxLength, line.count)
-            body(&state, line)
+            let isFull = state.bytes.count + (state.held?.count ?? 0) >= Self.maxQueuedBytes
+            if isFull { state.isOverflowing = true } else { body(&state, line) }
         }
         wake()
     }
@@ -99,7 +96,7 @@ final class IPCOutput: Sendable {
     /// Removes and returns all lines.
     func take() -> [UInt8] {
         state.withLock { state in
-            defer { (state.bytes, state.maxLength) = ([], state.held == nil ? 0 : state.maxLength) }
+            defer { state.bytes = [] }
             return state.bytes
         }
     }

@@ -259,8 +259,8 @@ public final class RouteController {
 
     // MARK: Choice
 
-    /// Switches the audio to these places, by identifier; unknown and repeated ones are ignored. Returns at once; the result is
-    /// posted. The old places play until the new ones do, and continue if these cannot.
+    /// Switches the audio to these places, by identifier; unknown and repeated ones are ignored. Returns at once; the
+    /// result is posted. The old places play until the new ones do, and continue if these cannot.
     public func choose(_ ids: [String]) {
         var routes: [OutputPlace] = []
         for id in ids where !routes.contains(where: { $0.id == id }) {

@@ -37,6 +37,15 @@ import Testing
         #expect(try rig.request("GET", rig.path + "command").status == 405)
     }
 
+    @Test func aForeignNameIsRefusedWithTheAddressToUse() throws {
+        let own = LocalAddresses.hostName
+        #expect(try rig.request("GET", rig.path, host: "\(own):\(rig.port)").status == 200)
+        for host in ["\(own).evil.example:\(rig.port)", "evil.example", "127.0.0.1.evil.example", ":1"] {
+            let refused = try rig.request("GET", rig.path, host: host)
+            #expect(refused.status == 403 && refused.text.contains("open the link as it was printed"), "\(host)")
+        }
+    }
+
     @Test func otherWebPagesCanNeitherReadNorCommand() throws {
         let own = "Origin: http://127.0.0.1:\(rig.port)"
         #expect(try rig.request("GET", rig.path, host: "evil.example").status == 403, "DNS rebinding")
@@ -291,6 +300,17 @@ import Testing
         #expect(RemotePageLink.reachableAddress(of: loopback) == loopback)
         let all = RemotePageLink.reachableAddress(of: IPv4Address(rawValue: 0))
         #expect(LocalAddresses.all().contains(all))
+    }
+
+    @Test func theNamesOfAComputerHaveTheDomainsOfItsNetwork() {
+        let resolver = "# search a.example\nnameserver 192.0.2.1\nsearch fritz.box home.arpa.\ndomain\tExample.org\n"
+        #expect(
+            LocalAddresses.names(of: "PC", resolver: resolver)
+                == ["pc", "pc.local", "pc.fritz.box", "pc.home.arpa", "pc.example.org"])
+        #expect(
+            LocalAddresses.names(of: "pc.example.org", resolver: "search .\noptions edns0")
+                == ["pc.example.org", "pc", "pc.local"])
+        #expect(LocalAddresses.names(of: "", resolver: resolver).isEmpty)
     }
 
     @Test func aPortInUseIsRefusedWithItsHolder() throws {

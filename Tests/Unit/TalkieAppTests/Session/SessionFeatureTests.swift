@@ -68,6 +68,26 @@ import Testing
         #expect(await beginning(film, in: folder).seconds >= 30)
     }
 
+    @Test(.timeLimit(.minutes(1))) func thePositionOfAFilmIsNotStoredAsThatOfTheOneBeforeIt() throws {
+        let folder = TemporaryFolder()
+        let films = ["long 1", "long 2"].map { folder.write($0, to: $0) }
+        let rig = Rig(films[1], folder: folder)
+        try rig.director.start()
+        rig.wait { $0.phase == .playing }
+        rig.player.pause()
+        rig.wait { $0.phase == .paused }
+        rig.player.seek(to: MediaTime(value: 30, timescale: 1))
+        rig.wait { $0.position.seconds >= 30 }
+        let arguments = PlayArguments(files: [])
+        let positions = ResumePositions(rig.stage, arguments, SessionConsole(rig.stage, arguments))
+        let store = ResumePositionStore(StateFolder(path: folder.path))
+        positions.store(QueueItem(films[0]))
+        #expect(store.read().entries.isEmpty)
+        positions.store(try #require(rig.player.state.current))
+        #expect(store.read().entries.map(\.film) == [try #require(FilmKey(films[1]))])
+        #expect(rig.end(.terminalKey("q")) == 0)
+    }
+
     @Test(.timeLimit(.minutes(1))) func aListBeginsWithTheFilmThatWasStopped() async {
         let folder = TemporaryFolder()
         let films = ["long 1", "long 2", "long 3"].map { folder.write($0, to: $0) }
