@@ -67,25 +67,37 @@ import Testing
         #expect(answers.withLock { $0.filter { $0 == "wrong-type" }.count } == 1)
     }
 
+    /// Loads a film, and waits for the reply.
+    private func load(_ film: String, _ mode: String, _ rig: SessionRig) {
+        let answered = Signal()
+        rig.director.control.perform([.text("loadfile"), .text(film), .text(mode)]) { result in
+            if case .success(.object) = result { answered.raise() }
+        }
+        answered.wait()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func thePlaylistHasALoadedFilmWhenTheReplyArrives() async throws {
+        let folder = TemporaryFolder()
+        let film = folder.write("film", to: "long 1.mkv")
+        let rig = try await play(film)
+        for count in 2...30 {
+            load(film, "append", rig)
+            #expect(try rig.director.control.value(of: "playlist-count") == .whole(count))
+        }
+        #expect(rig.end(.terminalKey("q")) == 0)
+    }
+
     @Test(.timeLimit(.minutes(1))) func aLoadedFilmFollowsOrReplacesTheOthers() async throws {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "long 3.mkv"].map { folder.write("film", to: $0) }
         let rig = try await play(films[0])
-        let control = rig.director.control
-        func load(_ film: String, _ mode: String) {
-            let answered = Signal()
-            control.perform([.text("loadfile"), .text(film), .text(mode)]) { result in
-                if case .success(.object) = result { answered.raise() }
-            }
-            answered.wait()
-        }
-        load(films[2], "append")
-        load(films[1], "insert-next")
+        load(films[2], "append", rig)
+        load(films[1], "insert-next", rig)
         for await state in rig.player.states where state.items.count == 3 {
             #expect(state.items.map(\.address) == films)
             break
         }
-        load(films[2], "replace")
+        load(films[2], "replace", rig)
         for await state in rig.player.states where state.items.map(\.address) == [films[2]] { break }
         perform("loadfile /no/such/film", rig)
         #expect(rig.end(.terminalKey("q")) == 0)
