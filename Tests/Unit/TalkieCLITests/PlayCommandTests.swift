@@ -220,6 +220,10 @@ import Testing
         #expect(try spoken("a.mkv", "--remote").remote?.text == "0.0.0.0:9596")
         #expect(try spoken("--remote", "127.0.0.1", "a.mkv").remote?.text == "127.0.0.1:9596")
         #expect(try spoken("--remote=127.0.0.1:80", "a.mkv").remote?.text == "127.0.0.1:80")
+        #expect(try spoken("--remote", ".").remote == .standard)
+        for word in ["localhost", "localhost:9596", ":9596", "9596", "127.0.0.1:0", "256.0.0.1", "[::1]:9596"] {
+            #expect(throws: (any Error).self, "\(word) is no film") { try spoken("--remote", word, "a.mkv") }
+        }
         #expect(try spoken("--loop", "a.mkv").files == ["a.mkv"])
     }
 
