@@ -86,7 +86,7 @@ test-speakers: lab
 # Data races in the parts that have threads of their own.
 THREADED = $(foreach name,MediaCore SyncRendering CardPlayout PTP AirPlay VirtualSpeaker,$(or $(wildcard Tests/Unit/$(name)Tests),$(error there is no Tests/Unit/$(name)Tests)))
 # Sums on one thread: the sanitizer makes them ten times slower, and there is nothing in them that it could find.
-UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Treatment/$(name)Tests.swift),$(error there is no $(name)Tests)))
+UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Processing/$(name)Tests.swift),$(error there is no $(name)Tests)))
 # Minutes of virtual time on the test's own thread.
 LONG = SyncRenderingTests\.FramePresenterTests/everyPictureOfTwoHours|CardPlayoutTests\.SoundCardPlayoutTests/(soundStays|aSoundCardFollows)
 # Only the targets that these need are built; that they do not use each package is a warning.
