@@ -30,7 +30,7 @@ import Testing
         return rig
     }
 
-    @Test(.timeLimit(.minutes(1))) func aControllerPausesShowsTextAndQuits() throws {
+    @Test(.timeLimit(.minutes(5))) func aControllerPausesShowsTextAndQuits() throws {
         let rig = try play("long")
         perform("set pause yes", rig)
         rig.wait { $0.phase == .paused }
@@ -47,7 +47,7 @@ import Testing
         #expect(!log.contains("Paused") && !log.contains("Audio delay"), "the effect of keys alone is displayed")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theOutputsAreListedAndChosen() throws {
+    @Test(.timeLimit(.minutes(5))) func theOutputsAreListedAndChosen() throws {
         let rig = try play("long")
         let card = rig.toys.place("card").id
         let arrived = Signal()
@@ -67,7 +67,7 @@ import Testing
         #expect(answers.withLock { $0.filter { $0 == "wrong-type" }.count } == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aLoadedFilmFollowsOrReplacesTheOthers() throws {
+    @Test(.timeLimit(.minutes(5))) func aLoadedFilmFollowsOrReplacesTheOthers() throws {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "long 3.mkv"].map { folder.write("film", to: $0) }
         let rig = try play(films[0])
@@ -90,7 +90,7 @@ import Testing
         #expect(answers.withLock { $0 } == ["failed"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func afterTheEndEveryCommandIsAnswered() throws {
+    @Test(.timeLimit(.minutes(5))) func afterTheEndEveryCommandIsAnswered() throws {
         let rig = try play("long")
         #expect(rig.end(.terminalKey("q")) == 0)
         perform("show-text late", rig)

@@ -48,7 +48,7 @@ import Testing
         return (rig.played.first.map { String($0.split(separator: "/").last ?? "") }, place)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmResumesAfterShiftQAndRestartsAfterQ() {
+    @Test(.timeLimit(.minutes(5))) func aFilmResumesAfterShiftQAndRestartsAfterQ() {
         let folder = TemporaryFolder()
         let film = folder.write("film", to: "long")
         quit(film, by: "Q", in: folder)
@@ -61,14 +61,14 @@ import Testing
         #expect(beginning(film, in: folder).seconds < 10, "q has forgotten it")
     }
 
-    @Test(.timeLimit(.minutes(1))) func everyEndKeepsThePlaceWhereThatIsWanted() {
+    @Test(.timeLimit(.minutes(5))) func everyEndKeepsThePlaceWhereThatIsWanted() {
         let folder = TemporaryFolder()
         let film = folder.write("film", to: "long")
         quit(film, by: "q", in: folder, keeps: true)
         #expect(beginning(film, in: folder).seconds >= 30)
     }
 
-    @Test(.timeLimit(.minutes(1))) func thePositionOfAFilmIsNotStoredAsThatOfTheOneBeforeIt() throws {
+    @Test(.timeLimit(.minutes(5))) func thePositionOfAFilmIsNotStoredAsThatOfTheOneBeforeIt() throws {
         let folder = TemporaryFolder()
         let films = ["long 1", "long 2"].map { folder.write($0, to: $0) }
         let rig = Rig(films[1], folder: folder)
@@ -88,7 +88,7 @@ import Testing
         #expect(rig.end(.terminalKey("q")) == 0)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aListBeginsWithTheFilmThatWasStopped() {
+    @Test(.timeLimit(.minutes(5))) func aListBeginsWithTheFilmThatWasStopped() {
         let folder = TemporaryFolder()
         let films = ["long 1", "long 2", "long 3"].map { folder.write($0, to: $0) }
         quit(films[1], by: "Q", in: folder)
@@ -96,9 +96,7 @@ import Testing
         #expect(begun.film == "long 2" && begun.seconds >= 30)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFinishedFilmIsForgottenAndALaterOneResumes()
-        throws
-    {
+    @Test(.timeLimit(.minutes(5))) func aFinishedFilmIsForgottenAndALaterOneResumes() throws {
         let folder = TemporaryFolder()
         let short = folder.write("film", to: "short")
         let long = folder.write("film", to: "long")
@@ -124,7 +122,7 @@ import Testing
         #expect(lines.count == 3 && lines[1].contains("ended") && lines[2].contains("long"), "\(lines)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() throws {
+    @Test(.timeLimit(.minutes(5))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() throws {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "long 10.mkv"].map { folder.write("film", to: $0) }
         var arguments = PlayArguments(files: [])
@@ -148,7 +146,7 @@ import Testing
         #expect(rig.played.first == films[0] && Set(rig.played.dropFirst()) == [films[1]], "\(rig.played)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmThatHasEndedIsNotFollowedByWhatWasOnlyOffered() {
+    @Test(.timeLimit(.minutes(5))) func aFilmThatHasEndedIsNotFollowedByWhatWasOnlyOffered() {
         let folder = TemporaryFolder()
         let films = ["short 1.mkv", "short 2.mkv"].map { folder.write("film", to: $0) }
         let rig = Rig(films[0], folder: folder)
@@ -158,7 +156,7 @@ import Testing
 
     // MARK: Files dropped on the window
 
-    @Test(.timeLimit(.minutes(1))) func filesThatAreDroppedPlayInPlaceOfTheListOrBehindIt() {
+    @Test(.timeLimit(.minutes(5))) func filesThatAreDroppedPlayInPlaceOfTheListOrBehindIt() {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "short.mkv"].map { folder.write("film", to: $0) }
         let rig = Rig("long", folder: folder)
@@ -176,7 +174,7 @@ import Testing
         #expect(told.contains("there is no file '/nothing/else'"), "\(told)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theLogContainsMessagesOfEveryLevel() {
+    @Test(.timeLimit(.minutes(5))) func theLogContainsMessagesOfEveryLevel() {
         let folder = TemporaryFolder()
         var arguments = PlayArguments(files: [])
         arguments.isReallyQuiet = true
@@ -191,7 +189,7 @@ import Testing
 
     // MARK: Repeated section
 
-    @Test(.timeLimit(.minutes(1))) func oneKeyMarksABeginningThenAnEndAndThenNeither() {
+    @Test(.timeLimit(.minutes(5))) func oneKeyMarksABeginningThenAnEndAndThenNeither() {
         var arguments = PlayArguments(files: [])
         try! arguments.keys.bind("x", to: "seek 30 absolute")
         try! arguments.keys.bind("z", to: "seek 1 absolute")
