@@ -153,6 +153,8 @@ final class AudioStage: TrackStage {
             intake?.beginReading()
             let read = Result { () throws(MediaError) in try reader.read() }
             intake?.endReading()
+            // The renderer may have been flushed for another item while the read blocked.
+            try source.checkCancellation()
             guard let buffer = try read.get() else {
                 if cursor == .sound { list.noteRead(soundUntil: readUntil, of: entry.serial) }
                 return reachEnd(of: entry)
@@ -176,6 +178,7 @@ final class AudioStage: TrackStage {
                 list.recordFailure(error, at: readUntil, cursor, of: entry.serial)
                 return reachEnd(of: entry)
             }
+            try source.checkCancellation()
             renderer.finish()
             throw error
         }
@@ -263,6 +266,7 @@ final class AudioStage: TrackStage {
             } catch {
                 // Video without the audio is not played either. An additional track is dropped instead.
                 guard cursor != .sound else { return list.lose(next.serial, error) }
+                if source.isCancelled { return }
                 wanted = nil
             }
         }

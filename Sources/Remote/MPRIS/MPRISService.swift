@@ -6,9 +6,9 @@ internal import Synchronization
 /// Lets other programs of the desktop control a player, and shows them what plays, through MPRIS 2: media keys, panels,
 /// `playerctl`.
 ///
-/// It is connected to the session bus while it runs, and connects again after the bus was lost or did not answer. Signals are emitted for
-/// changes only. Covers are shown with `PlayerOptions.loadsArtwork`. Without a session bus it does nothing. Any thread
-/// may call the members.
+/// It is connected to the session bus while it runs, and connects again after the bus was lost or did not answer.
+/// Signals are emitted for changes only. Covers are shown with `PlayerOptions.loadsArtwork`. Without a session bus it
+/// does nothing. Any thread may call the members.
 public final class MPRISService: Sendable {
     /// The name on the bus. Further players have `.instance` and their process ID after it.
     static let name = "org.mpris.MediaPlayer2.talkie"

@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// The message, panel and bar over the video: their content, their drawing, their displayed layout, and the pointer's use
-/// of them.
+/// The message, panel and bar over the video: their content, drawing and displayed layout, and the pointer's use of
+/// them.
 struct ScreenOverlays {
     /// A position in pixels relative to the title-safe area.
     typealias Place = (x: Int, y: Int)

@@ -35,13 +35,13 @@ extension SpeakerLabTests {
             let speakers = Lab.outputs(addresses)
             let film = PlayedSound(OutputGroup(members: speakers, name: "both", codecs: FilmAudioCodecs()))
             defer { film.end() }
-            let other = try Lab.Recording(lab, seconds: 22, speaker: 1)
+            let other = try Lab.Recording(lab, seconds: 60, speaker: 1)
             try film.play(source)
             film.start.advanced(by: .milliseconds(2500)).sleep()
             _ = try lab.run("restart", ["2"])
             let recording = try Lab.Recording(lab, seconds: 12, speaker: 2)
             try recording.wait()
-            try other.wait()
+            try other.stop()
             let rejoined = film.errors(try lab.beeps(in: recording.file))
             let undisturbed = film.errors(try lab.beeps(in: other.file))
             print("rejoined: \(rejoined); undisturbed: \(undisturbed)")
@@ -59,9 +59,10 @@ extension SpeakerLabTests {
             let speaker = Lab.outputs(addresses)[0]
             let film = PlayedSound(speaker)
             defer { film.end() }
-            let recording = try Lab.Recording(lab, seconds: 18)
+            let recording = try Lab.Recording(lab, seconds: 60)
             try film.play(source)
-            try recording.wait()
+            film.start.advanced(by: .milliseconds(11_300)).sleep()
+            try recording.stop()
             let heard = film.errors(try lab.beeps(in: recording.file))
             print("correction \(speaker.latency.shares.map(\.duration)); errors in ms: \(heard)")
             #expect(heard.count >= 10)
@@ -81,14 +82,15 @@ extension SpeakerLabTests {
             let speaker = Lab.outputs(addresses, .realtime)[0]
             let film = PlayedSound(speaker)
             defer { film.end() }
-            let recording = try Lab.Recording(lab, seconds: 16)
+            let recording = try Lab.Recording(lab, seconds: 60)
             try film.play(source)
             film.start.advanced(by: .milliseconds(4300)).sleep()
             let firstStart = film.start
             let paused = film.pause()
             HostInstant.now.advanced(by: .seconds(1)).sleep()
             let resumed = film.resume()
-            try recording.wait()
+            resumed.advanced(by: .milliseconds(6300)).sleep()
+            try recording.stop()
             let beeps = try lab.beeps(in: recording.file)
             let before = film.errors(beeps.filter { $0 < paused.nanoseconds }, from: firstStart)
             let between = beeps.filter { $0 > paused.nanoseconds + 150_000_000 && $0 < resumed.nanoseconds - 5_000_000 }

@@ -2,6 +2,7 @@ import MediaCore
 import Testing
 
 @testable import Kiosk
+@testable import Playback
 
 /// Which repairs follow from a series of observations, one per second.
 @Suite struct PlaybackWatchTests {
@@ -105,6 +106,29 @@ import Testing
         #expect(stages(RepairLadder.Item("a.mp4")) == [13: .next])
         #expect(stages(RepairLadder.Item("a.mp4", hasFailed: true))[5] == .next)
         #expect(stages(RepairLadder.Item("http://a", isRemote: true, hasFailed: true)) == [13: .next])
+    }
+
+    /// The player leaves a read that blocks in the kernel only after some seconds.
+    @Test func aFileWhoseReadBlocksIsPassedOverEarlierThanOneThatArrivesSlowly() {
+        func stages(_ item: RepairLadder.Item, readUntil: (Int) -> Int64?) -> [Int: RepairLadder.Stage] {
+            var watch = PlaybackWatch()
+            var stages: [Int: RepairLadder.Stage] = [:]
+            for second in 0..<16 {
+                var beat = beat(second, until: 2)
+                beat.isWaiting = second > 2
+                beat.readUntil = readUntil(second).map { MediaTime(value: $0, timescale: 100) }
+                stages[second] = watch.observe(beat, droppedFrames: 0, item: item, at: at(second)).repair?.stage
+            }
+            return stages
+        }
+        let file = RepairLadder.Item("a.mp4")
+        #expect(stages(file) { _ in 300 } == [12: .next], "10 s after second 2")
+        #expect(stages(file) { 300 + Int64($0) } == [15: .next])
+        #expect(stages(file) { _ in nil } == [15: .next], "it is being opened")
+        #expect(stages(RepairLadder.Item("http://a", isRemote: true)) { _ in 300 } == [15: .next])
+        #expect(
+            Liveness.silenceTimeout + TrackPipeline.usualStopTimeout + KioskDirector.beat < .seconds(15),
+            "no item holds the screen longer")
     }
 
     @Test func aRestartDoesNotHelpAFilmThatDoesNotArrive() {

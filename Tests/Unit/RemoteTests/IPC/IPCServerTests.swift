@@ -204,7 +204,8 @@ import Testing
     @Test func aClientThatReadsNoEventsIsDisconnectedAndOthersAreServed() throws {
         let silent = try rig.connect()
         #expect(silent.request(#"["client_name"]"#) == #""ipc-2""#)
-        let (count, size) = (60, 60_000)
+        // More than the queue and the kernel's buffers.
+        let (count, size) = (120, 60_000)
         let text = String(repeating: "x", count: size)
         for _ in 0..<count {
             #expect(client.request(#"["script-message","\#(text)"]"#) == "null")

@@ -78,6 +78,18 @@ import Testing
         #expect(routes.picker?.notice == "nothing announces speakers", "also if the search began before")
     }
 
+    @Test func aPlaceThatIsChosenTwicePlaysOnce() {
+        let rig = SessionRig("long")
+        defer { rig.player.shutDown() }
+        let (card, kitchen) = (rig.toys.place("card"), rig.toys.place("Kitchen"))
+        let routes = RouteController(
+            player: rig.player, registry: OutputRegistry([rig.toys]), routes: [card], home: card, post: { _ in })
+        defer { routes.close() }
+        _ = routes.handle(.offered(OutputOffer(places: [card, kitchen])))
+        routes.choose([kitchen.id, kitchen.id])
+        #expect(routes.ids == [kitchen.id] && routes.name == "Kitchen")
+    }
+
     @Test func aSpeakerOfTheStartStaysListedAfterItWasLeft() {
         let rig = SessionRig("long")
         defer { rig.player.shutDown() }
