@@ -23,17 +23,17 @@ import Testing
         }
     }
 
-    private func play(_ film: String) async throws -> SessionRig {
+    private func play(_ film: String) throws -> SessionRig {
         let rig = SessionRig(film, logs: true)
         try rig.director.start()
-        for await state in rig.player.states where state.phase == .playing { break }
+        rig.wait { $0.phase == .playing }
         return rig
     }
 
-    @Test(.timeLimit(.minutes(1))) func aControllerPausesShowsTextAndQuits() async throws {
-        let rig = try await play("long")
+    @Test(.timeLimit(.minutes(5))) func aControllerPausesShowsTextAndQuits() throws {
+        let rig = try play("long")
         perform("set pause yes", rig)
-        for await state in rig.player.states where state.phase == .paused { break }
+        rig.wait { $0.phase == .paused }
         perform("add audio-delay 0.1", rig)
         perform("show-text hello", rig)
         perform("screenshot", rig)
@@ -47,8 +47,8 @@ import Testing
         #expect(!log.contains("Paused") && !log.contains("Audio delay"), "the effect of keys alone is displayed")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theOutputsAreListedAndChosen() async throws {
-        let rig = try await play("long")
+    @Test(.timeLimit(.minutes(5))) func theOutputsAreListedAndChosen() throws {
+        let rig = try play("long")
         let card = rig.toys.place("card").id
         let arrived = Signal()
         let control = rig.director.control
@@ -76,10 +76,10 @@ import Testing
         answered.wait()
     }
 
-    @Test(.timeLimit(.minutes(1))) func thePlaylistHasALoadedFilmWhenTheReplyArrives() async throws {
+    @Test(.timeLimit(.minutes(5))) func thePlaylistHasALoadedFilmWhenTheReplyArrives() throws {
         let folder = TemporaryFolder()
         let film = folder.write("film", to: "long 1.mkv")
-        let rig = try await play(film)
+        let rig = try play(film)
         for count in 2...30 {
             load(film, "append", rig)
             #expect(try rig.director.control.value(of: "playlist-count") == .whole(count))
@@ -87,25 +87,23 @@ import Testing
         #expect(rig.end(.terminalKey("q")) == 0)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aLoadedFilmFollowsOrReplacesTheOthers() async throws {
+    @Test(.timeLimit(.minutes(5))) func aLoadedFilmFollowsOrReplacesTheOthers() throws {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "long 3.mkv"].map { folder.write("film", to: $0) }
-        let rig = try await play(films[0])
+        let rig = try play(films[0])
         load(films[2], "append", rig)
         load(films[1], "insert-next", rig)
-        for await state in rig.player.states where state.items.count == 3 {
-            #expect(state.items.map(\.address) == films)
-            break
-        }
+        rig.wait { $0.items.count == 3 }
+        #expect(rig.player.state.items.map(\.address) == films)
         load(films[2], "replace", rig)
-        for await state in rig.player.states where state.items.map(\.address) == [films[2]] { break }
+        rig.wait { $0.items.map(\.address) == [films[2]] }
         perform("loadfile /no/such/film", rig)
         #expect(rig.end(.terminalKey("q")) == 0)
         #expect(answers.withLock { $0 } == ["failed"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func afterTheEndEveryCommandIsAnswered() async throws {
-        let rig = try await play("long")
+    @Test(.timeLimit(.minutes(5))) func afterTheEndEveryCommandIsAnswered() throws {
+        let rig = try play("long")
         #expect(rig.end(.terminalKey("q")) == 0)
         perform("show-text late", rig)
         perform("set pause yes", rig)
