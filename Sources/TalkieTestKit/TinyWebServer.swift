@@ -82,6 +82,9 @@ package final class TinyWebServer: @unchecked Sendable {
             // Bytes in the socket buffer count as sent, so it is small.
             var space: Int32 = 32 << 10
             setsockopt(client, SOL_SOCKET, SO_SNDBUF, &space, socklen_t(MemoryLayout<Int32>.size))
+            // Nagle's algorithm holds what that buffer takes back for 40 ms, until a delayed acknowledgement.
+            var isOn: Int32 = 1
+            setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
             // ignored: a client that gets no answer fails its test.
             _ = try? WorkerThread.start(name: "tiny web client") { [self] in
                 answer(client)
