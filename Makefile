@@ -27,7 +27,7 @@ kept = 2>&1 | tee .build/$(1).tests
 empty =
 space = $(empty) $(empty)
 
-.PHONY: help setup build deb test tests test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days test-threads reference
+.PHONY: help setup build deb test tests test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days build-threads build-fuzz test-threads reference
 
 help:
 	@echo 'make demo     play the talking clip of media/'
@@ -61,13 +61,14 @@ UNIT = ^($(subst $(space),|,$(notdir $(wildcard Tests/Unit/*))))\.
 
 test: tests test-tools
 
-# All but those of the tools. Every part runs, and the list of skipped tests is printed, also when one has failed.
+# All but those of the tools. Every part runs, and the list of skipped tests is printed, also when one has failed. BESIDE is a command for
+# Tools/lanes.
 tests: setup lab-root
 	$(call within,1500) Tools/build --build-tests $(FLAGS)
 	$(EXAMPLE)
 	failed=0; \
 	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --filter '$(UNIT)' $(call kept,unit) || failed=1; \
-	$(call within,3300) Tools/lanes $(call kept,devices) || failed=1; \
+	$(call within,3300) Tools/lanes $(if $(BESIDE),--beside '$(BESIDE)') $(call kept,devices) || failed=1; \
 	Tools/left-out .build/unit.tests .build/devices.tests && echo 'skipped: nothing, every test ran' || \
 		test "$$CI" != true || failed=1; \
 	exit $$failed
@@ -85,14 +86,18 @@ test-speakers: lab
 # Data races in the parts that have threads of their own.
 THREADED = $(foreach name,MediaCore SyncRendering CardPlayout PTP AirPlay VirtualSpeaker,$(or $(wildcard Tests/Unit/$(name)Tests),$(error there is no Tests/Unit/$(name)Tests)))
 # Sums on one thread: the sanitizer makes them ten times slower, and there is nothing in them that it could find.
-UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Treatment/$(name)Tests.swift),$(error there is no $(name)Tests)))
+UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Processing/$(name)Tests.swift),$(error there is no $(name)Tests)))
+# Minutes of virtual time on the test's own thread.
+LONG = SyncRenderingTests\.FramePresenterTests/everyPictureOfTwoHours|CardPlayoutTests\.SoundCardPlayoutTests/(soundStays|aSoundCardFollows)
 # Only the targets that these need are built; that they do not use each package is a warning.
-test-threads: export TALKIE_TARGETS = $(notdir $(THREADED))
-test-threads: setup
+build-threads test-threads: export TALKIE_TARGETS = $(notdir $(THREADED))
+build-threads: setup
 	TALKIE_WARNINGS= $(call within,1200) Tools/build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
+
+test-threads: build-threads
 	$(call within,900) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
 		--filter '^($(subst $(space),|,$(notdir $(THREADED))))\.' \
-		--skip '^SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/'
+		--skip '^SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/' --skip '^($(LONG))'
 
 # The Python and shell parts test themselves; none of it needs a screen.
 test-tools:
@@ -121,6 +126,9 @@ lint:
 bench: build
 	@Tools/setup compare
 	Benchmarks/compare
+
+build-fuzz: setup
+	Tools/fuzz --build $(NAMES)
 
 fuzz: setup
 	Tools/fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) $(NAMES)

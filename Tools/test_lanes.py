@@ -2,6 +2,7 @@
 import importlib.machinery
 import importlib.util
 import json
+import os
 import unittest
 from pathlib import Path
 
@@ -45,6 +46,9 @@ class Lanes(unittest.TestCase):
         self.assertTrue(lanes.may_repeat({"a": "measuring", "b": "lab"}))
         self.assertFalse(lanes.may_repeat({"a": "measuring", "b": "screen"}))
         self.assertFalse(lanes.may_repeat({name: "lab" for name in "abcd"}))
+
+    def test_the_command_beside_the_lanes_is_idle(self):
+        self.assertEqual(lanes.start_beside('exec python3 -c "import os, sys; sys.exit(os.sched_getscheduler(0))"').wait(), os.SCHED_IDLE)
 
     def test_a_test_of_an_unknown_target_is_in_none(self):
         self.assertIsNone(lanes.lane_of("OtherTests.SomeTests/a()"))

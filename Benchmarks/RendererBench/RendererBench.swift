@@ -17,7 +17,7 @@ import TalkieTestKit
             print(enqueueAlone())
             print(try enqueueAndFeed(decoded: false))
             print(try enqueueAndFeed(decoded: true))
-            print(try enqueueAndFeed(decoded: true, isTreated: true))
+            print(try enqueueAndFeed(decoded: true, isProcessed: true))
             print(try await awaitEnqueue())
             for ppm in [0.0, 80] { print(renderCycle(ppm: ppm)) }
             print(pictureCycle())
@@ -50,10 +50,10 @@ import TalkieTestKit
     }
 
     /// Enqueues on this thread while the feeder runs; counts allocations of both.
-    static func enqueueAndFeed(decoded: Bool, isTreated: Bool = false) throws -> String {
+    static func enqueueAndFeed(decoded: Bool, isProcessed: Bool = false) throws -> String {
         let synchronizer = RenderSynchronizer()
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
-        if isTreated {
+        if isProcessed {
             renderer.volume = 2
             renderer.processing.isNight = true
         }
@@ -74,7 +74,7 @@ import TalkieTestKit
         }
         result.end()
         synchronizer.removeRenderer(renderer)
-        let work = isTreated ? "decoding, louder and at night" : decoded ? "decoding" : "passing packets on"
+        let work = isProcessed ? "decoding, louder and at night" : decoded ? "decoding" : "passing packets on"
         return result.row("`enqueue`, feeder \(work) meanwhile")
     }
 

@@ -1,6 +1,7 @@
 internal import Glibc
+internal import MediaCore
 
-/// Lists the IPv4 addresses of the interfaces that are up.
+/// Lists the IPv4 addresses of the interfaces that are up, and the names of this computer.
 package enum LocalAddresses {
     /// Returns the addresses, loopback first: a bind there conflicts with every socket on it or on the wildcard
     /// address.
@@ -20,5 +21,38 @@ package enum LocalAddresses {
             if !found.contains(own) { found.append(own) }
         }
         return found
+    }
+
+    /// The host name; empty if unknown.
+    package static var hostName: String {
+        // HOST_NAME_MAX is 64 (gethostname(2)).
+        var buffer = [CChar](repeating: 0, count: 65)
+        guard gethostname(&buffer, 64) == 0 else { return "" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Returns the names of this computer in the local network, in lower case. Reads the configuration of the resolver.
+    package static func names() -> Set<String> {
+        names(of: hostName, resolver: TextFile.whole("/etc/resolv.conf", limit: 64 << 10))
+    }
+
+    /// Returns the names of a host: the whole name, and its first label alone, with `.local` and with the domains of
+    /// the local network.
+    ///
+    /// - Parameter resolver: The text of resolv.conf(5).
+    package static func names(of host: String, resolver: String) -> Set<String> {
+        let host = host.lowercased()
+        let label = host.prefix { $0 != "." }
+        guard !label.isEmpty else { return [] }
+        var names: Set = [host, String(label), "\(label).local"]
+        for line in resolver.lowercased().split(separator: "\n") {
+            let words = line.split { $0 == " " || $0 == "\t" }
+            guard let keyword = words.first, ["search", "domain"].contains(keyword) else { continue }
+            for domain in words.dropFirst() {
+                let labels = domain.split(separator: ".")
+                if !labels.isEmpty { names.insert(([label] + labels).joined(separator: ".")) }
+            }
+        }
+        return names
     }
 }

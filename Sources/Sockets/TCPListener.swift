@@ -48,14 +48,12 @@ package final class TCPListener: Sendable {
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let socket = withUnsafeMutablePointer(to: &from) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.accept(descriptor, $0, &size)
+                csock_accept(descriptor, $0, &size)
             }
         }
         starved.store(socket < 0 && [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno), ordering: .relaxed)
         guard socket >= 0 else { return nil }
-        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         setOption(socket, level: Int32(IPPROTO_TCP), name: TCP_NODELAY, value: 1)
-        _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
         return TCPSocket(descriptor: socket, local: address, remote: IPv4Address(from))
     }
 }

@@ -136,11 +136,9 @@ package final class LocalListener: Sendable {
 
     /// Returns the next queued connection, non-blocking. Nil if there is none or it cannot be accepted (`isStarved`).
     package func accept() -> LocalStream? {
-        let socket = Glibc.accept(descriptor, nil, nil)
+        let socket = csock_accept(descriptor, nil, nil)
         starved.store(socket < 0 && [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno), ordering: .relaxed)
         guard socket >= 0 else { return nil }
-        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
         return LocalStream(descriptor: socket)
     }
 }

@@ -25,13 +25,7 @@ package enum OutputFile {
             : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o644)
         var code = descriptor < 0 ? errno : 0
         if descriptor >= 0 {
-            var offset = 0
-            while offset < bytes.count && code == 0 {
-                let count = bytes.withUnsafeBytes {
-                    Glibc.write(descriptor, $0.baseAddress! + offset, $0.count - offset)
-                }
-                if count > 0 { offset += count } else if errno != EINTR { code = errno }
-            }
+            code = CompleteWrite.write(bytes, to: descriptor) ?? 0
             if close(descriptor) != 0 && code == 0 { code = errno }
         }
         guard code != 0 else { return }

@@ -124,7 +124,7 @@ package struct StateFolder: Sendable {
         let temporary = "\(folder)/\(Self.temporaryPrefix)\(getpid())-\(UInt32.random(in: 0 ... .max))"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw Self.inaccessible("write", full) }
-        var isWritten = Self.writeAll(descriptor, bytes) && fsync(descriptor) == 0
+        var isWritten = CompleteWrite.write(bytes, to: descriptor) == nil && fsync(descriptor) == 0
         if close(descriptor) != 0 { isWritten = false }
         guard isWritten, put(temporary, full) == 0 else {
             let error = Self.inaccessible("write", full)
@@ -160,17 +160,6 @@ package struct StateFolder: Sendable {
 
     /// Prefix of temporary files; the process identifier and a random number follow.
     private static let temporaryPrefix = ".new-"
-
-    private static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + sent, $0.count - sent) }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { return false }
-            sent += count
-        }
-        return true
-    }
 
     /// Creates a folder and its parents, and removes the permissions of group and others from this folder and `path`.
     func makePrivate(_ folder: String) throws(StateError) {

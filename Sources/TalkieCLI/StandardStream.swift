@@ -1,4 +1,3 @@
-internal import Glibc
 internal import MediaCore
 
 /// Standard output or standard error, written unbuffered.
@@ -10,19 +9,10 @@ enum StandardStream: Int32 {
     /// seconds, so that the program can end.
     @discardableResult
     func write(_ text: String) -> Bool {
-        if self == .error {
-            let bytes = Array(text.utf8)
-            return TimedWrite.write(bytes, to: rawValue, timeout: .seconds(2)) == bytes.count
+        let bytes = Array(text.utf8)
+        switch self {
+        case .output: return CompleteWrite.write(bytes, to: rawValue) == nil
+        case .error: return TimedWrite.write(bytes, to: rawValue, timeout: .seconds(2)) == bytes.count
         }
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                return false
-            }
-        }
-        return true
     }
 }

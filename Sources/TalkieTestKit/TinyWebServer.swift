@@ -26,7 +26,6 @@ package final class TinyWebServer: @unchecked Sendable {
     private let isStopping = Atomic<Bool>(false)
     /// Written by the client threads.
     private let requestCount = Atomic<Int>(0)
-    private let byteCount = Atomic<Int>(0)
     private let arrival = Signal()
 
     /// Requests per file with the prefix `faulty`.
@@ -39,9 +38,6 @@ package final class TinyWebServer: @unchecked Sendable {
 
     /// The number of received requests.
     package var requests: Int { requestCount.load(ordering: .relaxed) }
-
-    /// The number of bytes of all responses accepted by the system.
-    package var bytesSent: Int { byteCount.load(ordering: .relaxed) }
 
     /// Blocks until the next request. Returns false at the deadline.
     package func waitForRequest(until deadline: HostInstant) -> Bool { arrival.wait(until: deadline) }
@@ -79,12 +75,6 @@ package final class TinyWebServer: @unchecked Sendable {
         while !isStopping.load(ordering: .relaxed) {
             let client = accept(listener, nil, nil)
             if client < 0 { return }
-            // Bytes in the socket buffer count as sent, so it is small.
-            var space: Int32 = 32 << 10
-            setsockopt(client, SOL_SOCKET, SO_SNDBUF, &space, socklen_t(MemoryLayout<Int32>.size))
-            // Nagle's algorithm holds what that buffer takes back for 40 ms, until a delayed acknowledgement.
-            var isOn: Int32 = 1
-            setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
             // ignored: a client that gets no answer fails its test.
             _ = try? WorkerThread.start(name: "tiny web client") { [self] in
                 answer(client)
@@ -190,7 +180,6 @@ package final class TinyWebServer: @unchecked Sendable {
             }
             if got <= 0 { return }
             sent += got
-            byteCount.add(got, ordering: .relaxed)
         }
     }
 }

@@ -50,11 +50,11 @@ def bridge_up():
             fail(f"cannot make the bridge {BRIDGE}; are network namespaces and bridges allowed here?")
 
 
-def discovery_up(private: bool = False):
-    """avahi on the bridge: as the system's own where there is none yet, otherwise (or when `private`) beside it on a
-    bus of its own."""
+def discovery_up(private: bool = False) -> bool:
+    """Starts avahi on the bridge: as the system's own where there is none yet, otherwise (or when `private`) beside it on a
+    bus of its own. Returns False if it was running."""
     if _avahi.pid:
-        return
+        return False
     with open(os.path.join(STATE, "avahi.conf"), "w") as file:
         file.write(_AVAHI)
     daemon = ["avahi-daemon", "--no-rlimits", "-f", os.path.join(STATE, "avahi.conf")]
@@ -71,7 +71,7 @@ def discovery_up(private: bool = False):
         hidden = 'mount --make-rprivate / && mount -t tmpfs lab /run/avahi-daemon && exec "$@"'
         _avahi.start(["unshare", "--mount", "sh", "-c", hidden, "sh", *daemon, "--no-drop-root"], log,
                      env={**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={_OWN_BUS}"})
-        return
+        return True
     if not run("dbus-send", "--system", "--dest=org.freedesktop.DBus", "--print-reply", "/", "org.freedesktop.DBus.GetId",
                quiet=True):
         os.makedirs(os.path.dirname(_SYSTEM_BUS), exist_ok=True)
@@ -79,6 +79,7 @@ def discovery_up(private: bool = False):
             os.remove(_SYSTEM_BUS)
         _start_bus(["dbus-daemon", "--system", "--nofork", "--nopidfile"], _SYSTEM_BUS)
     _avahi.start(daemon, log)
+    return True
 
 
 def _start_bus(command, socket):

@@ -27,9 +27,10 @@ final class SessionShared: Sendable {
 
     func setWriter(_ writer: (any StreamWriter)?) { stream.withLock { $0 = writer } }
 
-    /// Publishes a command of the speaker, unless it sends too many.
+    /// Publishes a command of the speaker, unless it sends too many or the session has failed: the stream drops its
+    /// oldest event first, which would be the failure.
     func publish(_ command: RemoteCommand) {
-        if commandRate.withLock({ $0.admit(at: .now) }) { continuation.yield(.command(command)) }
+        if !isLost, commandRate.withLock({ $0.admit(at: .now) }) { continuation.yield(.command(command)) }
     }
 
     /// Marks the session as failed. Only the first cause is reported.

@@ -2,7 +2,6 @@ internal import AirPlayWire
 internal import MediaCore
 internal import PTP
 internal import Sockets
-internal import Synchronization
 
 /// Answers the NTP timing requests of one speaker. Must run before the session's first SETUP: some speakers send
 /// requests during it.
@@ -25,9 +24,7 @@ final class TimingResponder: Sendable {
     let served: ServedTimeline
     private let socket: DatagramSocket
     private let exchange = Lock(Exchange())
-    private let wakeSignal: PollableSignal
-    private let isClosing = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
 
     /// Opens a socket and starts the thread.
     ///
@@ -39,10 +36,9 @@ final class TimingResponder: Sendable {
         self.served = served
         socket = try SenderPorts.open(on: local)
         do throws(ExhaustionError) {
-            wakeSignal = try PollableSignal()
+            thread = try PollingThread(name: "airplay timing", priority: .realtime(30))
             // The thread retains this object until `close`.
-            let worker = try WorkerThread.start(name: "airplay timing", priority: .realtime(30)) { self.run(remote) }
-            thread.withLock { $0 = worker }
+            try thread.start { self.run(remote) }
         } catch {
             throw PTPError(.unavailable, "Cannot serve time to speakers: \(error.message).")
         }
@@ -55,11 +51,7 @@ final class TimingResponder: Sendable {
     var lastQuestion: HostInstant? { exchange.withLock { $0.last } }
 
     /// Stops answering and joins the thread.
-    func close() {
-        isClosing.store(true, ordering: .releasing)
-        wakeSignal.raise()
-        thread.withLock({ $0 })?.join()
-    }
+    func close() { thread.stop() }
 
     /// Returns the synchronization state, and from when the speaker is ready. Without requests it stays `cold`.
     func state(at now: HostInstant) -> (readiness: ClockReadiness, ready: HostInstant?) {
@@ -72,8 +64,8 @@ final class TimingResponder: Sendable {
 
     private func run(_ remote: IPv4Address) {
         var buffer = [UInt8](repeating: 0, count: 64)
-        while !isClosing.load(ordering: .acquiring) {
-            _ = wakeSignal.wait(until: nil, orReadable: socket.descriptor)
+        while !thread.isStopping {
+            _ = thread.wake.wait(until: nil, orReadable: socket.descriptor)
             for _ in 0..<Self.share {
                 guard let datagram = socket.receive(into: &buffer, by: served.clock) else { break }
                 guard datagram.source == remote, let question = TimingRequest(Array(buffer[..<datagram.count])) else {

@@ -127,6 +127,8 @@ extension AirPlaySpeaker {
     /// A speaker that another sender takes over pauses as well, and then serves this session no more: a pause counts
     /// only if the speaker answers a request after it.
     private func perform(_ command: RemoteCommand, of session: AirPlaySession) async {
+        // Each pause takes the time of a request: a loss that follows many must not wait for them.
+        guard !session.isLost else { return }
         if command == .pause, await !session.isServedAfterPause() { return }
         let context = state.withLock { $0.session === session ? $0.context : nil }
         guard let context, !session.isLost else { return }

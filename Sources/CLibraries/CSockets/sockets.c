@@ -57,6 +57,10 @@ int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int m
   return count == 1 ? found : -1;
 }
 
+int csock_accept(int listener, struct sockaddr *from, socklen_t *size) {
+  return accept4(listener, from, size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
 int csock_unacknowledged_bytes(int socket) {
   int count = 0;
   return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;

@@ -2,7 +2,6 @@ internal import Glibc
 internal import MediaCore
 internal import Playback
 internal import Storage
-internal import Synchronization
 
 /// Finds the items of a programme, and again whenever a file is added, removed or changed. Runs on its own thread: a
 /// network drive may be slow.
@@ -27,11 +26,9 @@ final class ItemsWatch: Sendable {
 
     private let clock: any HostClock
     private let report: @Sendable (Found) -> Void
-    private let wake: PollableSignal
     private let words = Lock<(words: [String], programme: Int)>(([], 0))
-    private let stopping = Atomic<Bool>(false)
     private let scanner = Lock<Scanner?>(nil)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
 
     /// - Parameters:
     ///   - clock: If it does not advance automatically, `start` starts no thread; the caller calls `runDueWork`.
@@ -41,20 +38,19 @@ final class ItemsWatch: Sendable {
         clock: any HostClock = MonotonicClock(), report: @escaping @Sendable (Found) -> Void
     ) throws(ExhaustionError) {
         (self.clock, self.report) = (clock, report)
-        wake = try PollableSignal()
+        thread = try PollingThread(name: "kiosk files")
     }
 
     /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     func start() throws(ExhaustionError) {
         let scanner = Scanner(try FolderWatch())
         guard clock.isRealTime else { return self.scanner.withLock { $0 = scanner } }
-        let worker = try WorkerThread.start(name: "kiosk files") { [self] in
-            while !stopping.load(ordering: .acquiring) {
+        try thread.start { [self] in
+            while !thread.isStopping {
                 let due = clock.machineInstant(of: scanIfDue(scanner))
-                _ = wake.wait(until: due, orReadable: scanner.folders.descriptor)
+                _ = thread.wake.wait(until: due, orReadable: scanner.folders.descriptor)
             }
         }
-        thread.withLock { $0 = worker }
     }
 
     /// Scans the folders if that is due and no thread does it.
@@ -65,14 +61,10 @@ final class ItemsWatch: Sendable {
     /// - Parameter programme: Larger than at the last call.
     func find(_ words: [String], programme: Int) {
         self.words.withLock { $0 = (words, programme) }
-        wake.raise()
+        thread.wake.raise()
     }
 
-    func stop() {
-        stopping.store(true, ordering: .releasing)
-        wake.raise()
-        thread.withLock { $0?.join() }
-    }
+    func stop() { thread.stop() }
 
     private func scanIfDue(_ scanner: Scanner) -> HostInstant {
         let (words, programme) = words.withLock { $0 }

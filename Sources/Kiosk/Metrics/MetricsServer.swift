@@ -23,9 +23,7 @@ final class MetricsServer: Sendable {
         }
     }
 
-    private let isStopping: Lock<Bool>
-    private let wake: PollableSignal
-    private let thread: WorkerThread
+    private let thread: PollingThread
     private let bound: Lock<UInt16?>
 
     /// Starts the server.
@@ -41,13 +39,11 @@ final class MetricsServer: Sendable {
         source: Source,
         tell: @escaping @Sendable (LogLevel, String) -> Void = { _, _ in }
     ) throws(ExhaustionError) {
-        let (wake, isStopping, bound) = (try PollableSignal(), Lock(false), Lock<UInt16?>(nil))
-        (self.wake, self.isStopping, self.bound) = (wake, isStopping, bound)
-        thread = try WorkerThread.start(name: "metrics", priority: .background) {
-            let handler = MetricsRequestHandler(source: source, clock: clock, timeout: timeout, wake: wake)
-            Self.run(at: address, handler: handler, timeout: timeout, wake: wake, bound: bound, tell: tell) {
-                isStopping.withLock { $0 }
-            }
+        let (thread, bound) = (try PollingThread(name: "metrics", priority: .background), Lock<UInt16?>(nil))
+        (self.thread, self.bound) = (thread, bound)
+        try thread.start {
+            let handler = MetricsRequestHandler(source: source, clock: clock, timeout: timeout, wake: thread.wake)
+            Self.run(on: thread, at: address, handler: handler, timeout: timeout, bound: bound, tell: tell)
         }
     }
 
@@ -55,11 +51,7 @@ final class MetricsServer: Sendable {
     var port: UInt16? { bound.withLock { $0 } }
 
     /// Closes all connections and joins the thread.
-    func stop() {
-        isStopping.withLock { $0 = true }
-        wake.raise()
-        thread.join()
-    }
+    func stop() { thread.stop() }
 
     // MARK: Thread
 
@@ -67,27 +59,26 @@ final class MetricsServer: Sendable {
     private static let retry = Duration.seconds(10)
 
     private static func run(
-        at address: HTTPAddress, handler: MetricsRequestHandler, timeout: Duration, wake: PollableSignal,
-        bound: Lock<UInt16?>,
-        tell: (LogLevel, String) -> Void, isOver: () -> Bool
+        on thread: PollingThread, at address: HTTPAddress, handler: MetricsRequestHandler, timeout: Duration,
+        bound: Lock<UInt16?>, tell: (LogLevel, String) -> Void
     ) {
         var isFailureReported = false
-        while !isOver() {
+        while !thread.isStopping {
             guard
                 let (server, port) = open(
                     at: address, handler: handler, timeout: timeout,
                     complain: { if !isFailureReported { tell(.warning, $0) } })
             else {
                 isFailureReported = true
-                _ = wake.wait(until: .now.advanced(by: retry))
+                _ = thread.wake.wait(until: .now.advanced(by: retry))
                 continue
             }
             if isFailureReported { tell(.info, "Health is now served at \(address).") }
             bound.withLock { $0 = port }
-            while !isOver() {
+            while !thread.isStopping {
                 handler.screenshots.proceed()
                 server.serve()
-                server.wait(for: wake, until: handler.screenshots.deadline)
+                server.wait(for: thread.wake, until: handler.screenshots.deadline)
             }
             bound.withLock { $0 = nil }
             handler.screenshots.giveUp()

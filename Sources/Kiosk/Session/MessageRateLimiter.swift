@@ -26,7 +26,7 @@ struct MessageRateLimiter {
         if lastLines.count >= Self.maxSentences { lastLines.removeAll() }
         lastLines[sentence] = (now, 0)
         guard let left = last?.left, left > 0 else { return sentence }
-        return "\(sentence) (\(left) more times since the last line)"
+        return "\(sentence) (\(left) more \(left == 1 ? "time" : "times") since the last line)"
     }
 
     /// Forgets a sentence after a recovery: its next occurrence is logged.

@@ -39,6 +39,8 @@ struct Liveness: Sendable {
         var readUntil: MediaTime?
         /// The timeout of waiting; longer on a wall, whose starts are scheduled ahead.
         var waitingTimeout = Liveness.waitingTimeout
+        /// The timeout of waiting while no data arrives of an item that was read before; nil: `waitingTimeout`.
+        var silenceTimeout: Duration?
 
         init() {}
     }
@@ -72,6 +74,9 @@ struct Liveness: Sendable {
     /// The maximum time without progress, after which the next item is played. An observation is up to a second late,
     /// and the next item appears up to a second later: the screen shows no progress for at most 15 s.
     static let waitingTimeout = Duration.seconds(13)
+    /// The same for a file of which nothing arrives: a read that blocks in the kernel is not interrupted, and the
+    /// player leaves it only after `TrackPipeline.usualStopTimeout`.
+    static let silenceTimeout = Duration.seconds(10)
     /// The maximum interval between two observations. A longer one means that this process did not run, as after
     /// SIGSTOP: it proves no stall.
     private static let maxInterval = Duration.seconds(3)
@@ -171,13 +176,20 @@ struct Liveness: Sendable {
     private func timeout(of cause: Cause, _ beat: Beat) -> Duration {
         let timeout = fault == nil ? Self.timeout : Self.repairTimeout
         return switch cause {
-        case .waiting: beat.waitingTimeout
+        case .waiting: waitingTimeout(beat)
         // The observation is up to a second late.
         case .picture: Self.repairTimeout
         // One frame per ten seconds is not a stall.
         case .hole, .decoder: max(timeout, Self.gap(of: beat))
         default: timeout
         }
+    }
+
+    private func waitingTimeout(_ beat: Beat) -> Duration {
+        guard let silence = beat.silenceTimeout, beat.readUntil != nil, let now = lastObservation,
+            !hasArrived(within: silence, at: now)
+        else { return beat.waitingTimeout }
+        return min(silence, beat.waitingTimeout)
     }
 
     /// Since when playback lacks data; nil unless it has waited for some since the last progress.

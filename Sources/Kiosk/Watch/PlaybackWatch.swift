@@ -42,8 +42,9 @@ struct PlaybackWatch: Sendable {
     ) -> Outcome {
         var beat = beat
         // A server may need its full time again; a file that stops again does not.
-        if let item, item.hasFailed, !item.isRemote, ladder.canPass(item, for: .waiting) {
-            beat.waitingTimeout = Liveness.timeout
+        if let item, !item.isRemote, ladder.canPass(item, for: .waiting) {
+            if item.hasFailed { beat.waitingTimeout = Liveness.timeout }
+            beat.silenceTimeout = Liveness.silenceTimeout
         }
         liveness.observe(beat, at: now)
         let isAdvancing = liveness.verdict == .alive

@@ -13,36 +13,12 @@ package enum JPEGEncoder {
     /// - Throws: `unsupported` if the frame cannot be converted or there is no encoder, `exhausted` without memory.
     package static func encode(_ picture: any Picture, maxSide: Int) throws(MediaError) -> [UInt8] {
         let image = try Image(picture, maxSide: max(16, min(maxSide, 4096)))
-        guard let codec = avcodec_find_encoder(AV_CODEC_ID_MJPEG) else {
-            throw MediaError(.unsupported, "frames cannot be written as JPEG; install an FFmpeg with an MJPEG encoder")
-        }
-        var context = avcodec_alloc_context3(codec)
-        defer { avcodec_free_context(&context) }
-        var frame = av_frame_alloc()
-        defer { av_frame_free(&frame) }
-        var packet = av_packet_alloc()
-        defer { av_packet_free(&packet) }
-        guard let context, let frame, let packet else { throw CodecContext.noMemory }
-        context.pointee.width = Int32(image.size.width)
-        context.pointee.height = Int32(image.size.height)
-        context.pointee.pix_fmt = AV_PIX_FMT_YUVJ420P
-        context.pointee.color_range = AVCOL_RANGE_JPEG
-        context.pointee.time_base = av_make_q(1, 25)
-        (context.pointee.qmin, context.pointee.qmax) = (quantizer, quantizer)
-        // The encoder's threads would outlast the only frame.
-        context.pointee.thread_count = 1
-        frame.pointee.width = context.pointee.width
-        frame.pointee.height = context.pointee.height
-        frame.pointee.format = AV_PIX_FMT_YUVJ420P.rawValue
-        frame.pointee.color_range = AVCOL_RANGE_JPEG
-        guard avcodec_open2(context, codec, nil) >= 0, av_frame_get_buffer(frame, 0) >= 0 else {
-            throw CodecContext.noMemory
-        }
-        image.write(to: frame)
-        guard avcodec_send_frame(context, frame) >= 0, avcodec_send_frame(context, nil) >= 0,
-            avcodec_receive_packet(context, packet) >= 0, let data = packet.pointee.data
-        else { throw MediaError(.unsupported, "this frame cannot be written as JPEG") }
-        return Array(UnsafeBufferPointer(start: data, count: Int(packet.pointee.size)))
+        return try ImageEncoder.encode(
+            AV_CODEC_ID_MJPEG, "JPEG", size: image.size, format: AV_PIX_FMT_YUVJ420P,
+            configure: { context, frame in
+                (context.pointee.color_range, frame.pointee.color_range) = (AVCOL_RANGE_JPEG, AVCOL_RANGE_JPEG)
+                (context.pointee.qmin, context.pointee.qmax) = (quantizer, quantizer)
+            }, draw: image.write)
     }
 
     /// A scaled frame in R'G'B', with its rotation.

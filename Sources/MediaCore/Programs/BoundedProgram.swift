@@ -133,11 +133,11 @@ package enum BoundedProgram {
         guard !bytes.isEmpty else { return nil }
         let descriptor = cshim_memory_file("input")
         guard descriptor >= 0 else { throw .notStarted(SystemCause.text(errno)) }
-        guard write(descriptor, bytes, bytes.count) == bytes.count, lseek(descriptor, 0, SEEK_SET) == 0 else {
-            let cause = SystemCause.text(errno)
+        if let code = CompleteWrite.write(bytes, to: descriptor) {
             close(descriptor)
-            throw .notStarted(cause)
+            throw .notStarted(SystemCause.text(code))
         }
+        lseek(descriptor, 0, SEEK_SET)
         return descriptor
     }
 

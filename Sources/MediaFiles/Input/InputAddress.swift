@@ -39,7 +39,9 @@ struct InputAddress: Sendable, Hashable {
             (url, kind, path) = (written, .network, "")
             return
         }
-        path = written.hasPrefix("file://") ? Self.removingPercentEncoding(String(written.dropFirst(7))) : written
+        path =
+            written.hasPrefix("file://")
+            ? String(decoding: PercentEncoding.decoded(written.dropFirst(7).utf8), as: UTF8.self) : written
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw MediaError(.cannotOpen, "the name of the film is empty; enter a file or an address")
         }
@@ -89,23 +91,5 @@ struct InputAddress: Sendable, Hashable {
             throw MediaError(.notMedia, "\"\(text)\" is empty; copy or download it again")
         }
         return type == S_IFREG || type == S_IFBLK ? .file : .pipe
-    }
-
-    private static func removingPercentEncoding(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        let source = Array(text.utf8)
-        var index = 0
-        while index < source.count {
-            if source[index] == UInt8(ascii: "%"), index + 2 < source.count,
-                let value = UInt8(String(decoding: source[index + 1...index + 2], as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                index += 3
-            } else {
-                bytes.append(source[index])
-                index += 1
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

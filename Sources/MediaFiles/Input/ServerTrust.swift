@@ -51,7 +51,7 @@ public struct ServerTrust: Sendable {
         init?(_ bytes: [UInt8]) {
             let descriptor = cff_memory_file()
             guard descriptor >= 0 else { return nil }
-            guard write(descriptor, bytes, bytes.count) == bytes.count, let path = strdup("/proc/self/fd/\(descriptor)")
+            guard CompleteWrite.write(bytes, to: descriptor) == nil, let path = strdup("/proc/self/fd/\(descriptor)")
             else {
                 close(descriptor)
                 return nil

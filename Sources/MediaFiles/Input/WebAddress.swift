@@ -25,7 +25,7 @@ struct WebAddress: Sendable, Hashable {
         var authority = rest.prefix { !"/?#\\".utf8.contains($0) }
         let tail = rest[authority.endIndex...].prefix { $0 != UInt8(ascii: "#") }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
-            credentials = String(decoding: Self.decoded(authority[..<at]), as: UTF8.self)
+            credentials = String(decoding: PercentEncoding.decoded(authority[..<at]), as: UTF8.self)
             authority = authority[authority.index(after: at)...]
         }
         var host = authority
@@ -109,33 +109,7 @@ struct WebAddress: Sendable, Hashable {
 
     /// Writes bytes that are not allowed in a request line as `%XX`.
     private static func encoded(_ bytes: ArraySlice<UInt8>) -> String {
-        var out: [UInt8] = []
-        for byte in bytes {
-            if byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "<"),
-                byte != UInt8(ascii: ">")
-            {
-                out.append(byte)
-            } else {
-                out += [UInt8(ascii: "%")] + Array(Hexadecimal.text([byte]).uppercased().utf8)
-            }
-        }
-        return String(decoding: out, as: UTF8.self)
-    }
-
-    private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        var out: [UInt8] = []
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = Hexadecimal.bytes(String(decoding: rest.prefix(2), as: UTF8.self))?.first
-            {
-                out.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                out.append(byte)
-            }
-        }
-        return out
+        PercentEncoding.encoded(bytes) { $0 > 0x20 && $0 < 0x7F && !"\"<>".utf8.contains($0) }
     }
 
     /// Removes dot segments (RFC 3986, 5.2.4).

@@ -116,10 +116,7 @@ final class AVIOBridge: @unchecked Sendable {
         // Only the film is cached: segments are read once, and live playlists are read again.
         let isFilm = isOpening && open.isEmpty && first == 0 && last == nil && !isEncrypted
         if isFilm, let cache = requestBuilder.cache(of: text) { return try context(cache) }
-        let (trust, waiting) = (requestBuilder.trust, InterruptCallback([]))
-        let connect: WebCache.Connect = { (address, waiting) throws(WebFailure) in
-            try NetworkConnection(address, trust, waiting)
-        }
+        let (requestBuilder, waiting) = (requestBuilder, InterruptCallback([]))
         waiting.follow(self.waiting)
         let input: HTTPStream
         do throws(WebFailure) {
@@ -127,7 +124,7 @@ final class AVIOBridge: @unchecked Sendable {
                 address, requestBuilder: requestBuilder, range: (first, last), retriesServerErrors: !isOpening,
                 pool: isFilm ? nil : pool,
                 waiting: waiting
-            ) { (address) throws(WebFailure) in try connect(address, waiting) }
+            ) { (address) throws(WebFailure) in try requestBuilder.connect(address, waiting) }
         } catch {
             if error.isDowngrade { isDowngraded = true }
             throw error
@@ -141,7 +138,7 @@ final class AVIOBridge: @unchecked Sendable {
         if isOpening, open.isEmpty, playlists.dash == nil, Self.isManifest(input) {
             return try translate(input, at: text)
         }
-        if isFilm, let cache = WebCache(input, requestBuilder, waiting: waiting, connect: connect) {
+        if isFilm, let cache = WebCache(input, requestBuilder, waiting: waiting) {
             requestBuilder.share(cache, of: text)
             return try context(cache)
         }

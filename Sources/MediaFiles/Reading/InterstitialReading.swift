@@ -104,7 +104,7 @@ package enum AssetList {
         do throws(WebFailure) {
             let input = try HTTPStream(place, requestBuilder: requestBuilder, waiting: waiting) {
                 (address) throws(WebFailure) in
-                try NetworkConnection(address, requestBuilder.trust, waiting)
+                try requestBuilder.connect(address, waiting)
             }
             while bytes.count <= maxBytes {
                 let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }

@@ -1,5 +1,6 @@
 internal import CFFmpeg
 internal import Glibc
+internal import MediaCore
 
 /// A copy in memory, as UTF-8, of a UTF-16 file with a byte order mark. libavformat 5.1 converts such files, but loses
 /// the second byte of characters that it peeks at, at the start of lines (ff_text_peek_r8).
@@ -14,13 +15,8 @@ final class UTF8Copy: Sendable {
         descriptor = cff_memory_file()
         guard descriptor >= 0 else { return nil }
         path = "/proc/self/fd/\(descriptor)"
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + sent, bytes.count - sent) }
-            // `deinit` closes the descriptor.
-            if count <= 0 { return nil }
-            sent += count
-        }
+        // `deinit` closes the descriptor.
+        guard CompleteWrite.write(bytes, to: descriptor) == nil else { return nil }
     }
 
     deinit { close(descriptor) }

@@ -69,6 +69,14 @@ final class HTTPRequestBuilder: Sendable {
         address.credentials ?? (home?.isHome(of: address) == true ? home?.credentials : nil)
     }
 
+    /// Connects to a server; blocks.
+    ///
+    /// - Throws: A libavutil error; EPERM if the certificate was refused.
+    func connect(_ address: WebAddress, _ waiting: InterruptCallback) throws(WebFailure) -> any WebConnection {
+        if let connect = options.connect { return try connect(address, waiting) }
+        return try NetworkConnection(address, trust, waiting)
+    }
+
     func report(_ sentence: String) { options.onTrouble?(sentence) }
 
     /// Returns the text of a GET request.

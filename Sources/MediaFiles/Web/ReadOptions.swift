@@ -10,6 +10,8 @@ public struct ReadOptions: Sendable {
     /// The silence after which a connection is replaced, if the server supports ranges. No packet reports that a router
     /// dropped the connection from its table.
     var maxSilence: Duration = .seconds(10)
+    /// Creates the connections to web servers; nil: `NetworkConnection`.
+    var connect: WebCache.Connect?
     /// The audio duration per buffer, which replaces hundreds of packets per second by a few buffers.
     public var audioBatch: Duration = .milliseconds(250)
     /// The maximum number of bytes that a shared reader buffers for a track that is read more slowly than others.

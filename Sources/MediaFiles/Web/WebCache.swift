@@ -55,19 +55,15 @@ final class WebCache: Sendable {
 
     let identity: HTTPStream.Identity
     private let requestBuilder: HTTPRequestBuilder
-    private let connect: Connect
     private let state: Lock<State>
 
     /// Creates a cache on an input at its start, whose connection it uses.
     ///
     /// - Parameter waiting: The guard that the input was created with.
     /// - Returns: Nil if the server does not support ranges.
-    init?(
-        _ input: HTTPStream, _ requestBuilder: HTTPRequestBuilder, waiting: InterruptCallback,
-        connect: @escaping Connect
-    ) {
+    init?(_ input: HTTPStream, _ requestBuilder: HTTPRequestBuilder, waiting: InterruptCallback) {
         guard let identity = input.identity else { return nil }
-        (self.identity, self.requestBuilder, self.connect) = (identity, requestBuilder, connect)
+        (self.identity, self.requestBuilder) = (identity, requestBuilder)
         let connection = Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
         state = Lock(State(connections: [connection]))
     }
@@ -191,10 +187,10 @@ final class WebCache: Sendable {
         guard connections.count < Self.maxConnections else {
             return connections.filter { !$0.isBusy }.min { $0.lastUse < $1.lastUse }
         }
-        let (waiting, connect) = (InterruptCallback([]), connect)
+        let (waiting, requestBuilder) = (InterruptCallback([]), requestBuilder)
         let input = HTTPStream(identity, requestBuilder: requestBuilder, waiting: waiting) {
             (address) throws(WebFailure) in
-            try connect(address, waiting)
+            try requestBuilder.connect(address, waiting)
         }
         return Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
     }

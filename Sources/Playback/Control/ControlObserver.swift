@@ -55,15 +55,11 @@ final class ControlObserver: Sendable {
         let signal = board.changes.signal
         var tick: HostInstant?
         while true {
-            let isTick: Bool
-            if let tick {
-                isTick = !signal.wait(until: tick)
-            } else {
-                signal.wait()
-                isTick = false
-            }
-            // Changes from here on raise it again.
-            signal.clear()
+            let isTick = tick.map { !signal.wait(until: $0) } ?? false
+            if tick == nil { signal.wait() }
+            // Changes from here on raise it again. A tick clears nothing: a change since its deadline must be compared
+            // completely.
+            if !isTick { signal.clear() }
             if state.withLock({ $0.isClosed }) { return }
             tick = notify(isTick: isTick) ? .now.advanced(by: ControlObservations.interval) : nil
             if !isTick { HostInstant.now.advanced(by: ControlObservations.minInterval).sleep() }

@@ -100,6 +100,24 @@ package struct ControlProperty: Sendable {
         ControlProperty(name, type, summary, isContinuous: isContinuous, read: read, write: write)
     }
 
+    /// Returns this property with a value that is read again only when `content` differs from that of the last reading.
+    ///
+    /// - Parameter content: Returns what the value depends on, which is compared more cheaply than the value is read.
+    func cached<Content: Equatable & Sendable>(
+        by content: @escaping @Sendable (PlayerState) -> Content
+    ) -> ControlProperty {
+        let last = Lock<(content: Content, value: JSONValue?)?>(nil)
+        let cached: Read = { [read] state in
+            let content = content(state)
+            if let last = last.withLock({ $0 }), last.content == content { return last.value }
+            let value = read(state)
+            last.withLock { $0 = (content, value) }
+            return value
+        }
+        return ControlProperty(
+            name, type, summary, isContinuous: isContinuous, read: cached, write: write, step: step)
+    }
+
     /// Returns the property of a part of the value.
     func part(_ name: String, at path: ArraySlice<Substring>) -> ControlProperty {
         ControlProperty(name, .node, summary, isContinuous: isContinuous, read: { [read] in read($0)?.part(at: path) })

@@ -1,7 +1,9 @@
 extension ControlTable {
-    /// The commands and properties of every player.
-    package static let player = ControlTable(
-        properties: ControlProperty.playback + ControlProperty.playlist + ControlProperty.media + ControlProperty.sound
-            + ControlProperty.pictures,
-        commands: ControlCommand.properties + ControlCommand.playback + ControlCommand.playlist)
+    /// A table of the commands and properties of every player, for one player: `playlist` keeps its last value.
+    package static var player: ControlTable {
+        ControlTable(
+            properties: ControlProperty.playback + ControlProperty.playlist + [.films] + ControlProperty.media
+                + ControlProperty.sound + ControlProperty.pictures,
+            commands: ControlCommand.properties + ControlCommand.playback + ControlCommand.playlist)
+    }
 }

@@ -12,6 +12,8 @@ package struct ControlTable: Sendable {
         "audio": "aid", "sub": "sid", "video": "vid", "loop": "loop-file", "length": "duration",
         "playback-time": "time-pos",
     ]
+    /// The maximum length of a property's name in bytes: a path of any length would take a multiple of it in memory.
+    private static let maxNameBytes = 256
     /// mpv's prefixes of commands. They are ignored: each interface decides itself what it displays.
     private static let prefixes: Set<String> = [
         "no-osd", "osd-auto", "osd-bar", "osd-msg", "osd-msg-bar", "raw", "expand-properties", "repeatable", "async",
@@ -35,7 +37,8 @@ package struct ControlTable: Sendable {
     /// - Throws: `unknownName`.
     package func property(_ name: String) throws(ControlError) -> ControlProperty {
         if let property = properties[Self.aliases[name] ?? name] { return property }
-        let path = name.split(separator: "/", omittingEmptySubsequences: false)
+        let isShort = name.utf8.count <= Self.maxNameBytes
+        let path = isShort ? name.split(separator: "/", omittingEmptySubsequences: false) : []
         if path.count > 1, let whole = properties[String(path[0])], whole.type == .node {
             return whole.part(name, at: path.dropFirst())
         }

@@ -4,7 +4,7 @@ internal import SyncRendering
 /// Executes commands and accesses properties of a player by name: for keys, the bar, and remote controllers. A player
 /// has at most one. Any thread.
 package final class PlayerControl: Sendable {
-    static let ended = ControlError(.unavailable, "the player has ended")
+    package static let ended = ControlError(.unavailable, "the player has ended")
 
     /// The commands and properties.
     package let table: ControlTable
@@ -73,6 +73,11 @@ package final class PlayerControl: Sendable {
         }
     }
 
+    /// Calls a closure on the player's thread after all earlier commands; at once if the player has ended.
+    package func afterCommands(_ body: @escaping @Sendable () -> Void) {
+        if !mailbox.post({ _ in body() }) { body() }
+    }
+
     // MARK: Observation
 
     /// Observes a property, from its present value on. Changes in quick succession are coalesced; a continuous property
@@ -80,7 +85,7 @@ package final class PlayerControl: Sendable {
     ///
     /// - Parameter handler: Receives the value; nil: unavailable. Called on the control's thread; must not block.
     /// - Returns: The number for `removeObserver`.
-    /// - Throws: `unknownName`; `unavailable` if the player has ended or there is no thread.
+    /// - Throws: `unknownName`; `ended`; `unavailable` if there is no thread.
     package func observe(
         _ name: String, _ handler: @escaping @Sendable (JSONValue?) -> Void
     ) throws(ControlError) -> Int {

@@ -107,13 +107,18 @@ extension ControlProperty {
             write: { (engine, index) throws(ControlError) in
                 engine.jump(to: try engine.state.listed(index).id, at: .zero)
             }),
-        .integer("playlist-count", 0...(.max), "the number of films in the playlist", read: { $0.listed.count }),
-        ControlProperty(
-            "playlist", .node, "the films: `filename`, `title`, `id`, `current`", read: { $0.playlistNode }),
+        .integer("playlist-count", 0...(.max), "the number of films in the playlist", read: { $0.listedCount }),
         .flag(
             "shuffle", "whether the playlist is played in a random order", read: { $0.isShuffled },
             write: { $0.apply(.order($1 ? .shuffled(seed: .random(in: 0...(.max))) : .listed)) }),
     ]
+
+    /// The films of the list, up to 20,000. Keeps its last value, because other changes of the state are more frequent.
+    static var films: ControlProperty {
+        ControlProperty(
+            "playlist", .node, "the films: `filename`, `title`, `id`, `current`", read: { $0.playlistNode }
+        ).cached { $0.playlistContent }
+    }
 
     /// The current film.
     static let media: [ControlProperty] = [

@@ -5,6 +5,9 @@ extension PlayerState {
     /// The items that have passed, the current one and the upcoming ones: what the index of an item refers to.
     package var listed: [QueueItem] { history + items }
 
+    /// The number of these items.
+    var listedCount: Int { history.count + items.count }
+
     /// The index of the current item; nil if it is not in the playlist.
     package var listIndex: Int? {
         current.flatMap { current in items.firstIndex(of: current).map { $0 + history.count } }
@@ -25,6 +28,18 @@ extension PlayerState {
     /// The rest of the item in seconds; nil if unknown.
     var remaining: Double? {
         shownPosition.flatMap { position in duration.map { max(0, $0.seconds - position.seconds) } }
+    }
+
+    /// What `playlistNode` depends on. Unchanged arrays share their memory and are equal at once.
+    struct PlaylistContent: Equatable {
+        let history: [QueueItem]
+        let items: [QueueItem]
+        let current: QueueItem?
+        let isUnderWay: Bool
+    }
+
+    var playlistContent: PlaylistContent {
+        PlaylistContent(history: history, items: items, current: current, isUnderWay: isUnderWay)
     }
 
     var playlistNode: JSONValue {

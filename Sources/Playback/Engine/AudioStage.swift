@@ -30,9 +30,13 @@ final class AudioStage: TrackStage {
     private var next: SampleBuffer?
     private var mover = TimestampShifter()
     private var failuresInARow = 0
+    /// The number of buffers in a row that contain only audio read before; at most `maxRepeats`.
+    private var repeatsInARow = 0
     let intake: TrackIntake?
 
     private static let maxFailures = 100
+    /// 25 seconds of audio in batches of 250 ms.
+    private static let maxRepeats = 100
 
     /// Creates a stage with an open source.
     ///
@@ -78,6 +82,7 @@ final class AudioStage: TrackStage {
         let moment = time - (entry.offset ?? .zero)
         // Nothing is read until its source is open.
         (isAtEnd, isGaplessBoundary, readUntil, failuresInARow, next, hasRead) = (true, false, moment, 0, nil, false)
+        repeatsInARow = 0
         list.markEntered(entry.serial, cursor)
         guard let wanted = choose(entry) else { return time }
         do throws(MediaError) {
@@ -148,6 +153,8 @@ final class AudioStage: TrackStage {
             intake?.beginReading()
             let read = Result { () throws(MediaError) in try reader.read() }
             intake?.endReading()
+            // The renderer may have been flushed for another item while the read blocked.
+            try source.checkCancellation()
             guard let buffer = try read.get() else {
                 if cursor == .sound { list.noteRead(soundUntil: readUntil, of: entry.serial) }
                 return reachEnd(of: entry)
@@ -171,6 +178,7 @@ final class AudioStage: TrackStage {
                 list.recordFailure(error, at: readUntil, cursor, of: entry.serial)
                 return reachEnd(of: entry)
             }
+            try source.checkCancellation()
             renderer.finish()
             throw error
         }
@@ -190,6 +198,15 @@ final class AudioStage: TrackStage {
             return reachEnd(of: entry)
         }
         if isHeard {
+            let isRepeat =
+                hasRead && buffer.presentationTime != nil && buffer.soundLength > .zero
+                && start + buffer.soundLength <= readUntil
+            if repeatsInARow == Self.maxRepeats {
+                // A demuxer that repeats packets without end would fill the renderer's queue, which plays them once.
+                if isRepeat { return .moved }
+                buffer.flags.insert(.discontinuity)
+            }
+            repeatsInARow = isRepeat ? repeatsInARow + 1 : 0
             if cursor == .sound, hasRead, start - readUntil > EntryLosses.shortestHole {
                 list.record(hole: readUntil, until: start, of: entry.serial)
             }
@@ -249,12 +266,14 @@ final class AudioStage: TrackStage {
             } catch {
                 // Video without the audio is not played either. An additional track is dropped instead.
                 guard cursor != .sound else { return list.lose(next.serial, error) }
+                if source.isCancelled { return }
                 wanted = nil
             }
         }
         entry = next
         self.next = nil
         (isAtEnd, isGaplessBoundary, readUntil, failuresInARow, hasRead) = (wanted == nil, true, next.start, 0, false)
+        repeatsInARow = 0
         list.markEntered(next.serial, cursor)
     }
 

@@ -350,8 +350,11 @@ final class PlaybackTracks {
         for sound in added.all { if let pipeline = sound.pipeline { body(pipeline) } }
     }
 
-    /// Stops the pipelines; blocks until their threads have ended.
+    /// Stops the pipelines; blocks until their threads have ended, see `TrackPipeline.stop`.
     func stop() {
+        // All of them first: each may be blocked in a read of the same file.
+        forEachPipeline { $0.cancel() }
+        subtitles.cancel()
         audio?.stop()
         video?.stop()
         added.close()

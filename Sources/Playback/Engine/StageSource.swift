@@ -9,6 +9,14 @@ final class StageSource: Sendable {
     /// The source; nil before the first one was set.
     var reader: (any SampleSource)? { state.withLock { $0.reader } }
 
+    /// Whether `cancel` was called.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Throws `cancelled` after a cancellation.
+    func checkCancellation() throws(MediaError) {
+        if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
+    }
+
     /// Replaces the source.
     ///
     /// - Throws: `cancelled` after a cancellation; the preceding source remains.

@@ -69,8 +69,10 @@ final class SubtitleStage: TrackStage {
             }
             // A source that is not seekable continues at its position.
             do { try reader.seek(to: moment, mode: .exact) } catch  where error.code == .unsupported {}
+            try source.checkCancellation()
             return true
         } catch {
+            try source.checkCancellation()
             if error.code == .cancelled { throw error }
             list.recordFailure(error, at: moment, cursor, of: entry.serial)
             return false
@@ -88,7 +90,10 @@ final class SubtitleStage: TrackStage {
             return .moved
         }
         do throws(MediaError) {
-            guard let buffer = try reader.read() else {
+            let next = Result { () throws(MediaError) in try reader.read() }
+            // The renderer may have been flushed for another item while the read blocked.
+            try source.checkCancellation()
+            guard let buffer = try next.get() else {
                 isAtEnd = true
                 return .moved
             }

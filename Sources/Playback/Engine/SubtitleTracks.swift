@@ -178,6 +178,9 @@ final class SubtitleTracks {
         for subtitles in all where context.list.isWaiting(subtitles.cursor) { subtitles.pipeline?.wake() }
     }
 
+    /// Requests the end of all pipelines. Does not block.
+    func cancel() { for subtitles in all { subtitles.pipeline?.cancel() } }
+
     func close() {
         for subtitles in all {
             subtitles.pipeline?.stop()

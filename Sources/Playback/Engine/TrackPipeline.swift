@@ -56,7 +56,8 @@ final class TrackPipeline: @unchecked Sendable {
         var cut: (number: Int, serial: Int)?
         /// Whether to continue after an end that was reached.
         var goesOn = false
-        var stopping = false
+        /// When the thread has to have ended; nil before `cancel`.
+        var deadline: HostInstant?
     }
 
     private let stage: any TrackStage
@@ -69,19 +70,28 @@ final class TrackPipeline: @unchecked Sendable {
     private let run: Prefetcher.Run
     /// The pipeline's thread; guarded by its own lock.
     private let thread = Lock<WorkerThread?>(nil)
+    /// Raised when the thread ends.
+    let ended = Signal()
+    private let stopTimeout: Duration
     /// The name of a thread that the system did not provide; guarded by its own lock.
     private let unstarted = Lock<String?>(nil)
+
+    /// The time for a cancelled read to return. A read of a file can block in the kernel, for instance if its network
+    /// file system does not answer, and nothing interrupts it.
+    static let usualStopTimeout = Duration.seconds(3)
 
     /// Creates a pipeline without a thread.
     ///
     /// - Parameters:
     ///   - run: Starts the thread.
+    ///   - stopTimeout: The maximum time that `stop` waits.
     ///   - onEvent: Called on the pipeline's thread when a command was executed or the track has ended.
     init(
         stage: sending any TrackStage, run: @escaping Prefetcher.Run = Prefetcher.onThreads,
-        onEvent: @escaping @Sendable () -> Void
+        stopTimeout: Duration = TrackPipeline.usualStopTimeout, onEvent: @escaping @Sendable () -> Void
     ) {
         self.run = run
+        self.stopTimeout = stopTimeout
         intake = stage.intake
         stage.askForRoom(raising: signal)
         self.stage = stage
@@ -146,15 +156,26 @@ final class TrackPipeline: @unchecked Sendable {
     /// Wakes the thread. Any thread; does not block.
     func wake() { signal.raise() }
 
-    /// Ends the thread and waits for it.
-    func stop() {
-        commands.withLock { $0.stopping = true }
+    /// Requests the end of the thread. Does not block.
+    func cancel() {
+        let deadline = HostInstant.now.advanced(by: stopTimeout)
+        commands.withLock { $0.deadline = $0.deadline ?? deadline }
         stage.cancel()
         signal.raise()
-        thread.withLock { $0.take() }?.join()
+    }
+
+    /// Ends the thread and waits for it. A thread whose read still blocks some seconds after `cancel` is abandoned: it
+    /// ends once the read returns, and enqueues nothing until then.
+    func stop() {
+        cancel()
+        guard let worker = thread.withLock({ $0.take() }), let deadline = commands.withLock({ $0.deadline }) else {
+            return
+        }
+        if ended.wait(until: deadline) { worker.join() }
     }
 
     private func work() {
+        defer { ended.raise() }
         while true {
             switch runIteration() {
             case .again: continue
@@ -175,7 +196,7 @@ final class TrackPipeline: @unchecked Sendable {
             defer { (commands.seek, commands.cut, commands.goesOn) = (nil, nil, false) }
             return commands
         }
-        if command.stopping { return .over }
+        if command.deadline != nil { return .over }
         do {
             if let seek = command.seek {
                 state.withLock {
@@ -200,6 +221,8 @@ final class TrackPipeline: @unchecked Sendable {
                 isActive = true
                 state.withLock { $0.hasEnded = false }
             }
+            // A seek may have blocked until the thread was abandoned.
+            if commands.withLock({ $0.deadline != nil }) { return .over }
             guard isActive else { return .rest }
             switch try stage.step() {
             case .moved: return .again

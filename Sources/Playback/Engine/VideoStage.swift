@@ -108,6 +108,7 @@ final class VideoStage: TrackStage {
     }
 
     private var present: PictureTrack? { pictures.withLock { $0.track } }
+    private var isCancelled: Bool { pictures.withLock { $0.isCancelled } }
 
     private func useTrack(_ track: PictureTrack?) throws(MediaError) {
         let isCancelled = pictures.withLock { pictures in
@@ -124,9 +125,12 @@ final class VideoStage: TrackStage {
         if isAtEnd { return try proceed(behind: entry) }
         guard layer.isReadyForMoreMediaData else { return try readAhead() ? .moved : .full }
         guard let present else { return reachEnd(of: entry) }
-        do {
+        do throws(MediaError) {
             defer { noteRead(present) }
-            switch try present.step(noting: intake) {
+            let step = try present.step(noting: intake)
+            // The layer may have been flushed for another item while a read blocked.
+            if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
+            switch step {
             case .picture(let picture): return enqueue(picture, of: entry, from: present.decoder)
             case .moved: return .moved
             case .ended:
@@ -138,7 +142,7 @@ final class VideoStage: TrackStage {
                 return reachEnd(of: entry)
             }
         } catch {
-            layer.finish()
+            if !isCancelled { layer.finish() }
             throw error
         }
     }

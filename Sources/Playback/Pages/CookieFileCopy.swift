@@ -22,21 +22,20 @@ struct CookieFileCopy {
         var name = Array("\(folder)/talkie-cookies-XXXXXX".utf8CString)
         // mkstemp(3) creates the file with mode 0600.
         let descriptor = mkstemp(&name)
-        guard descriptor >= 0 else { throw Self.refusal(folder) }
+        guard descriptor >= 0 else { throw Self.refusal(folder, errno) }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let isWritten = write(descriptor, bytes, bytes.count) == bytes.count
-        let refusal = Self.refusal(folder)
+        let code = CompleteWrite.write(bytes, to: descriptor)
         close(descriptor)
-        guard isWritten else {
+        if let code {
             unlink(path)
-            throw refusal
+            throw Self.refusal(folder, code)
         }
     }
 
     /// Deletes the copy.
     func remove() { unlink(path) }
 
-    private static func refusal(_ folder: String) -> MediaError {
-        MediaError(.cannotOpen, "the cookie file cannot be copied to \(folder) (\(SystemCause.text(errno)))")
+    private static func refusal(_ folder: String, _ code: Int32) -> MediaError {
+        MediaError(.cannotOpen, "the cookie file cannot be copied to \(folder) (\(SystemCause.text(code)))")
     }
 }

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// Parsing shared by the playlist formats: lines, character encoding, percent-encoding.
 enum PlaylistText {
     /// Decodes UTF-8 or, if it is invalid, Latin-1, which older programs wrote.
@@ -21,31 +23,6 @@ enum PlaylistText {
 
     /// Decodes percent-encoding, such as `%41` for `A` (RFC 3986, 2.1); malformed sequences are preserved.
     static func removingPercentEncoding(_ text: String) -> String {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
-        let source = Array(text.utf8)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(source.count)
-        var index = 0
-        while index < source.count {
-            if source[index] == UInt8(ascii: "%"), index + 2 < source.count, let high = digit(source[index + 1]),
-                let low = digit(source[index + 2])
-            {
-                bytes.append(high << 4 | low)
-                index += 3
-            } else {
-                bytes.append(source[index])
-                index += 1
-            }
-        }
-        return decoded(bytes)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
+        decoded(PercentEncoding.decoded(text.utf8))
     }
 }

@@ -25,6 +25,9 @@ final class PictureTrack: @unchecked Sendable {
     /// Packets read ahead, and the end of the source reached meanwhile.
     private var ahead: [SampleBuffer] = []
     private var aheadBytes = 0
+    /// The times of the packets read ahead, and the number of packets in a row whose time is one of them.
+    private var timesAhead: Set<MediaTime> = []
+    private var repeatsInARow = 0
     private var endAhead: Result<Void, MediaError>?
     /// The end of the packets read since the last seek, in media time.
     private(set) var readUntil: MediaTime?
@@ -46,6 +49,8 @@ final class PictureTrack: @unchecked Sendable {
     private static let maxFailures = 1000
     /// Four seconds of media at 64 Mbit/s.
     private static let maxBytesAhead = 32 << 20
+    /// Four seconds of media at 60 frames per second; a packet occupies about 20 KB besides its bytes.
+    private static let maxRepeats = 240
     /// The maximum distance of a seek by decoding: in an index with gaps a real seek may be faster.
     private static let longestWay = MediaTime(value: 10, timescale: 1)
 
@@ -75,6 +80,7 @@ final class PictureTrack: @unchecked Sendable {
         (found, last, lastSync, staying) = (nil, nil, nil, nil)
         (sourceHasEnded, failuresInARow, failure) = (false, 0, nil)
         (ahead, aheadBytes, endAhead, readUntil, lostSegment) = ([], 0, nil, nil, nil)
+        (timesAhead, repeatsInARow) = ([], 0)
         if let sync = try findSync(aim, time) {
             decoder.flush()
             // Leading frames, which follow the sync frame in decoding order, lack their reference.
@@ -218,6 +224,12 @@ final class PictureTrack: @unchecked Sendable {
                 endAhead = .success(())
                 return false
             }
+            if let time = buffer.presentationTime {
+                repeatsInARow = timesAhead.insert(time).inserted ? 0 : repeatsInARow + 1
+            }
+            // A demuxer that repeats packets without end never completes a reserve. They are dropped, and reading
+            // continues, so that the track still counts as waiting for its source.
+            if repeatsInARow > Self.maxRepeats { return true }
             ahead.append(buffer)
             aheadBytes += buffer.byteCount
         } catch {
@@ -254,6 +266,7 @@ final class PictureTrack: @unchecked Sendable {
             // At most a few hundred packets, and only after a hold.
             let buffer = ahead.removeFirst()
             aheadBytes -= buffer.byteCount
+            if ahead.isEmpty { (timesAhead, repeatsInARow) = ([], 0) }
             return buffer
         }
         if let endAhead {

@@ -1,5 +1,4 @@
 internal import CMicroHTTPD
-internal import Glibc
 internal import MediaCore
 internal import Sockets
 
@@ -33,15 +32,13 @@ package struct HTTPRequest {
     /// Whether the request reads.
     package var isRead: Bool { method == "GET" || method == "HEAD" }
 
-    /// Whether the requested host is an IP address or this computer's name; false for a name that a web page may have
-    /// resolved to this computer (DNS rebinding).
+    /// Whether the requested host is an IPv4 address or a name of this computer in the local network; false for a name
+    /// that a web page may have resolved to this computer (DNS rebinding).
+    ///
+    /// The host name with any other domain is such a name: an attacker can register a domain and name its host alike.
     package var namesThisComputer: Bool {
-        let parts = host.lowercased().split(separator: ":", omittingEmptySubsequences: false)
-        let name = parts.first.map(String.init) ?? ""
-        var bytes = [CChar](repeating: 0, count: 256)
-        gethostname(&bytes, bytes.count - 1)
-        let own = String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self).lowercased()
-        return ["localhost", own, own + ".local"].contains(name) && !name.isEmpty || IPv4Address(name) != nil
+        let name = host.lowercased().prefix { $0 != ":" }
+        return name == "localhost" || IPv4Address(String(name)) != nil || LocalAddresses.names().contains(String(name))
     }
 
     /// Whether the request comes from a page of this server, or from no web page (RFC 6454, section 7).

@@ -29,6 +29,9 @@ package final class HTTPServer {
 
     private final class Context {
         let handler: any HTTPHandler
+        /// Whether requests are refused: the library ends the process if a request waits for its answer at the end.
+        var isClosing = false
+
         init(_ handler: any HTTPHandler) { self.handler = handler }
 
         static func of(_ pointer: UnsafeMutableRawPointer) -> Context {
@@ -59,8 +62,9 @@ package final class HTTPServer {
         let server = chttp_open(
             descriptor, &limits,
             { context, exchange, request in
-                guard let context, let exchange, let request else { return }
-                Context.of(context).handler.handle(HTTPRequest(request.pointee), HTTPExchange(exchange))
+                guard let context, let exchange = exchange.map(HTTPExchange.init), let request else { return }
+                guard !Context.of(context).isClosing else { return exchange.answer(503, "the program is exiting\n") }
+                Context.of(context).handler.handle(HTTPRequest(request.pointee), exchange)
             },
             { context, exchange in
                 guard let context, let exchange else { return }
@@ -87,8 +91,10 @@ package final class HTTPServer {
         _ = signal.wait(until: first, orReadable: chttp_descriptor(server))
     }
 
-    /// Closes all connections. All requests must have been answered and all streams ended. Called once, last.
+    /// Closes all connections. All requests must have been answered and all streams ended; those that arrive now are
+    /// refused. Called once, last.
     package func close() {
+        context.isClosing = true
         serve()
         chttp_close(server)
     }

@@ -2,8 +2,9 @@ internal import MediaCore
 
 /// The lines for a client, queued by any thread and sent by the server's thread; and the requests without a reply.
 final class IPCOutput: Sendable {
-    /// The size in bytes from which on another line disconnects the client. One line of any size always fits.
-    static let maxQueuedBytes = 512 << 10
+    /// The size in bytes from which on another line disconnects the client. One line of any size always fits. Others
+    /// follow the description of a playlist at once: of 10,000 films it has some 1.5 MB.
+    static let maxQueuedBytes = 4 << 20
     /// The size in bytes from which on requests wait until their client has read.
     private static let maxReplyBytes = 64 << 10
     /// The maximum number of asynchronous requests without a reply; further input waits.
@@ -30,6 +31,8 @@ final class IPCOutput: Sendable {
     // MARK: Lines
 
     private func append(_ value: JSONValue, _ body: (inout State, [UInt8]) -> Void) {
+        // No text for a client that is about to be disconnected.
+        guard !isOverflowing else { return }
         let line = Array(value.compact.utf8) + [UInt8(ascii: "\n")]
         state.withLock { state in
             guard !state.isClosed else { return }

@@ -1,7 +1,6 @@
 package import MediaCore
 package import Playback
 package import Sockets
-internal import Synchronization
 
 /// Controls a player over a Unix socket with mpv's JSON protocol (its manual, "JSON IPC").
 ///
@@ -14,35 +13,28 @@ package final class IPCServer: Sendable {
     private static let starvationInterval = Duration.seconds(1)
 
     private let control: PlayerControl
-    /// Wakes the thread.
-    private let signal: PollableSignal
-    private let isClosed = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
     /// The outputs of the connected clients.
     private let outputs = Lock<[IPCOutput]>([])
     private let events = Lock(IPCEvents(current: nil))
 
     /// Creates a server without a thread.
-    private init(control: PlayerControl, signal: PollableSignal) {
-        (self.control, self.signal) = (control, signal)
+    private init(control: PlayerControl) throws(ExhaustionError) {
+        self.control = control
+        thread = try PollingThread(name: "ipc")
     }
 
     /// Starts a server.
     ///
     /// - Throws: If the system has no descriptor or thread.
     package static func start(on listener: LocalListener, control: PlayerControl) throws(ExhaustionError) -> IPCServer {
-        let server = IPCServer(control: control, signal: try PollableSignal())
-        let thread = try WorkerThread.start(name: "ipc") { server.run(listener) }
-        server.thread.withLock { $0 = thread }
+        let server = try IPCServer(control: control)
+        try server.thread.start { server.run(listener) }
         return server
     }
 
     /// Sends `shutdown`, disconnects all clients, and removes the socket. Blocks until the thread has ended.
-    package func close() {
-        isClosed.store(true, ordering: .releasing)
-        signal.raise()
-        thread.withLock { $0.take() }?.join()
-    }
+    package func close() { thread.stop() }
 
     private func broadcast(_ name: String, _ members: [(String, JSONValue)]) {
         for output in outputs.withLock({ $0 }) { output.send(event: name, members) }
@@ -56,14 +48,14 @@ package final class IPCServer: Sendable {
         var number = 0
         var observer: Int?
         var pause: HostInstant?
-        while !isClosed.load(ordering: .acquiring) {
+        while !thread.isStopping {
             let readers = connections.filter(\.wantsInput)
             let writers = connections.filter(\.wantsOutput)
             let listening = pause == nil ? [listener.descriptor] : []
             let ready = Poller.wait(
-                reading: [signal.descriptor] + listening + readers.map(\.stream.descriptor),
+                reading: [thread.wake.descriptor] + listening + readers.map(\.stream.descriptor),
                 writing: writers.map(\.stream.descriptor), until: pause)
-            if ready[0] { signal.clear() }
+            if ready[0] { thread.wake.clear() }
             let first = 1 + listening.count
             for (index, connection) in readers.enumerated() where ready[first + index] {
                 connection.receive(into: &buffer)
@@ -99,7 +91,7 @@ package final class IPCServer: Sendable {
     }
 
     private func connection(_ stream: LocalStream, _ number: Int) -> IPCConnection {
-        let output = IPCOutput { [signal] in signal.raise() }
+        let output = IPCOutput { [wake = thread.wake] in wake.raise() }
         outputs.withLock { $0.append(output) }
         let session = IPCSession(name: "ipc-\(number)", control: control, output: output) { [self] in broadcast($0, $1)
         }

@@ -38,7 +38,7 @@ final class MPRISArtworkFile {
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         self.path = path
-        guard image.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) == image.count else {
+        guard CompleteWrite.write(image, to: descriptor) == nil else {
             remove()
             return nil
         }

@@ -6,15 +6,15 @@ internal import Synchronization
 /// Lets other programs of the desktop control a player, and shows them what plays, through MPRIS 2: media keys, panels,
 /// `playerctl`.
 ///
-/// It is connected to the session bus while it runs, and connects again after the bus was lost. Signals are emitted for
-/// changes only. Covers are shown with `PlayerOptions.loadsArtwork`. Without a session bus it does nothing. Any thread
-/// may call the members.
+/// It is connected to the session bus while it runs, and connects again after the bus was lost or did not answer.
+/// Signals are emitted for changes only. Covers are shown with `PlayerOptions.loadsArtwork`. Without a session bus it
+/// does nothing. Any thread may call the members.
 public final class MPRISService: Sendable {
     /// The name on the bus. Further players have `.instance` and their process ID after it.
     static let name = "org.mpris.MediaPlayer2.talkie"
     /// The maximum number of calls that wait for the player; the bus holds further ones.
     static let maxPendingCalls = 32
-    /// The delays between attempts to connect to a lost bus.
+    /// The delays between attempts to connect to a lost or silent bus.
     private static let pauses: [Duration] = [.seconds(1), .seconds(5), .seconds(30), .seconds(60)]
 
     /// The result of a command, for the service's thread.
@@ -134,7 +134,7 @@ public final class MPRISService: Sendable {
 
     /// Serves a bus until the service is stopped.
     ///
-    /// - Throws: `BusFailure` if the connection was lost; ESHUTDOWN if the player has ended.
+    /// - Throws: `BusFailure` if the connection was lost or there is no thread; ESHUTDOWN if the player has ended.
     private func serve(
         _ bus: any MessageBus, _ signal: PollableSignal, _ session: inout Session, isConnected: () -> Void
     ) throws(BusFailure) {
@@ -184,9 +184,15 @@ public final class MPRISService: Sendable {
                 })
         } catch {
             for number in numbers { control.removeObserver(number) }
-            throw BusFailure(code: ESHUTDOWN)
+            throw Self.failure(of: error)
         }
         return numbers
+    }
+
+    /// Returns the failure of a connection whose observations were refused.
+    static func failure(of error: ControlError) -> BusFailure {
+        // Without a thread for the observers, a later connection can succeed.
+        BusFailure(code: error == PlayerControl.ended ? ESHUTDOWN : EAGAIN)
     }
 
     /// The received calls of one iteration. Used by the service's thread only.

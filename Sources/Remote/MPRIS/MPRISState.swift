@@ -124,17 +124,15 @@ struct MPRISState {
 
     /// Returns the URL of an absolute path (RFC 8089; RFC 3986, 2.3 for the characters that are not escaped).
     static func fileURL(_ path: String) -> String {
-        var url = "file://"
-        for byte in path.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
-                UInt8(ascii: "_"), UInt8(ascii: "~"):
-                url.unicodeScalars.append(UnicodeScalar(byte))
-            default: url += "%" + Hexadecimal.text([byte]).uppercased()
+        "file://"
+            + PercentEncoding.encoded(path.utf8) { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "/.-_~".utf8.contains(byte)
+                }
             }
-        }
-        return url
     }
 }
 

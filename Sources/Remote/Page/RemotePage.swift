@@ -1,7 +1,6 @@
 package import MediaCore
 package import Playback
 package import Sockets
-internal import Synchronization
 
 /// Serves a page that controls a player from a phone: a remote control in a web browser.
 ///
@@ -12,16 +11,14 @@ package final class RemotePage: Sendable {
     private let token: AccessToken
     private let screenshot: HTTPScreenshots.Capture
     private let timeout: Duration
-    private let wake: PollableSignal
-    private let isClosed = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
 
     private init(
         _ control: PlayerControl, _ token: AccessToken, _ screenshot: @escaping HTTPScreenshots.Capture,
         timeout: Duration
     ) throws(ExhaustionError) {
         (self.control, self.token, self.screenshot, self.timeout) = (control, token, screenshot, timeout)
-        wake = try PollableSignal()
+        thread = try PollingThread(name: "page", priority: .background)
     }
 
     /// Starts the server.
@@ -38,19 +35,15 @@ package final class RemotePage: Sendable {
         complain: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(ExhaustionError) -> RemotePage {
         let page = try RemotePage(control, token, screenshot, timeout: timeout)
-        let thread = try WorkerThread.start(name: "page", priority: .background) { page.run(listener, complain) }
-        page.thread.withLock { $0 = thread }
+        try page.thread.start { page.run(listener, complain) }
         return page
     }
 
     /// Disconnects all clients. Blocks until the thread has ended.
-    package func close() {
-        isClosed.store(true, ordering: .releasing)
-        wake.raise()
-        thread.withLock { $0.take() }?.join()
-    }
+    package func close() { thread.stop() }
 
     private func run(_ listener: TCPListener, _ complain: (String) -> Void) {
+        let wake = thread.wake
         let screenshots = HTTPScreenshots(timeout: timeout, wake: wake, capture: screenshot)
         let handler = RemotePageHandler(control: control, token: token, wake: wake, screenshots: screenshots)
         let server: HTTPServer
@@ -58,7 +51,7 @@ package final class RemotePage: Sendable {
             server = try HTTPServer(
                 on: listener, timeout: timeout, maxBodyBytes: RemotePageHandler.maxCommandBytes, handler: handler)
         } catch { return complain("the page for remote control cannot be served: \(error.message)") }
-        while !isClosed.load(ordering: .acquiring) {
+        while !thread.isStopping {
             handler.proceed()
             server.serve()
             server.wait(for: wake, until: handler.deadline)

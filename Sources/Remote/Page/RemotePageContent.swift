@@ -10,7 +10,7 @@ enum RemotePageContent {
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <title>Talkie</title>
         <style>
-        :root { color-scheme: dark; --accent: #4aa3ff; }
+        :root { color-scheme: dark; }
         * { box-sizing: border-box; }
         body { margin: 0 auto; max-width: 40rem; padding: 1rem; background: #14161a; color: #e8eaed;
           font: 1rem/1.4 system-ui, sans-serif; }
@@ -21,21 +21,21 @@ enum RemotePageContent {
         button:active { background: #3a404a; }
         button:disabled { opacity: .4; }
         select { width: 100%; }
-        input[type=range] { width: 100%; height: 2.2rem; accent-color: var(--accent); margin: 0; }
-        input[type=checkbox] { width: 1.4rem; height: 1.4rem; accent-color: var(--accent); flex: none; }
+        input[type=range] { width: 100%; height: 2.2rem; accent-color: #4aa3ff; margin: 0; }
+        input[type=checkbox] { width: 1.4rem; height: 1.4rem; accent-color: #4aa3ff; flex: none; }
         .row { display: flex; align-items: center; gap: .6rem; }
         .row > .wide { flex: 1; min-width: 0; }
         #times { justify-content: space-between; font-variant-numeric: tabular-nums; color: #9aa0a6; }
         #keys { justify-content: space-between; margin: .5rem 0; }
         #keys button { flex: 1; font-size: 1.2rem; padding: .8rem 0; }
-        #play { background: var(--accent); color: #06121f; }
+        #play { background: #4aa3ff; color: #06121f; }
         svg { width: 1.4rem; height: 1.4rem; vertical-align: middle; fill: currentColor; stroke: currentColor;
           stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; }
         #message { position: sticky; top: 0; padding: .4rem .6rem; border-radius: .6rem; background: #5c3b00; }
         #message:empty { display: none; }
         ol, ul { list-style: none; margin: 0; padding: 0; }
         #list button { width: 100%; text-align: left; background: none; padding: .5rem .6rem; overflow-wrap: anywhere; }
-        #list [aria-current] { background: #2a2e35; color: var(--accent); }
+        #list [aria-current] { background: #2a2e35; color: #4aa3ff; }
         #rooms li { padding: .3rem 0; }
         #rooms small { color: #9aa0a6; }
         #picture img { width: 100%; border-radius: .6rem; margin-top: .5rem; }

@@ -48,12 +48,14 @@ final class RemotePageHandler: HTTPHandler {
     // MARK: Requests
 
     func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
-        guard request.namesThisComputer, request.isOfOwnPage else {
-            return exchange.answer(403, "the page is available only under an address or name of this computer\n")
+        guard request.namesThisComputer else {
+            return exchange.answer(
+                403, "this computer is not known by the name in the address; open the link as it was printed\n")
         }
+        guard request.isOfOwnPage else { return exchange.answer(403, "requests of other web pages are refused\n") }
         let parts = request.path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, token.matches(parts[1]) else {
-            return exchange.answer(403, "open the whole link that talkie has printed; each start has another one\n")
+            return exchange.answer(403, "open the whole link that was printed; each start has another one\n")
         }
         switch (parts[2], request.method) {
         case ("", "GET"), ("", "HEAD"):

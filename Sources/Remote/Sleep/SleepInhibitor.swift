@@ -55,9 +55,7 @@ package final class SleepInhibitor: Sendable {
     private let scope: Scope
     private let buses: Buses
     private let isNeeded: Atomic<Bool>
-    private let wake: PollableSignal
-    private let stopping = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
 
     /// Creates an inhibitor; `start` starts its thread.
     ///
@@ -72,38 +70,32 @@ package final class SleepInhibitor: Sendable {
     ) throws(ExhaustionError) {
         (self.why, self.scope, self.buses, self.tell) = (why, scope, buses, tell)
         self.isNeeded = Atomic(isNeeded)
-        wake = try PollableSignal()
+        thread = try PollingThread(name: "awake", priority: .background)
     }
 
     /// Starts the thread.
     ///
     /// - Throws: `ExhaustionError` if the system provides no thread.
     package func start() throws(ExhaustionError) {
-        let worker = try WorkerThread.start(name: "awake", priority: .background) { [self] in run() }
-        thread.withLock { $0 = worker }
+        try thread.start { [self] in run() }
     }
 
     /// Requests a lock, or releases it. Returns at once.
     package func setNeeded(_ isNeeded: Bool) {
-        if self.isNeeded.exchange(isNeeded, ordering: .acquiringAndReleasing) != isNeeded { wake.raise() }
+        if self.isNeeded.exchange(isNeeded, ordering: .acquiringAndReleasing) != isNeeded { thread.wake.raise() }
     }
 
     /// Releases the lock and joins the thread, which may wait for a response.
-    package func stop() {
-        stopping.store(true, ordering: .releasing)
-        wake.raise()
-        thread.withLock { $0 }?.join()
-    }
+    package func stop() { thread.stop() }
 
-    private var isStopping: Bool { stopping.load(ordering: .acquiring) }
-    private var shouldHold: Bool { !isStopping && isNeeded.load(ordering: .acquiring) }
+    private var shouldHold: Bool { !thread.isStopping && isNeeded.load(ordering: .acquiring) }
 
     private func run() {
         var round = 0
         var last: Event?
-        while !isStopping {
+        while !thread.isStopping {
             guard shouldHold else {
-                _ = wake.wait(until: nil)
+                _ = thread.wake.wait(until: nil)
                 continue
             }
             let refusal = holdLock { event in
@@ -119,7 +111,7 @@ package final class SleepInhibitor: Sendable {
             }
             let pause = Measure.pauses[min(round, Measure.pauses.count - 1)]
             round += 1
-            _ = wake.wait(until: .now.advanced(by: pause))
+            _ = thread.wake.wait(until: .now.advanced(by: pause))
         }
     }
 
@@ -188,7 +180,7 @@ package final class SleepInhibitor: Sendable {
     private func serve(_ bus: SystemMessageBus) {
         while shouldHold {
             do throws(BusFailure) {
-                if try !bus.process() { bus.wait(for: wake, until: nil, reads: true) }
+                if try !bus.process() { bus.wait(for: thread.wake, until: nil, reads: true) }
             } catch { return }
         }
     }

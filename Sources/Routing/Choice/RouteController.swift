@@ -259,10 +259,13 @@ public final class RouteController {
 
     // MARK: Choice
 
-    /// Switches the audio to these places, by identifier; unknown ones are ignored. Returns at once; the result is
-    /// posted. The old places play until the new ones do, and continue if these cannot.
+    /// Switches the audio to these places, by identifier; unknown and repeated ones are ignored. Returns at once; the
+    /// result is posted. The old places play until the new ones do, and continue if these cannot.
     public func choose(_ ids: [String]) {
-        let routes = ids.compactMap { id in offered.first { $0.id == id } }
+        var routes: [OutputPlace] = []
+        for id in ids where !routes.contains(where: { $0.id == id }) {
+            if let route = offered.first(where: { $0.id == id }) { routes.append(route) }
+        }
         guard !routes.isEmpty, routes.map(\.id) != chosen.map(\.id) else { return }
         if before == nil { before = (chosen, languages) }
         chosen = routes

@@ -55,14 +55,14 @@ extension ScreenLoop {
         case .message(let message): showMessage(message)
         case .mark(let mark, let isAccented):
             overlays.show(mark: mark, isAccented: isAccented)
-            layOutMessage()
+            overlays.draw(on: screen)
         case .panel(let panel):
             overlays.show(panel: panel)
-            layOutMessage()
+            overlays.draw(on: screen)
         case .bar(let bar):
             guard bar != overlays.content.bar else { return }
             overlays.show(bar: bar)
-            layOutMessage()
+            overlays.draw(on: screen)
         case .board(let board): self.board?.board = board
         case .snapshot(.picture, let reply):
             reply(
@@ -82,7 +82,7 @@ extension ScreenLoop {
         screen.arrangement = arrangement
         presenter?.invalidate()
         describe()
-        layOutMessage()
+        overlays.draw(on: screen)
         if let area = screen.area { control.deliver(.resized(area)) }
     }
 
@@ -123,31 +123,8 @@ extension ScreenLoop {
     /// Shows a message over the video, or removes it.
     func showMessage(_ message: ScreenMessage?) {
         overlays.show(message)
-        layOutMessage()
+        overlays.draw(on: screen)
         if screen?.area == nil { overlays.beginMessage() }
-    }
-
-    /// Requests drawing of the overlays for the current window. The previous overlays stay until then.
-    func layOutMessage() {
-        guard let screen else { return }
-        guard let room = screen.geometry?.words.size else {
-            screen.messages = nil
-            return
-        }
-        overlayPainter.draw(overlays.content, in: room)
-    }
-
-    /// Shows the overlays that were drawn.
-    func takeOverlay() {
-        if let trouble = overlayPainter.takeTrouble() { control.deliver(.notice(trouble)) }
-        guard let screen, let drawn = overlayPainter.takeResult() else { return }
-        let corner = screen.geometry?.words ?? PixelRect(x: 0, y: 0, width: 0, height: 0)
-        let images =
-            corner.x == 0 && corner.y == 0
-            ? drawn.images : drawn.images.map { $0.moved(right: corner.x, down: corner.y) }
-        screen.messages = images.isEmpty ? nil : Overlay(images)
-        overlays.displayed(drawn)
-        screen.barTop = overlays.barTop.map { $0 + corner.y }
     }
 
     /// Reports a change of full screen, if there was one.

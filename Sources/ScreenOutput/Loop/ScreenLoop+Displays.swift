@@ -60,7 +60,7 @@ extension ScreenLoop {
         // A new video subsystem shows the pointer.
         cursor.pointerMoved(isFullScreen: screen.isFullScreen)
         tellDisplays()
-        layOutMessage()
+        overlays.draw(on: screen)
         control.deliver(wasAway ? .back : .remade)
     }
 

@@ -22,7 +22,7 @@ extension ScreenLoop {
             let input = screen.handle(event.window)
             if case .resized = input {
                 describe()
-                layOutMessage()
+                overlays.draw(on: screen)
                 fullScreenMayHaveChanged()
             }
             if let input { control.deliver(input) }

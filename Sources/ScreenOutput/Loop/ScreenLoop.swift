@@ -25,13 +25,12 @@ public final class ScreenLoop {
     var isStopping = false
     var failure: OutputError?
     var isFailureKnown = false
-    var overlays = ScreenOverlays()
+    var overlays: ScreenOverlays
     var pointer = PointerPlace()
     /// The current or possible drag of the window while the button is pressed; nil otherwise.
     var windowDrag: WindowDrag?
     /// When a pointer motion was last reported.
     var lastPointerEvent: HostInstant?
-    let overlayPainter: OverlayPainter
     var isAwake = false
     /// Whether the state of the window was published since it opened.
     var isDescribed = false
@@ -58,7 +57,7 @@ public final class ScreenLoop {
         self.converter = converter
         control = ScreenControl(options.arrangement)
         cursor = CursorHiding(isNeverShown: options.hidesCursor)
-        overlayPainter = OverlayPainter(raising: control.signal)
+        overlays = ScreenOverlays(raising: control.signal)
         board = options.boardDisplay.map { [control] in
             BoardWindow($0, converter: converter, raising: control.signal)
         }
@@ -73,7 +72,7 @@ public final class ScreenLoop {
         while true {
             carryOutCommands()
             if isStopping { break }
-            takeOverlay()
+            if let trouble = overlays.present(on: screen) { control.deliver(.notice(trouble)) }
             followDisplays()
             let next = step()
             repaintIfNeeded(before: next)
@@ -85,7 +84,7 @@ public final class ScreenLoop {
             if !hadNews { sleep(until: next) }
         }
         layer?.arrival.echo(to: nil)
-        overlayPainter.stop()
+        overlays.stop()
         board?.stop()
         board?.close(screen?.connection)
         presenter = nil

@@ -1,10 +1,13 @@
 internal import MediaCore
+internal import SyncRendering
 
-/// The message, panel and bar over the video: their content, their displayed layout, and the pointer's use of them.
+/// The message, panel and bar over the video: their content, drawing and displayed layout, and the pointer's use of
+/// them.
 struct ScreenOverlays {
     /// A position in pixels relative to the title-safe area.
     typealias Place = (x: Int, y: Int)
 
+    private let painter: OverlayPainter
     private(set) var content = OverlayPainter.Content()
     /// When the message is to be removed; nil until it is visible.
     private(set) var messageEnds: HostInstant?
@@ -15,6 +18,9 @@ struct ScreenOverlays {
 
     /// The top of the displayed bar; nil without one.
     var barTop: Int? { barLayout?.top }
+
+    /// - Parameter done: Raised when `present` is to be called.
+    init(raising done: PollableSignal? = nil) { painter = OverlayPainter(raising: done) }
 
     // MARK: Content
 
@@ -45,6 +51,35 @@ struct ScreenOverlays {
     mutating func beginMessage() {
         if messageEnds == nil { messageEnds = content.message.map { .now.advanced(by: $0.duration) } }
     }
+
+    // MARK: Drawing
+
+    /// Requests drawing of the content for the current window. The previous overlays stay until then.
+    func draw(on screen: Screen?) {
+        guard let screen else { return }
+        guard let area = screen.geometry?.words.size else {
+            screen.messages = nil
+            return
+        }
+        painter.draw(content, in: area)
+    }
+
+    /// Shows the overlays that were drawn. Returns the reason why text cannot be shown, once.
+    mutating func present(on screen: Screen?) -> String? {
+        let trouble = painter.takeTrouble()
+        guard let screen, let drawn = painter.takeResult() else { return trouble }
+        let corner = screen.geometry?.words ?? PixelRect(x: 0, y: 0, width: 0, height: 0)
+        let images =
+            corner.x == 0 && corner.y == 0
+            ? drawn.images : drawn.images.map { $0.moved(right: corner.x, down: corner.y) }
+        screen.messages = images.isEmpty ? nil : Overlay(images)
+        displayed(drawn)
+        screen.barTop = barTop.map { $0 + corner.y }
+        return trouble
+    }
+
+    /// Stops and joins the painter's thread.
+    func stop() { painter.stop() }
 
     // MARK: Pointer
 

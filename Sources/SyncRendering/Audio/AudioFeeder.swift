@@ -18,7 +18,7 @@ struct AudioFeeder {
     var supply: MemberSupply?
     var context: AudioOutputContext?
     var pipeline: DeliveryPipeline
-    var change = TreatmentChange()
+    var change = ProcessingChange()
     var reports = FeederReports()
 
     /// The partial flush that the output has to decide.

@@ -5,7 +5,7 @@ internal import MediaCore
 ///
 /// Confined to one thread at a time.
 struct ConversionRun {
-    private var converter: TreatedConverter?
+    private var converter: ProcessingConverter?
     private var encoder = EncoderRun()
     private var block: PCMBlock?
 
@@ -33,7 +33,7 @@ struct ConversionRun {
         _ setup: Setup, leveller: LoudnessLeveller = LoudnessLeveller(), codecs: any AudioCodecs
     ) throws(MediaError) {
         let natural = try codecs.converter(from: setup.format, to: setup.pcm, speed: setup.speed)
-        converter = TreatedConverter(natural, format: setup.pcm, processing: setup.processing, leveller: leveller)
+        converter = ProcessingConverter(natural, format: setup.pcm, processing: setup.processing, leveller: leveller)
         if let target = setup.target, !encoder.isPresent {
             encoder.use(try codecs.encoder(from: setup.pcm, to: target))
         }
@@ -120,11 +120,11 @@ struct ConversionRun {
     ///   - time: The media time at which the new processing starts.
     func resetConverter(from before: AudioProcessing, to processing: AudioProcessing, at time: MediaTime) {
         converter?.reset(to: before)
-        converter?.treat(processing, from: time)
+        converter?.setProcessing(processing, from: time)
     }
 
     /// Sets the processing of the next audio.
-    func treat(_ processing: AudioProcessing) { converter?.treat(processing, from: nil) }
+    func setProcessing(_ processing: AudioProcessing) { converter?.setProcessing(processing, from: nil) }
 
     /// Encodes silence before the first block; see `EncoderRun.fill`.
     mutating func fill(_ frames: Int, from start: MediaTime, _ format: PCMFormat) {

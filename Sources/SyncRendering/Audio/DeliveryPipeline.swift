@@ -101,7 +101,7 @@ struct DeliveryPipeline {
 
     /// Applies changed processing to the next audio, when the output holds none.
     mutating func applyProcessing() {
-        conversion.treat(processing)
+        conversion.setProcessing(processing)
         mustRenegotiate = true
     }
 

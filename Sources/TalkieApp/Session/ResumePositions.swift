@@ -52,9 +52,11 @@ final class ResumePositions {
                 + " the beginning")
     }
 
-    /// Stores the position of the playing film.
+    /// Stores the position of the playing film. Nothing is stored if the player has already left that film, because
+    /// the reported position is then another film's.
     func store(_ item: QueueItem) {
         let state = player.state
+        guard state.current?.id == item.id else { return }
         guard [.playing, .paused, .buffering].contains(state.phase), let film = FilmKey(item.address) else { return }
         // A live stream has no position to resume.
         guard let duration = state.duration, state.position >= Self.shortest, state.position <= duration - Self.shortest

@@ -17,14 +17,7 @@ enum ScreenshotFile {
             let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             if descriptor < 0 && errno == EEXIST { continue }
             guard descriptor >= 0 else { throw failure(errno) }
-            var offset = 0
-            var code: Int32 = 0
-            while offset < bytes.count && code == 0 {
-                let count = bytes.withUnsafeBytes {
-                    Glibc.write(descriptor, $0.baseAddress! + offset, $0.count - offset)
-                }
-                if count > 0 { offset += count } else if errno != EINTR { code = errno }
-            }
+            var code = CompleteWrite.write(bytes, to: descriptor) ?? 0
             if close(descriptor) != 0 && code == 0 { code = errno }
             guard code == 0 else {
                 unlink(path)

@@ -66,17 +66,9 @@ final class LogFile: Sendable {
             let isFull = state.bytes + bytes.count > limit
             if isFull { bytes = Array("the log is full\n".utf8) }
             state.bytes += bytes.count
-            var offset = 0
-            while offset < bytes.count {
-                let count = bytes.withUnsafeBytes {
-                    Glibc.write(state.descriptor, $0.baseAddress! + offset, $0.count - offset)
-                }
-                if count < 0 && errno == EINTR { continue }
-                // The disk is full or the reader is gone: logging stops, playback continues.
-                guard count > 0 else { break }
-                offset += count
-            }
-            guard isFull || offset < bytes.count else { return }
+            // The disk is full or the reader is gone: logging stops, playback continues.
+            let isBroken = CompleteWrite.write(bytes, to: state.descriptor) != nil
+            guard isFull || isBroken else { return }
             close(state.descriptor)
             state.descriptor = -1
         }

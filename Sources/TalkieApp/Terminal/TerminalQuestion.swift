@@ -55,12 +55,7 @@ package struct TerminalQuestion: ~Copyable {
     }
 
     private borrowing func write(_ text: String) -> Bool {
-        var rest = Array((text == "\n" ? text : PrintableText.of(text)).utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { return false }
-        }
-        return true
+        CompleteWrite.write(Array((text == "\n" ? text : PrintableText.of(text)).utf8), to: descriptor) == nil
     }
 
     /// Reads a line.

@@ -1,7 +1,6 @@
 internal import MediaCore
 internal import PTP
 internal import Sockets
-internal import Synchronization
 
 /// Accepts connections of senders, starts a thread for each, and assigns the speaker to one of them.
 final class ControlServer: Sendable {
@@ -21,28 +20,22 @@ final class ControlServer: Sendable {
 
     private let core: SpeakerCore
     private let listener: TCPListener
-    private let wakeup: PollableSignal
-    /// Set by `stop`, read by the accept thread.
-    private let stopping = Atomic<Bool>(false)
+    private let thread: PollingThread
     /// Used by the accept thread and the threads of all connections.
     private let state = Lock(State())
-    private let thread = Lock<WorkerThread?>(nil)
 
     var port: UInt16 { listener.port }
 
     init(core: SpeakerCore) throws(SpeakerError) {
         self.core = core
         listener = try SpeakerError.listening(address: core.configuration.address, port: core.configuration.port)
-        wakeup = try SpeakerError.signal()
-        let worker = try SpeakerError.thread("speaker-accept") { [self] in run() }
-        thread.withLock { $0 = worker }
+        thread = try SpeakerError.pollingThread("speaker-accept")
+        try SpeakerError.start(thread) { [self] in run() }
     }
 
     /// Ends every session and blocks until all threads have ended.
     func stop() {
-        stopping.store(true, ordering: .releasing)
-        wakeup.raise()
-        thread.withLock { $0 }?.join()
+        thread.stop()
         let connections = state.withLock { $0.connections + $0.leaving }
         for connection in connections { connection.end("the speaker was switched off") }
         for connection in connections { connection.join() }
@@ -50,15 +43,15 @@ final class ControlServer: Sendable {
     }
 
     private func run() {
-        while !stopping.load(ordering: .acquiring), !core.isDead {
+        while !thread.isStopping, !core.isDead {
             _ = Poller.wait(
-                reading: [wakeup.descriptor, listener.descriptor], until: .now.advanced(by: .milliseconds(500)))
-            if let thaw = core.freeze?.ends { _ = Poller.wait(reading: [wakeup.descriptor], until: thaw) }
+                reading: [thread.wake.descriptor, listener.descriptor], until: .now.advanced(by: .milliseconds(500)))
+            if let thaw = core.freeze?.ends { _ = Poller.wait(reading: [thread.wake.descriptor], until: thaw) }
             for _ in 0..<Self.arrivalsPerRound {
                 guard let stream = listener.accept() else { break }
                 admit(stream)
             }
-            listener.restIfStarved(until: wakeup)
+            listener.restIfStarved(until: thread.wake)
             let finished = state.withLock { state in
                 let finished = state.finished
                 state.finished = []

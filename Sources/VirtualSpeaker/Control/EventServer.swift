@@ -20,10 +20,7 @@ final class EventServer: Sendable {
     /// When the port starts to listen; nil: never.
     private let opens: HostInstant?
     private let secret: SecretBytes
-    private let wakeup: PollableSignal
-    /// Set by `stop`, read by the thread.
-    private let stopping = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
     /// Set by the thread, read by any thread.
     private let connected = Atomic<Bool>(false)
     private let connection = Signal()
@@ -39,19 +36,14 @@ final class EventServer: Sendable {
     ) throws(SpeakerError) {
         listener = try SpeakerError.listening(address: address, listens: false)
         opens = quirks.hasNoEvents ? nil : .now.advanced(by: quirks.eventsAfter)
-        wakeup = try SpeakerError.signal()
+        thread = try SpeakerError.pollingThread("speaker-events")
         self.sender = sender
         self.secret = secret
         outgoing.withLock { $0 = [["type": "updateInfo", "value": greeting]] }
-        let worker = try SpeakerError.thread("speaker-events") { [self] in run() }
-        thread.withLock { $0 = worker }
+        try SpeakerError.start(thread) { [self] in run() }
     }
 
-    func stop() {
-        stopping.store(true, ordering: .releasing)
-        wakeup.raise()
-        thread.withLock { $0 }?.join()
-    }
+    func stop() { thread.stop() }
 
     /// Returns whether the sender has connected. Blocks until `deadline` if it has not.
     func isConnected(waitingUntil deadline: HostInstant) -> Bool {
@@ -64,7 +56,7 @@ final class EventServer: Sendable {
     /// Queues a request to the sender. It is sent once the sender has connected.
     func send(_ body: PropertyList) {
         outgoing.withLock { if $0.count < Self.queueLimit { $0.append(body) } }
-        wakeup.raise()
+        thread.wake.raise()
     }
 
     /// Whether an event has been unanswered for longer than `answerLimit`.
@@ -81,7 +73,7 @@ final class EventServer: Sendable {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         var sequence = 0
         var waiting = false
-        while !stopping.load(ordering: .acquiring) {
+        while !thread.isStopping {
             // One outstanding request at a time.
             if !waiting, let body = takeNext() {
                 let deadline = HostInstant.now.advanced(by: .seconds(2))
@@ -90,8 +82,8 @@ final class EventServer: Sendable {
                 waiting = true
                 unanswered.withLock { $0 = .now }
             }
-            _ = Poller.wait(reading: [wakeup.descriptor, stream.descriptor], until: nil)
-            wakeup.clear()
+            _ = Poller.wait(reading: [thread.wake.descriptor, stream.descriptor], until: nil)
+            thread.wake.clear()
             switch stream.receiveNow(into: &buffer, limit: buffer.count) {
             case .nothing: continue
             case .ended: return
@@ -120,16 +112,16 @@ final class EventServer: Sendable {
     private func takeNext() -> PropertyList? { outgoing.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 
     private func accept() -> TCPSocket? {
-        while !stopping.load(ordering: .acquiring), opens.map({ $0 > .now }) ?? true {
-            _ = Poller.wait(reading: [wakeup.descriptor], until: opens)
-            wakeup.clear()
+        while !thread.isStopping, opens.map({ $0 > .now }) ?? true {
+            _ = Poller.wait(reading: [thread.wake.descriptor], until: opens)
+            thread.wake.clear()
         }
         guard opens != nil, listener.listen() else { return nil }
-        while !stopping.load(ordering: .acquiring) {
-            _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
-            wakeup.clear()
+        while !thread.isStopping {
+            _ = Poller.wait(reading: [thread.wake.descriptor, listener.descriptor], until: nil)
+            thread.wake.clear()
             if let stream = listener.accept(), stream.remote == sender { return stream }
-            listener.restIfStarved(until: wakeup)
+            listener.restIfStarved(until: thread.wake)
         }
         return nil
     }

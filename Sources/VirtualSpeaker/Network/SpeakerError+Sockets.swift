@@ -16,6 +16,18 @@ extension SpeakerError {
         do { return try WorkerThread.start(name: name, priority: priority, body) } catch { throw SpeakerError(error) }
     }
 
+    /// Creates a polling thread of the speaker.
+    static func pollingThread(
+        _ name: String, priority: WorkerThread.Priority = .normal
+    ) throws(SpeakerError) -> PollingThread {
+        do { return try PollingThread(name: name, priority: priority) } catch { throw SpeakerError(error) }
+    }
+
+    /// Starts a polling thread.
+    static func start(_ thread: PollingThread, _ body: @escaping @Sendable () -> Void) throws(SpeakerError) {
+        do { try thread.start(body) } catch { throw SpeakerError(error) }
+    }
+
     /// Opens a TCP socket; `listens` false only binds it. Port 0: the system chooses.
     static func listening(
         address: IPv4Address, port: UInt16 = 0, listens: Bool = true

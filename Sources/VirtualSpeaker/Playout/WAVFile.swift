@@ -127,19 +127,7 @@ final class WAVFile: PlayoutSink {
             ]).compact + "\n"
         let side = PrivateFile.create(path + ".json", O_WRONLY)
         guard side >= 0 else { return recordError(errno) }
-        let bytes = Array(text.utf8)
-        write(side, bytes)
+        if let code = CompleteWrite.write(Array(text.utf8), to: side) { recordError(code) }
         close(side)
-    }
-
-    private func write(_ descriptor: Int32, _ bytes: [UInt8]) {
-        var offset = 0
-        while offset < bytes.count {
-            let count = bytes.withUnsafeBufferPointer {
-                Glibc.write(descriptor, $0.baseAddress! + offset, bytes.count - offset)
-            }
-            guard count > 0 else { return recordError(count == 0 ? ENOSPC : errno) }
-            offset += count
-        }
     }
 }

@@ -15,12 +15,9 @@ final class BufferedReceiver: Sendable {
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
     private let sender: IPv4Address
-    private let wakeup: PollableSignal
-    /// Set by `stop`, read by the thread.
-    private let stopping = Atomic<Bool>(false)
-    /// Whether `stop` resets the connection; stored before `stopping`.
+    private let thread: PollingThread
+    /// Whether `stop` resets the connection; stored before the thread is stopped.
     private let breaking = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
 
     var port: UInt16 { listener.port }
 
@@ -29,10 +26,9 @@ final class BufferedReceiver: Sendable {
         record: SpeakerRecord
     ) throws(SpeakerError) {
         listener = try SpeakerError.listening(address: address)
-        wakeup = try SpeakerError.signal()
+        thread = try SpeakerError.pollingThread("speaker-data")
         (self.sender, self.key, self.engine, self.quirks, self.record) = (sender, key, engine, quirks, record)
-        let worker = try SpeakerError.thread("speaker-data") { [self] in run() }
-        thread.withLock { $0 = worker }
+        try SpeakerError.start(thread) { [self] in run() }
     }
 
     /// Ends the thread and blocks until it has ended.
@@ -40,9 +36,7 @@ final class BufferedReceiver: Sendable {
     /// - Parameter breaking: Whether the connection is reset instead of closed.
     func stop(breaking: Bool = false) {
         self.breaking.store(breaking, ordering: .releasing)
-        stopping.store(true, ordering: .releasing)
-        wakeup.raise()
-        thread.withLock { $0 }?.join()
+        thread.stop()
     }
 
     private func run() {
@@ -50,18 +44,18 @@ final class BufferedReceiver: Sendable {
         var unpacker = BufferedUnpacker(key: key)
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         var pauses = ReadPauses(quirks)
-        while !stopping.load(ordering: .acquiring) {
+        while !thread.isStopping {
             if let rest = pauses.restUntil(now: .now) {
-                _ = Poller.wait(reading: [wakeup.descriptor], until: rest)
+                _ = Poller.wait(reading: [thread.wake.descriptor], until: rest)
                 continue
             }
             let free = engine.freeBytes
             guard free > 0 else {
-                _ = Poller.wait(reading: [wakeup.descriptor, engine.room.descriptor], until: nil)
+                _ = Poller.wait(reading: [thread.wake.descriptor, engine.room.descriptor], until: nil)
                 engine.room.clear()
                 continue
             }
-            _ = Poller.wait(reading: [wakeup.descriptor, stream.descriptor], until: pauses.next)
+            _ = Poller.wait(reading: [thread.wake.descriptor, stream.descriptor], until: pauses.next)
             switch stream.receiveNow(into: &buffer, limit: free) {
             case .nothing: continue
             case .ended: return
@@ -85,10 +79,10 @@ final class BufferedReceiver: Sendable {
 
     /// Blocks until the sender connects, or returns nil after `stop`. Connections from other addresses are closed.
     private func accept() -> TCPSocket? {
-        while !stopping.load(ordering: .acquiring) {
-            _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
+        while !thread.isStopping {
+            _ = Poller.wait(reading: [thread.wake.descriptor, listener.descriptor], until: nil)
             if let stream = listener.accept(), stream.remote == sender { return stream }
-            listener.restIfStarved(until: wakeup)
+            listener.restIfStarved(until: thread.wake)
         }
         return nil
     }

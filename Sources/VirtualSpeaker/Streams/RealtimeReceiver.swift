@@ -2,7 +2,6 @@ internal import AirPlayWire
 internal import MediaCore
 internal import PTP
 internal import Sockets
-internal import Synchronization
 
 /// Receives a realtime stream on two UDP ports and requests missing packets.
 ///
@@ -22,10 +21,7 @@ final class RealtimeReceiver: Sendable {
     private let clock: any SenderClock
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
-    private let wakeup: PollableSignal
-    /// Set by `stop`, read by the thread.
-    private let stopping = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
 
     var dataPort: UInt16 { data.port }
     var controlPort: UInt16 { control.port }
@@ -36,19 +32,14 @@ final class RealtimeReceiver: Sendable {
     ) throws(SpeakerError) {
         data = try SpeakerError.datagrams(at: address)
         control = try SpeakerError.datagrams(at: address)
-        wakeup = try SpeakerError.signal()
+        thread = try SpeakerError.pollingThread("speaker-data", priority: .elevated)
         unpacker = RealtimeUnpacker(key: key)
         (self.engine, self.sender, self.clock) = (engine, sender, clock)
         (self.quirks, self.record) = (quirks, record)
-        let worker = try SpeakerError.thread("speaker-data", priority: .elevated) { [self] in run() }
-        thread.withLock { $0 = worker }
+        try SpeakerError.start(thread) { [self] in run() }
     }
 
-    func stop() {
-        stopping.store(true, ordering: .releasing)
-        wakeup.raise()
-        thread.withLock { $0 }?.join()
-    }
+    func stop() { thread.stop() }
 
     private struct Progress {
         /// The source port of sync packets; shairport-sync sends its resend requests there.
@@ -62,8 +53,8 @@ final class RealtimeReceiver: Sendable {
         var buffer = [UInt8](repeating: 0, count: 2048)
         var progress = Progress(loss: LossDice(share: quirks.packetLoss), started: .now)
         var next = HostInstant.now
-        while !stopping.load(ordering: .acquiring) {
-            _ = Poller.wait(reading: [wakeup.descriptor, data.descriptor, control.descriptor], until: next)
+        while !thread.isStopping {
+            _ = Poller.wait(reading: [thread.wake.descriptor, data.descriptor, control.descriptor], until: next)
             for _ in 0..<DatagramSocket.burst {
                 guard let datagram = data.receive(into: &buffer) else { break }
                 guard datagram.source == sender else { continue }

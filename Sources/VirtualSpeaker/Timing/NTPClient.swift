@@ -2,7 +2,6 @@ internal import AirPlayWire
 internal import MediaCore
 internal import PTP
 internal import Sockets
-internal import Synchronization
 
 /// Measures a sender's time by NTP. Uses the offset of the answer with the shortest round trip among the last 16.
 ///
@@ -28,10 +27,7 @@ final class NTPClient: SenderClock, Sendable {
     private let port: UInt16
     private let oscillator: Oscillator
     private let record: SpeakerRecord
-    private let wakeup: PollableSignal
-    /// Set by `stop`, read by the thread.
-    private let stopping = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
     /// Answers before this instant are ignored (quirk `lateClock`).
     private let believingFrom: HostInstant
 
@@ -46,21 +42,16 @@ final class NTPClient: SenderClock, Sendable {
         record: SpeakerRecord
     ) throws(SpeakerError) {
         socket = try SpeakerError.datagrams(at: address)
-        wakeup = try SpeakerError.signal()
+        thread = try SpeakerError.pollingThread("speaker-ntp", priority: .elevated)
         self.sender = sender
         self.port = port
         self.oscillator = oscillator
         self.record = record
         believingFrom = HostInstant.now.advanced(by: quirks.lateClock)
-        let worker = try SpeakerError.thread("speaker-ntp", priority: .elevated) { [self] in run() }
-        thread.withLock { $0 = worker }
+        try SpeakerError.start(thread) { [self] in run() }
     }
 
-    func stop() {
-        stopping.store(true, ordering: .releasing)
-        wakeup.raise()
-        thread.withLock { $0 }?.join()
-    }
+    func stop() { thread.stop() }
 
     var isLocked: Bool { answers.withLock { !$0.isEmpty } }
 
@@ -78,7 +69,7 @@ final class NTPClient: SenderClock, Sendable {
         var buffer = [UInt8](repeating: 0, count: 512)
         var next = HostInstant.now
         var asked = 0
-        while !stopping.load(ordering: .acquiring) {
+        while !thread.isStopping {
             let now = HostInstant.now
             if now >= next {
                 let sent = oscillator.speakerInstant(at: now).nanoseconds
@@ -86,7 +77,7 @@ final class NTPClient: SenderClock, Sendable {
                 asked += 1
                 next = now.advanced(by: asked < Self.quickQuestions ? Self.firstInterval : Self.interval)
             }
-            _ = Poller.wait(reading: [wakeup.descriptor, socket.descriptor], until: next)
+            _ = Poller.wait(reading: [thread.wake.descriptor, socket.descriptor], until: next)
             for _ in 0..<DatagramSocket.burst {
                 guard let datagram = socket.receive(into: &buffer) else { break }
                 let arrival = HostInstant.now

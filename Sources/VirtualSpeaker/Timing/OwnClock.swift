@@ -1,7 +1,6 @@
 internal import MediaCore
 internal import PTP
 internal import Sockets
-internal import Synchronization
 
 /// The clock of a speaker that acts as grandmaster; audio is placed by it alone.
 ///
@@ -25,11 +24,8 @@ final class OwnClock: SenderClock, Sendable {
     private let manner: SpeakerQuirks.OwnClockManner
     private let record: SpeakerRecord
     private let identity: UInt64
-    private let wakeup: PollableSignal
     private let began = HostInstant.now
-    /// Set by `stop`, read by the thread.
-    private let stopping = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
 
     let namesClocks = true
     let isLocked = true
@@ -48,17 +44,12 @@ final class OwnClock: SenderClock, Sendable {
         self.manner = manner
         self.identity = identity
         self.record = record
-        wakeup = try SpeakerError.signal()
+        thread = try SpeakerError.pollingThread("speaker-ptp", priority: .elevated)
         record.record(.clock(locked: true, offset: .zero, grandmaster: identity))
-        let worker = try SpeakerError.thread("speaker-ptp", priority: .elevated) { [self] in run() }
-        thread.withLock { $0 = worker }
+        try SpeakerError.start(thread) { [self] in run() }
     }
 
-    func stop() {
-        stopping.store(true, ordering: .releasing)
-        wakeup.raise()
-        thread.withLock { $0 }?.join()
-    }
+    func stop() { thread.stop() }
 
     func hostInstant(of instant: PTPInstant) -> HostInstant? {
         oscillator.hostInstant(at: SpeakerInstant(nanoseconds: instant.nanoseconds &- offset(at: .now)))
@@ -80,7 +71,7 @@ final class OwnClock: SenderClock, Sendable {
         var (announces, syncs): (UInt16, UInt16) = (0, 0)
         var (nextAnnounce, nextSync) = (began, began)
         var foreignSync: HostInstant?
-        while !stopping.load(ordering: .acquiring) {
+        while !thread.isStopping {
             let now = HostInstant.now
             let isSilent =
                 (quirks.clockStopsAfter.map { now - began >= $0 } ?? false)
@@ -108,7 +99,7 @@ final class OwnClock: SenderClock, Sendable {
                 }
             }
             _ = Poller.wait(
-                reading: [wakeup.descriptor, sockets.event.descriptor, sockets.general.descriptor],
+                reading: [thread.wake.descriptor, sockets.event.descriptor, sockets.general.descriptor],
                 until: min(nextSync, nextAnnounce))
             for _ in 0..<DatagramSocket.burst {
                 guard let datagram = sockets.event.receive(into: &buffer) else { break }

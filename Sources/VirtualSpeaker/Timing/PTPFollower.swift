@@ -1,7 +1,6 @@
 internal import MediaCore
 internal import PTP
 internal import Sockets
-internal import Synchronization
 
 /// Follows a sender's time from its Announce and Follow_Up messages without Delay_Req, as nqptp does.
 ///
@@ -21,10 +20,7 @@ final class PTPFollower: SenderClock, Sendable {
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
     private let identity: UInt64
-    private let wakeup: PollableSignal
-    /// Set by `stop`, read by the thread.
-    private let stopping = Atomic<Bool>(false)
-    private let thread = Lock<WorkerThread?>(nil)
+    private let thread: PollingThread
     /// Follow_Up messages before this instant are ignored (quirk `lateClock`).
     private let believingFrom: HostInstant
 
@@ -41,21 +37,16 @@ final class PTPFollower: SenderClock, Sendable {
         self.quirks = quirks
         self.identity = identity
         self.record = record
-        wakeup = try SpeakerError.signal()
+        thread = try SpeakerError.pollingThread("speaker-ptp", priority: .elevated)
         believingFrom = HostInstant.now.advanced(by: quirks.lateClock)
         // Not on the thread: it may start after the sender's next Announce, and would discard it. The
         // one after that is a second later.
         var buffer = [UInt8](repeating: 0, count: 2048)
         sockets.drain(into: &buffer)
-        let worker = try SpeakerError.thread("speaker-ptp", priority: .elevated) { [self] in run() }
-        thread.withLock { $0 = worker }
+        try SpeakerError.start(thread) { [self] in run() }
     }
 
-    func stop() {
-        stopping.store(true, ordering: .releasing)
-        wakeup.raise()
-        thread.withLock { $0 }?.join()
-    }
+    func stop() { thread.stop() }
 
     var grandmaster: UInt64? { state.withLock { $0.grandmaster } }
 
@@ -77,11 +68,11 @@ final class PTPFollower: SenderClock, Sendable {
         var awakening = Awakening(identity: ClockIdentity(rawValue: identity))
         var probes = ProbeSchedule(isOn: quirks.probes, lasting: quirks.probesStopAfter)
         var wasLocked = false
-        while !stopping.load(ordering: .acquiring) {
+        while !thread.isStopping {
             let deadline = [awakening.next, probes.next].compactMap { $0 }.min()
             let pause = HostInstant.now.advanced(by: .milliseconds(100))
             _ = Poller.wait(
-                reading: [wakeup.descriptor, sockets.event.descriptor, sockets.general.descriptor],
+                reading: [thread.wake.descriptor, sockets.event.descriptor, sockets.general.descriptor],
                 until: deadline.map { min($0, pause) } ?? pause)
             // Only messages from the sender's address and the correct source port are accepted.
             for _ in 0..<DatagramSocket.burst {

@@ -4,6 +4,8 @@ import Playback
 
 @testable import Remote
 
+private let table = ControlTable.player
+
 /// The input of a client in fragments: lines are bounded and the same for every fragmentation; a request has words or
 /// an error with a reason, and each of its replies is one line of JSON. Checks requests, and executes none.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -15,7 +17,7 @@ public func fuzzIPC(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     precondition(lines == split(bytes, by: max(1, bytes.count)))
     for case .text(let line) in lines {
         precondition(line.count <= IPCLines.maxLength && !line.contains(0x0A))
-        switch IPCRequest(line, .player) {
+        switch IPCRequest(line, table) {
         case .none: break
         case .text(let commands): for words in commands { check(words) }
         case .json(let message):
@@ -44,7 +46,7 @@ private func split(_ bytes: [UInt8], by fragment: Int) -> [IPCLines.Line] {
 
 private func check(_ words: [JSONValue]) {
     precondition(!words.isEmpty)
-    do throws(ControlError) { _ = try ControlTable.player.request(words) } catch {
+    do throws(ControlError) { _ = try table.request(words) } catch {
         precondition(!error.message.isEmpty)
     }
 }

@@ -171,9 +171,9 @@ private func distantAnswer(_ bytes: [UInt8]) {
     let url = "http://a.org/b"
     let text =
         "HTTP/1.1 206 Part\r\nContent-Range: bytes \(number(2))-\(number(3))/\(number(4))\r\nContent-Length: \(number(5))\r\n\r\n"
-    let (requestBuilder, waiting, answer) = (
-        HTTPRequestBuilder(url, options), InterruptCallback([]), Array(text.utf8) + bytes.dropFirst(8)
-    )
+    let answer = Array(text.utf8) + bytes.dropFirst(8)
+    options.connect = { _, _ in Sender(answer) }
+    let (requestBuilder, waiting) = (HTTPRequestBuilder(url, options), InterruptCallback([]))
     func input(_ range: (Int64, Int64?)) -> HTTPStream? {
         try? HTTPStream(
             WebAddress(url)!, requestBuilder: requestBuilder, range: range, retriesServerErrors: true, waiting: waiting
@@ -191,9 +191,7 @@ private func distantAnswer(_ bytes: [UInt8]) {
     }
     if let part = input((number(0), number(1) > 0 ? number(1) : nil)) { exercise(part) }
     guard let whole = input((0, nil)) else { return }
-    guard let cache = WebCache(whole, requestBuilder, waiting: waiting, connect: { _, _ in Sender(answer) }) else {
-        return
-    }
+    guard let cache = WebCache(whole, requestBuilder, waiting: waiting) else { return }
     exercise(cache.reader(InterruptCallback([])))
 }
 

@@ -34,7 +34,7 @@ extension SpeakerLabTests {
             let speakers = Lab.outputs(addresses)
             let group = OutputGroup(members: speakers, name: "both", codecs: FilmAudioCodecs())
             let sound = PlayedSound(group)
-            let recordings = try (1...2).map { try Lab.Recording(lab, seconds: 12, speaker: $0) }
+            let recordings = try (1...2).map { try Lab.Recording(lab, seconds: 60, speaker: $0) }
             for (tone, seconds) in [(Tone.kept, 0..<4), (.removed, 4..<9)] as [(Tone, Range<Int64>)] {
                 for second in seconds {
                     sound.renderer.enqueue(tone.buffer(frames: (second * 48000)..<((second + 1) * 48000)))
@@ -59,7 +59,8 @@ extension SpeakerLabTests {
                 sound.renderer.enqueue(Tone.following.buffer(frames: (second * 48000)..<((second + 1) * 48000)))
             }
             sound.renderer.finish()
-            for recording in recordings { try recording.wait() }
+            sound.start.advanced(by: .milliseconds(6500)).sleep()
+            for recording in recordings { try recording.stop() }
             sound.end()
             for (number, recording) in recordings.enumerated() {
                 try RouteContract.checkJoint(

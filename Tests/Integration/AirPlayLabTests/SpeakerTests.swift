@@ -203,7 +203,7 @@ extension SpeakerLabTests {
             let speaker = Lab.outputs([SpeakerAddress(host: host, port: port)])[0]
             let (synchronizer, feeder) = try feeding(speaker, units)
             defer { speaker.close() }
-            let recording = try Lab.Recording(lab, seconds: 24)
+            let recording = try Lab.Recording(lab, seconds: 60)
             let line = start(synchronizer)
             play(for: line.hostAnchor - .now + .milliseconds(3500))
             _ = try lab.run("impair", ["1", "cut", "6"])
@@ -211,7 +211,9 @@ extension SpeakerLabTests {
             play(for: .seconds(8))
             let stopped = HostInstant.now
             synchronizer.setRate(0)
-            try recording.wait()
+            // A beep that follows the pause would be due by then.
+            play(for: .milliseconds(1500))
+            try recording.stop()
             speaker.close()
             let heard = try lab.beeps(in: recording.file)
             let errors = Lab.errors(heard, from: line.hostAnchor)

@@ -142,9 +142,9 @@ final class PrivateMessageBus {
         try run(Self.player, ["--player", "talkie"] + words).trimmingCharacters(in: .newlines)
     }
 
-    /// Polls a condition for up to ten seconds; an error counts as false.
+    /// Polls a condition for up to 45 s, which is enough for three attempts to connect; an error counts as false.
     func eventually(_ isSo: () throws -> Bool) -> Bool {
-        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+        let deadline = ContinuousClock.now.advanced(by: .seconds(45))
         while (try? isSo()) != true {
             guard ContinuousClock.now < deadline else { return false }
             usleep(20_000)

@@ -41,7 +41,7 @@ struct SoundCardTests {
     }
 
     static var seconds: Double {
-        ProcessInfo.processInfo.environment["TALKIE_TEST_SECONDS"].flatMap(Double.init) ?? 8
+        ProcessInfo.processInfo.environment["TALKIE_TEST_SECONDS"].flatMap(Double.init) ?? 6
     }
 
     @Test(arguments: [

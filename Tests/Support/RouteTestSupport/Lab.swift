@@ -97,11 +97,8 @@ struct Lab {
         if let obstacle { throw Unavailable(description: "the speaker lab cannot run: \(obstacle)") }
         _ = tidiness
         let lab = Lab()
-        let listing = try lab.run("up", [String(count), "--private"])
-        for number in 1...count {
-            _ = try lab.run("impair", [String(number), "clear"])
-            _ = try lab.run("restart", [String(number), "--tolerance", tolerance.rawValue])
-        }
+        let listing = try lab.run(
+            "up", [String(count), "--private", "--fresh", "--tolerance", tolerance.rawValue])
         // Format of a line: `1  "Talkie Lab 1"  10.78.9.11  port 7000  airplay2`
         let words = listing.split(whereSeparator: \.isWhitespace).map(String.init)
         let addresses = words.indices.dropFirst().dropLast().compactMap { index -> SpeakerAddress? in

@@ -171,6 +171,19 @@ import Testing
         #expect((50...256).contains(commands) && losses == 1, "\(commands)")
     }
 
+    @Test func aCommandAfterTheEndOfTheSessionIsDropped() async {
+        let shared = SessionShared()
+        shared.fail(AirPlayError(.ended, "over"))
+        shared.publish(.pause)
+        shared.finish()
+        var events = 0
+        for await event in shared.events {
+            events += 1
+            if case .command = event { Issue.record("a command follows the loss") }
+        }
+        #expect(events == 1)
+    }
+
     @Test func aSpeakerThatHangsUpIsLost() throws {
         let (server, connection) = try connect()
         server.hangUp()

@@ -18,7 +18,7 @@ import Testing
         }
         #expect(lines(.warning, after: .zero) == ["a"])
         #expect(lines(.error, after: .seconds(3599)) == [])
-        #expect(lines(.error, after: .seconds(1)) == ["a (1 more times since the last line)"])
+        #expect(lines(.error, after: .seconds(1)) == ["a (1 more time since the last line)"])
         messages.forget("a")
         #expect(lines(.warning, after: .seconds(1)) == ["a"])
         #expect(lines(.info, after: .zero) == ["a"])

@@ -2,6 +2,7 @@ import MediaCore
 import Testing
 
 @testable import Kiosk
+@testable import Playback
 
 /// Which repairs follow from a series of observations, one per second.
 @Suite struct PlaybackWatchTests {
@@ -105,6 +106,30 @@ import Testing
         #expect(stages(RepairLadder.Item("a.mp4")) == [13: .next])
         #expect(stages(RepairLadder.Item("a.mp4", hasFailed: true))[5] == .next)
         #expect(stages(RepairLadder.Item("http://a", isRemote: true, hasFailed: true)) == [13: .next])
+    }
+
+    /// The player leaves a read that blocks in the kernel only after some seconds.
+    @Test func aFileWhoseReadBlocksIsPassedOverEarlierThanOneThatArrivesSlowly() {
+        /// Returns the second in which the film is passed over; nil if another repair comes first.
+        func end(_ item: RepairLadder.Item, readUntil: (Int) -> Int64?) -> Int? {
+            var watch = PlaybackWatch()
+            for second in 0..<20 {
+                var beat = beat(second, until: 2)
+                beat.isWaiting = second > 2
+                beat.readUntil = readUntil(second).map { MediaTime(value: $0, timescale: 100) }
+                let outcome = watch.observe(beat, droppedFrames: 0, item: item, at: at(second))
+                if let stage = outcome.repair?.stage { return stage == .next ? second : nil }
+            }
+            return nil
+        }
+        let file = RepairLadder.Item("a.mp4")
+        #expect(end(file) { _ in 300 } == 12, "10 s after second 2")
+        #expect(end(file) { 300 + Int64($0) } == 15)
+        #expect(end(file) { _ in nil } == 15, "it is being opened")
+        #expect(end(RepairLadder.Item("http://a", isRemote: true)) { _ in 300 } == 15)
+        #expect(
+            Liveness.silenceTimeout + TrackPipeline.usualStopTimeout + KioskDirector.beat < .seconds(15),
+            "no item holds the screen longer")
     }
 
     @Test func aRestartDoesNotHelpAFilmThatDoesNotArrive() {

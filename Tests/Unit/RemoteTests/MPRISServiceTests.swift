@@ -85,6 +85,28 @@ import Testing
         }
     }
 
+    @Test func aBusThatIsAbsentAtTheStartIsJoinedLater() throws {
+        let (player, bus, refused) = (TablePlayer(), FakeMessageBus(), Signal())
+        bus.end()
+        let service = MPRISService(
+            player.control, identity: "Talkie", desktopEntry: nil,
+            connect: { () throws(BusFailure) in
+                defer { refused.raise() }
+                return try bus.connect()
+            })
+        #expect(service.startThread())
+        refused.wait()
+        bus.begin()
+        try bus.waitForName("org.mpris.MediaPlayer2.talkie")
+        service.stop()
+        player.control.close()
+    }
+
+    @Test func onlyTheEndOfThePlayerEndsTheService() {
+        #expect(MPRISService.failure(of: PlayerControl.ended).code == ESHUTDOWN)
+        #expect(MPRISService.failure(of: ControlError(.unavailable, "no more threads")).code == EAGAIN)
+    }
+
     @Test func theTypesAreThoseOfTheDesktopFile() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../..")
             .appending(path: "Tools/package/talkie.desktop")

@@ -155,7 +155,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     }
 }
 
-@Suite struct TreatmentChangeStateTests {
+@Suite struct ProcessingChangeStateTests {
     private let now = HostInstant(nanoseconds: 1_000_000_000)
     private let loud: AudioProcessing = {
         var processing = AudioProcessing.none
@@ -164,15 +164,15 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     }()
     private let request = PartialFlushRequest(time: second(1), feedsAgain: true) { _ in }
 
-    private func startedChange() -> TreatmentChange {
-        var change = TreatmentChange()
+    private func startedChange() -> ProcessingChange {
+        var change = ProcessingChange()
         change.set(loud)
         change.begin(request)
         return change
     }
 
     @Test func aChangeIsBegunOnceAndOnlyIfItIsOne() {
-        var change = TreatmentChange()
+        var change = ProcessingChange()
         change.set(.none)
         #expect(!change.isDue(at: now))
         change.set(loud)
@@ -226,7 +226,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     }
 
     @Test func withoutFlushesAChangeWaitsForTwoSecondsOfBufferAtMost() {
-        let change = TreatmentChange()
+        let change = ProcessingChange()
         #expect(change.place(until: second(12), playhead: second(10), rate: 1, lead: nil) == second(12))
         #expect(change.place(until: second(13), playhead: second(10), rate: 1, lead: nil) == nil)
         #expect(change.place(until: second(60), playhead: second(10), rate: 0, lead: .seconds(1)) == second(10))

@@ -5,7 +5,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Socket calls that Swift cannot use: macros (CMSG_*), variadic functions (ioctl), GNU extensions (ppoll, eventfd). */
+/*
+ * Socket calls that Swift cannot use: macros (CMSG_*), variadic functions (ioctl), GNU extensions (ppoll, eventfd,
+ * accept4).
+ */
 
 /*
  * Non-blocking recvmsg(2) with the kernel's receive timestamp (SO_TIMESTAMPNS, nanoseconds of CLOCK_REALTIME; 0 if
@@ -18,6 +21,12 @@ ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct so
  * descriptors are closed. Returns the number of descriptors, or -1 if no byte was received.
  */
 int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int max);
+
+/*
+ * accept4(2), closed on exec and non-blocking from the start: another thread may fork at any time. Returns -1 with errno
+ * set on failure.
+ */
+int csock_accept(int listener, struct sockaddr *from, socklen_t *size);
 
 /* Returns the unacknowledged bytes of a TCP socket (SIOCOUTQ, tcp(7)), or -1 with errno set. */
 int csock_unacknowledged_bytes(int socket);

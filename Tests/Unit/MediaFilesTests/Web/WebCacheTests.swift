@@ -88,12 +88,12 @@ import Testing
         let (server, url) = (server, "http://a.org/film")
         var options = ReadOptions()
         options.reconnectDelays = [.zero, .zero]
+        options.connect = { _, waiting in Server.Connection(server, waiting) }
         let (requestBuilder, waiting) = (HTTPRequestBuilder(url, options), InterruptCallback([]))
-        let connect: WebCache.Connect = { _, waiting in Server.Connection(server, waiting) }
         let input = try HTTPStream(try #require(WebAddress(url)), requestBuilder: requestBuilder, waiting: waiting) {
-            (address) throws(WebFailure) in try connect(address, waiting)
+            (address) throws(WebFailure) in try requestBuilder.connect(address, waiting)
         }
-        cache = try #require(WebCache(input, requestBuilder, waiting: waiting, connect: connect))
+        cache = try #require(WebCache(input, requestBuilder, waiting: waiting))
     }
 
     private var starts: [Int64] { server.state.withLock { $0.starts } }

@@ -56,6 +56,40 @@ import Testing
         #expect(pass(&observations, state) == ["pause yes"])
     }
 
+    @Test func aLongPlaylistIsDescribedAgainOnlyWhenItHasChanged() throws {
+        let table = ControlTable.player
+        let playlist = try table.property("playlist")
+        /// Returns the address of a description's memory, which a new description has not: the last one still exists.
+        func memory(_ state: PlayerState) -> Int? {
+            guard case .array(let films)? = playlist.read(state) else { return nil }
+            return films.withUnsafeBytes { Int(bitPattern: $0.baseAddress) }
+        }
+        var observations = ControlObservations()
+        let notifications = Lock(0)
+        _ = observations.add(playlist) { _ in notifications.withLock { $0 += 1 } }
+        var state = PlayerState()
+        state.items = (0..<10_000).map { QueueItem("film \($0).mp4") }
+        (state.current, state.phase) = (state.items[0], .playing)
+        let first = memory(state)
+        for number in 0..<100 {
+            state.isPaused.toggle()
+            state.volume = Double(number)
+            state.position = MediaTime(value: Int64(number), timescale: 4)
+            for (handler, value) in observations.changes(in: state, isTick: false) { handler(value) }
+            #expect(memory(state) == first)
+        }
+        #expect(notifications.withLock { $0 } == 1)
+        state.current = state.items[1]
+        let second = memory(state)
+        #expect(second != first)
+        #expect(try table.property("playlist/1/current").read(state) == .flag(true))
+        state.items.removeLast()
+        #expect(memory(state) != second)
+        #expect(try table.property("playlist/count").read(state) == .whole(9999))
+        state.phase = .opening
+        #expect(try table.property("playlist/1/playing").read(state) == .flag(false))
+    }
+
     @Test func withoutObserversNothingIsCollected() throws {
         let board = PlayerStatePublisher(timebase: RenderSynchronizer(clock: ManualClock()).timebase)
         board.changes.report(.message("early"))

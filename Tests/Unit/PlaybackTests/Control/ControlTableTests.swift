@@ -51,6 +51,11 @@ import Testing
         #expect(code(.text("set"), .text(String(repeating: "a", count: 10_000)), .null) == "out-of-range")
     }
 
+    @Test func aPathHasALimitedLength() throws {
+        #expect(try table.property("metadata/by-key/title").type == .node)
+        #expect(throws: ControlError.self) { try table.property("playlist" + String(repeating: "/", count: 300)) }
+    }
+
     @Test func prefixesAndOtherNamesOfMPVAreAccepted() throws {
         let words: [JSONValue] = [.text("no-osd"), .text("async"), .text("cycle"), .text("pause")]
         #expect(try table.request(words).command.name == "cycle")

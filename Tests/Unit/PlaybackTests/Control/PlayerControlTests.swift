@@ -53,6 +53,18 @@ import Testing
         #expect(perform("set deinterlace maybe") == "wrong-type")
     }
 
+    @Test func steadyPlaybackNotifiesNoObserver() {
+        let changes = queue.board.changes
+        changes.setObserved(true)
+        queue.run(for: .seconds(5))
+        changes.signal.clear()
+        queue.run(for: .seconds(8))
+        var count = 0
+        while changes.signal.tryWait() { count += 1 }
+        // The preparation of the next film may be published; what changes continuously is not.
+        #expect(count <= 4 && queue.phase == .playing, "\(count) changes")
+    }
+
     @Test func stepsOfTwoControllersAddUp() {
         control.perform([.text("add"), .text("audio-delay"), .text("0.1")])
         control.perform([.text("add"), .text("audio-delay"), .text("0.1")])

@@ -1,3 +1,4 @@
+import MediaCodecs
 import MediaCore
 import Testing
 
@@ -258,6 +259,98 @@ import Testing
         queue.run(for: .seconds(2))
         #expect((queue.state.loadedUntil?.seconds ?? 0) > 2.5, "as far as its sound")
     }
+
+    // MARK: Sources without progress
+
+    /// Returns the number of pictures of a track that was asked 5,000 times to read ahead.
+    private func picturesReadAhead(_ film: CountedFilm, repeats: Bool, strayTime: Bool = false) throws -> Int {
+        let source = RepeatingSource(try film.source(for: try #require(film.summary.track(.video))))
+        source.strayTime.withLock { $0 = strayTime ? MediaTime(value: 3600, timescale: 1) : nil }
+        source.repeats.withLock { $0 = repeats }
+        let pictures = PictureTrack(film: film, source: source, decoder: CountedPictureDecoder())
+        let intake = TrackIntake(clock: ManualClock())
+        for _ in 0..<5000 {
+            let hasRead = try pictures.readAhead(noting: intake)
+            if repeats { #expect(hasRead, "the reserve is not complete") }
+        }
+        source.repeats.withLock { $0 = false }
+        var count = 0
+        while true {
+            switch try pictures.step() {
+            case .picture: count += 1
+            case .moved: continue
+            case .ended: return count
+            }
+        }
+    }
+
+    @Test func aSourceThatRepeatsItsBeginningForeverIsReadAheadWithinABound() throws {
+        let count = try picturesReadAhead(CountedFilm(1, pictures: 25, soundFrames: 0), repeats: true)
+        #expect((265...300).contains(count))
+    }
+
+    @Test func nothingOfAFilmThatAdvancesIsDroppedWhileItIsReadAhead() throws {
+        #expect(try picturesReadAhead(CountedFilm(1, pictures: 2000, soundFrames: 0), repeats: false) == 2000)
+    }
+
+    @Test func aFrameWithAWrongTimeDoesNotMakeThoseAfterItRepeats() throws {
+        let film = CountedFilm(1, pictures: 2000, soundFrames: 0)
+        #expect(try picturesReadAhead(film, repeats: false, strayTime: true) == 2000)
+    }
+
+    @Test func aSourceThatRepeatsItsBeginningForeverFillsNoQueue() throws {
+        let film = CountedFilm(1, pictures: 0, soundFrames: 12_000)
+        let track = try #require(film.summary.track(.audio))
+        var list = PlaybackList()
+        _ = list.apply(.append([QueueItem("film")]))
+        let entry = PlaybackList.ScheduledItem(
+            serial: list.newSerial(), listPosition: try #require(list.firstPosition()), media: PrefetchedMedia(film),
+            audioTrack: track, videoTrack: nil)
+        list.begin(with: entry)
+        let shared = SharedPlaybackList()
+        shared.restart { $0 = list }
+        let clock = ManualClock()
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: EventLog(clock: clock))
+        #expect(synchronizer.addRenderer(renderer) == nil)
+        let intake = TrackIntake(clock: clock)
+        let stage = AudioStage(
+            list: shared, renderer: renderer, entry: entry,
+            source: RepeatingSource(try film.source(for: track)), intake: intake)
+        _ = try stage.seek(to: .zero, aim: .exact)
+        // More than the source has, as during a hold.
+        intake.setReserve(until: MediaTime(value: 1, timescale: 1))
+        for _ in 0..<5000 { _ = try stage.step() }
+        #expect(renderer.state.withLock { $0.queue.count } < 200)
+        #expect(intake.report.readUntil == MediaTime(value: 1, timescale: 4))
+    }
+}
+
+/// Starts again whenever it has ended, as a demuxer may in a damaged file.
+private final class RepeatingSource: SampleSource {
+    let track: Track
+    let repeats = Lock(true)
+    /// The time of the next packet instead of its own; nil: its own.
+    let strayTime = Lock<MediaTime?>(nil)
+    private let source: any SampleSource
+
+    init(_ source: any SampleSource) { (track, self.source) = (source.track, source) }
+
+    func read() throws(MediaError) -> SampleBuffer? {
+        if var buffer = try source.read() {
+            buffer.presentationTime = strayTime.withLock { $0.take() } ?? buffer.presentationTime
+            return buffer
+        }
+        guard repeats.withLock({ $0 }) else { return nil }
+        _ = try source.seek(to: .zero, mode: .syncBefore)
+        return try source.read()
+    }
+
+    func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        try source.seek(to: time, mode: mode)
+    }
+
+    func cancel() { source.cancel() }
 }
 
 /// The size of the reserve, and when it is sufficient.

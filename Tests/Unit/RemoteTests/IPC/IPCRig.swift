@@ -7,7 +7,8 @@ import Testing
 
 @testable import Remote
 
-/// A player with a server; films last a minute, and those named "bad…" cannot be opened.
+/// A player with a server; films last an hour, which no stall of the machine reaches, and those named "bad…" cannot be
+/// opened.
 final class IPCRig {
     let folder = TemporaryFolder()
     let path: String
@@ -23,7 +24,7 @@ final class IPCRig {
             parts: Player.Parts(
                 open: { (address, _) throws(MediaError) in
                     if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
-                    return SyntheticFilm(duration: MediaTime(value: 60, timescale: 1))
+                    return SyntheticFilm(duration: MediaTime(value: 3600, timescale: 1))
                 },
                 codecs: SyntheticCodecs(),
                 makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },

@@ -42,6 +42,27 @@ import Testing
         #expect(split([longest, [0x78], [0x78], [0x0A], [0x62, 0x0A]]) == ["overlong", "b"])
     }
 
+    @Test func aLongPlaylistAndOtherChangesFitIntoTheQueue() {
+        let films = (0..<10_000).map { index in
+            JSONValue.object([
+                ("filename", .text("/media/films/A folder of some length/A film of some length \(index).mkv")),
+                ("title", .text("A film of some length, number \(index)")), ("id", .whole(index)),
+            ])
+        }
+        let output = IPCOutput {}
+        for name in ["playlist", "playlist-pos", "playlist", "path", "media-title"] {
+            output.send(
+                event: "property-change",
+                [("id", .whole(1)), ("name", .text(name)), ("data", name == "playlist" ? .array(films) : .text("x"))])
+        }
+        #expect(!output.isOverflowing)
+        let size = output.take().count
+        #expect(size > 2 << 20, "\(size) bytes")
+        let text = JSONValue.text(String(repeating: "x", count: 1 << 20))
+        for _ in 0..<10 { output.send(reply: text) }
+        #expect(output.isOverflowing && output.take().count < 6 << 20)
+    }
+
     @Test(arguments: [
         ("seek 10 relative", [["seek", "10", "relative"]]), ("  cycle\tpause \r", [["cycle", "pause"]]),
         ("a;b ; c", [["a"], ["b"], ["c"]]), (";;a;", [["a"]]), ("a # b", [["a"]]), ("a#b", [["a#b"]]),

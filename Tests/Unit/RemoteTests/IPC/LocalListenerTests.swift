@@ -28,7 +28,10 @@ import Testing
         #expect(mode(path) == S_IFSOCK | 0o600)
         let address = try #require(LocalSocketAddress(path))
         #expect(LocalStream.connect(to: address).stream != nil)
-        #expect(listener?.accept() != nil && listener?.accept() == nil)
+        let accepted = try #require(listener?.accept())
+        #expect(fcntl(accepted.descriptor, F_GETFD) & FD_CLOEXEC != 0, "not inherited by programs")
+        #expect(fcntl(accepted.descriptor, F_GETFL) & O_NONBLOCK != 0)
+        #expect(listener?.accept() == nil)
         listener = nil
         #expect(mode(path) == nil)
     }

@@ -37,6 +37,15 @@ import Testing
         #expect(try rig.request("GET", rig.path + "command").status == 405)
     }
 
+    @Test func aForeignNameIsRefusedWithTheAddressToUse() throws {
+        let own = LocalAddresses.hostName
+        #expect(try rig.request("GET", rig.path, host: "\(own):\(rig.port)").status == 200)
+        for host in ["\(own).evil.example:\(rig.port)", "evil.example", "127.0.0.1.evil.example", ":1"] {
+            let refused = try rig.request("GET", rig.path, host: host)
+            #expect(refused.status == 403 && refused.text.contains("open the link as it was printed"), "\(host)")
+        }
+    }
+
     @Test func otherWebPagesCanNeitherReadNorCommand() throws {
         let own = "Origin: http://127.0.0.1:\(rig.port)"
         #expect(try rig.request("GET", rig.path, host: "evil.example").status == 403, "DNS rebinding")
@@ -182,6 +191,32 @@ import Testing
     }
 }
 
+/// The server without a page.
+@Suite struct HTTPServerTests {
+    /// Answers no request.
+    private final class Holder: HTTPHandler {
+        var requests = 0
+
+        func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+            requests += 1
+            exchange.hold()
+        }
+    }
+
+    /// libmicrohttpd ends the process if a request waits at the end.
+    @Test func aRequestThatArrivesAtTheEndIsRefused() throws {
+        let (listener, holder) = (try TCPListener(address: RemotePageRig.loopback), Holder())
+        let server = try HTTPServer(on: listener, handler: holder)
+        let deadline = HostInstant.now.advanced(by: .seconds(60))
+        let client = try TCPSocket.connect(to: RemotePageRig.loopback, port: listener.port, deadline: deadline)
+        // Accepts the connection.
+        server.serve()
+        try client.sendAll(Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), deadline: deadline)
+        server.close()
+        #expect(holder.requests == 0)
+    }
+}
+
 /// What a page displays.
 @Suite struct RemotePageStateTests {
     @Test func foldersServersAndPasswordsAreNotShown() {
@@ -266,6 +301,17 @@ import Testing
         #expect(RemotePageLink.reachableAddress(of: loopback) == loopback)
         let all = RemotePageLink.reachableAddress(of: IPv4Address(rawValue: 0))
         #expect(LocalAddresses.all().contains(all))
+    }
+
+    @Test func theNamesOfAComputerHaveTheDomainsOfItsNetwork() {
+        let resolver = "# search a.example\nnameserver 192.0.2.1\nsearch fritz.box home.arpa.\ndomain\tExample.org\n"
+        #expect(
+            LocalAddresses.names(of: "PC", resolver: resolver)
+                == ["pc", "pc.local", "pc.fritz.box", "pc.home.arpa", "pc.example.org"])
+        #expect(
+            LocalAddresses.names(of: "pc.example.org", resolver: "search .\noptions edns0")
+                == ["pc.example.org", "pc", "pc.local"])
+        #expect(LocalAddresses.names(of: "", resolver: resolver).isEmpty)
     }
 
     @Test func aPortInUseIsRefusedWithItsHolder() throws {

@@ -22,6 +22,7 @@ final class SessionRig {
     let isStickPulled = Lock(false)
     let person = PseudoTerminal(columns: 200)
     let player: Player
+    let stage: SessionDirector.Stage
     let director: SessionDirector
     let output = RecordingOutput(capacity: 48_000 * 60)
     /// The output of this computer.
@@ -67,14 +68,13 @@ final class SessionRig {
             mailbox.post(.player($0))
             wakeSignal.raise()
         }
+        stage = SessionDirector.Stage(
+            player: player, screen: nil, terminal: Terminal(descriptor: person.program, showsStatus: showsStatus),
+            keys: nil, distributor: distributor, registry: OutputRegistry([toys]), routes: routes,
+            home: toys.place("card"), stateFolder: StateFolder(path: folder.path), log: log, pageLink: pageLink)
         director = SessionDirector(
-            stage: SessionDirector.Stage(
-                player: player, screen: nil,
-                terminal: Terminal(descriptor: person.program, showsStatus: showsStatus),
-                keys: nil, distributor: distributor,
-                registry: OutputRegistry([toys]), routes: routes, home: toys.place("card"),
-                stateFolder: StateFolder(path: folder.path), log: log, pageLink: pageLink),
-            arguments: arguments, items: (films + more).map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
+            stage: stage, arguments: arguments, items: (films + more).map { PlaylistLoader.Item(address: $0) },
+            mailbox: mailbox)
     }
 
     /// Runs to the end and returns the exit status.

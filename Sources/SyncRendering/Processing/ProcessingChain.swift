@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Loudness normalization, night mode, gain and limiter in sequence. Confined to one thread; allocates only in `init`.
-final class TreatmentChain {
+final class ProcessingChain {
     private let format: PCMFormat
     private var channels: Int { format.channels }
     private let leveller: LoudnessLeveller
@@ -12,7 +12,7 @@ final class TreatmentChain {
     /// The gain of the samples, and whether any processing is active.
     private var gain: Float = 1
     private var isNight = false
-    private var isTreating = false
+    private var isActive = false
     /// The duration of a gain change in frames: two hundredths of a second, below which it clicks.
     private let rampLength: Int
 
@@ -34,7 +34,7 @@ final class TreatmentChain {
     ///
     /// - Parameter own: The item's gain, applied in addition.
     func begin(with processing: AudioProcessing, gain own: Float) {
-        treat(processing, gain: own)
+        setProcessing(processing, gain: own)
         limiter.reset()
         ramp = GainRamp(gain: gain, length: rampLength)
         night.begin(isOn: isNight)
@@ -42,11 +42,11 @@ final class TreatmentChain {
     }
 
     /// Changes the processing of continuous audio, with ramps.
-    func treat(_ processing: AudioProcessing, gain own: Float) {
+    func setProcessing(_ processing: AudioProcessing, gain own: Float) {
         gain = processing.gain * own
         // An item with its own gain is already normalized.
         (isNight, loudness) = (processing.isNight, own == 1 ? processing.loudness : nil)
-        isTreating = processing != .none || own != 1
+        isActive = processing != .none || own != 1
     }
 
     /// Processes frames in place, with a delay of `delay` frames.
@@ -55,6 +55,6 @@ final class TreatmentChain {
         leveller.process(samples, frames: frames, target: loudness)
         night.process(samples, frames: frames, channels: channels, isOn: isNight)
         ramp.apply(gain, to: samples, frames: frames, channels: channels)
-        limiter.process(samples, frames: frames, isLimiting: isTreating)
+        limiter.process(samples, frames: frames, isLimiting: isActive)
     }
 }

@@ -21,7 +21,7 @@ private final class Blocks: PCMConverter {
     }
 }
 
-@Suite struct TreatedConverterTests {
+@Suite struct ProcessingConverterTests {
     private let format = PCMFormat(sampleRate: 48_000, layout: .stereo)
     private let blocks = Blocks()
 
@@ -36,7 +36,7 @@ private final class Blocks: PCMConverter {
     }
 
     /// Collects the output by film frame; fails if frames are missing or repeated within a block.
-    private func drain(_ converter: TreatedConverter, into film: inout [Int64: Float]) throws {
+    private func drain(_ converter: ProcessingConverter, into film: inout [Int64: Float]) throws {
         let block = PCMBlock(format: format, capacity: 1024)
         while try converter.receive(into: block) {
             let first = block.start.rescaled(to: 48_000)
@@ -57,7 +57,7 @@ private final class Blocks: PCMConverter {
     @Test(arguments: [1, 1.5, 2.197] as [Float]) func impulsesStayWhereTheyAreToTheSample(gain: Float) throws {
         let places: Set<Int64> = [0, 999, 1000, 4321, 9998]
         put(0..<10_000, impulses: places)
-        let converter = TreatedConverter(blocks, format: format, processing: louder(gain))
+        let converter = ProcessingConverter(blocks, format: format, processing: louder(gain))
         var film: [Int64: Float] = [:]
         try drain(converter, into: &film)
         converter.finish()
@@ -70,14 +70,14 @@ private final class Blocks: PCMConverter {
     @Test func switchedOnAndOffInMidStreamEveryFrameIsThereOnceAndInPlace() throws {
         let places: Set<Int64> = Set(stride(from: 17, to: 40_000, by: 331))
         put(0..<10_000, impulses: places)
-        let converter = TreatedConverter(blocks, format: format, processing: .none)
+        let converter = ProcessingConverter(blocks, format: format, processing: .none)
         var film: [Int64: Float] = [:]
         try drain(converter, into: &film)
         #expect(film.count == 10_000)
-        converter.treat(louder(2), from: time(12_345))
+        converter.setProcessing(louder(2), from: time(12_345))
         put(10_000..<25_000, impulses: places)
         try drain(converter, into: &film)
-        converter.treat(.none, from: nil)
+        converter.setProcessing(.none, from: nil)
         put(25_000..<40_000, impulses: places)
         try drain(converter, into: &film)
         converter.finish()
@@ -96,7 +96,7 @@ private final class Blocks: PCMConverter {
         put(0..<10_000, impulses: places)
         var processing = louder(1)
         processing.isNight = true
-        let converter = TreatedConverter(blocks, format: format, processing: processing)
+        let converter = ProcessingConverter(blocks, format: format, processing: processing)
         var film: [Int64: Float] = [:]
         try drain(converter, into: &film)
         converter.finish()
@@ -110,7 +110,7 @@ private final class Blocks: PCMConverter {
         put(0..<480_000, impulses: places)
         var processing = louder(1)
         processing.loudness = -20
-        let converter = TreatedConverter(blocks, format: format, processing: processing)
+        let converter = ProcessingConverter(blocks, format: format, processing: processing)
         var film: [Int64: Float] = [:]
         try drain(converter, into: &film)
         converter.finish()
@@ -123,7 +123,7 @@ private final class Blocks: PCMConverter {
     @Test func aHoleInTheFilmStaysAHoleAndWhatIsHeldComesBeforeIt() throws {
         put(0..<5_000, impulses: [4_999])
         put(96_000..<99_000, impulses: [96_000])
-        let converter = TreatedConverter(blocks, format: format, processing: louder(2))
+        let converter = ProcessingConverter(blocks, format: format, processing: louder(2))
         var film: [Int64: Float] = [:]
         try drain(converter, into: &film)
         converter.finish()
@@ -134,7 +134,7 @@ private final class Blocks: PCMConverter {
 
     @Test func whatIsHeldIsForgottenInAJump() throws {
         put(0..<3_000, impulses: [2_999])
-        let converter = TreatedConverter(blocks, format: format, processing: louder(2))
+        let converter = ProcessingConverter(blocks, format: format, processing: louder(2))
         var film: [Int64: Float] = [:]
         try drain(converter, into: &film)
         converter.reset()
@@ -149,7 +149,7 @@ private final class Blocks: PCMConverter {
 
     @Test func aPiecesOwnGainBeginsWithItsFirstFrameAndMovesNothing() throws {
         let places: Set<Int64> = Set(stride(from: 0, to: 20_000, by: 125))
-        let converter = TreatedConverter(blocks, format: format, processing: .none)
+        let converter = ProcessingConverter(blocks, format: format, processing: .none)
         var film: [Int64: Float] = [:]
         func send(_ range: Range<Int64>, gain: Float) throws {
             put(range, impulses: places)
@@ -170,9 +170,9 @@ private final class Blocks: PCMConverter {
         #expect(heard.filter { $0.key > 6_500 }.allSatisfy { abs($0.value - 0.2) < 1e-6 })
     }
 
-    @Test func untreatedNothingIsHeldAndNothingIsTouched() throws {
+    @Test func withoutProcessingNoFrameIsHeldOrChanged() throws {
         put(0..<3_000, impulses: [2_999])
-        let converter = TreatedConverter(blocks, format: format, processing: .none)
+        let converter = ProcessingConverter(blocks, format: format, processing: .none)
         var film: [Int64: Float] = [:]
         try drain(converter, into: &film)
         #expect(film.count == 3_000 && film[2_999] == 0.1)

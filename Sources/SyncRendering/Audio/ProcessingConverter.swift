@@ -6,7 +6,7 @@ internal import MediaCore
 /// reset. The timestamps are corrected by its look-ahead, so that every frame keeps its media time.
 ///
 /// Confined to one thread. Allocates only when processing starts.
-final class TreatedConverter: PCMConverter {
+final class ProcessingConverter: PCMConverter {
     private let inner: any PCMConverter
     private let format: PCMFormat
     private let leveller: LoudnessLeveller
@@ -16,7 +16,7 @@ final class TreatedConverter: PCMConverter {
     /// The gains of the items with the media time at which each starts. The first is current; each pending gapless
     /// boundary adds one.
     private var gains: [(gain: Float, from: MediaTime)] = [(1, .zero)]
-    private var chain: TreatmentChain?
+    private var chain: ProcessingChain?
     /// Whether all audio passes the chain; set until the next reset.
     private var isEngaged = false
 
@@ -42,12 +42,12 @@ final class TreatedConverter: PCMConverter {
         if processing != .none { engage() }
     }
 
-    // MARK: Treatment
+    // MARK: Processing
 
     /// Sets the processing.
     ///
     /// - Parameter time: The media time from which it applies; nil: the next audio.
-    func treat(_ wanted: AudioProcessing, from time: MediaTime?) {
+    func setProcessing(_ wanted: AudioProcessing, from time: MediaTime?) {
         if wanted != .none { engage() }
         // Frames decoded before the time are preroll, or at most a hundredth of a second of continuous audio.
         inner.setDialogueLift(wanted.dialogueLift)
@@ -55,7 +55,7 @@ final class TreatedConverter: PCMConverter {
             coming = (wanted, time)
         } else {
             (processing, coming) = (wanted, nil)
-            chain?.treat(wanted, gain: gains[0].gain)
+            chain?.setProcessing(wanted, gain: gains[0].gain)
         }
     }
 
@@ -63,7 +63,7 @@ final class TreatedConverter: PCMConverter {
     private func engage() {
         guard !isEngaged else { return }
         isEngaged = true
-        if chain == nil { chain = TreatmentChain(format: format, leveller: leveller) }
+        if chain == nil { chain = ProcessingChain(format: format, leveller: leveller) }
         chain?.begin(with: processing, gain: gains[0].gain)
     }
 
@@ -133,7 +133,7 @@ final class TreatedConverter: PCMConverter {
             beginGain(at: block, chain)
         }
         let blockEnd = block.end
-        treatSamples(of: block, chain)
+        processSamples(of: block, chain)
         let silence = min(block.frames, chain.delay - held)
         held += silence
         end = blockEnd
@@ -148,14 +148,14 @@ final class TreatedConverter: PCMConverter {
     }
 
     /// Applies the gain that starts with the first audio, without a ramp.
-    private func beginGain(at block: PCMBlock, _ chain: TreatmentChain) {
+    private func beginGain(at block: PCMBlock, _ chain: ProcessingChain) {
         guard gains.count > 1, block.frames(before: gains[1].from) == 0 else { return }
         gains.removeFirst()
         chain.begin(with: processing, gain: gains[0].gain)
     }
 
     /// Processes the samples in parts, split at changes of processing and gain.
-    private func treatSamples(of block: PCMBlock, _ chain: TreatmentChain) {
+    private func processSamples(of block: PCMBlock, _ chain: ProcessingChain) {
         var first = 0
         func process(upTo frame: Int) {
             chain.process(block.samples + first * format.channels, frames: max(0, frame - first))
@@ -171,7 +171,7 @@ final class TreatedConverter: PCMConverter {
             } else if let coming {
                 (processing, self.coming) = (coming.processing, nil)
             }
-            chain.treat(processing, gain: gains[0].gain)
+            chain.setProcessing(processing, gain: gains[0].gain)
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import TalkieTestKit
 
 /// A film of impulses with an output, without threads; a volume above 100 changes during playback.
-private final class TreatmentRig {
+private final class ProcessingRig {
     let clock = ManualClock()
     let synchronizer: RenderSynchronizer
     let renderer: AudioRenderer
@@ -65,10 +65,10 @@ private final class TreatmentRig {
     }
 }
 
-@Suite struct TreatmentChangeTests {
+@Suite struct ProcessingChangeTests {
     @Test(arguments: [false, true]) func louderThanAHundredInMidFilmHasNoGapAndMovesNothing(isGrouped: Bool) {
         let tape = TapeOutput()
-        let rig = TreatmentRig(
+        let rig = ProcessingRig(
             isGrouped ? OutputGroup(members: [tape], codecs: FloatCodecs(), work: .byHand()) : tape)
         rig.enqueue(0..<240_000)
         rig.start()
@@ -81,11 +81,11 @@ private final class TreatmentRig {
         #expect(tape.doubled == 0 && tape.maxError < 0.01)
         #expect(tape.blanks == 0)
         let impulses = tape.tape.sounding
-        #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
+        #expect(impulses.keys.allSatisfy(ProcessingRig.isImpulse))
         let last = tape.tape.last ?? 0
-        #expect(impulses.count == (0...last).filter(TreatmentRig.isImpulse).count)
+        #expect(impulses.count == (0...last).filter(ProcessingRig.isImpulse).count)
         func level(_ frames: Range<Int64>) -> Set<Float> {
-            Set(impulses.filter { frames.contains($0.key) }.map { ($0.value / TreatmentRig.impulse * 100).rounded() })
+            Set(impulses.filter { frames.contains($0.key) }.map { ($0.value / ProcessingRig.impulse * 100).rounded() })
         }
         // The old level, twice as loud at most 0.25 s after the change, and the old level again.
         #expect(level(0..<48_000) == [100])
@@ -96,7 +96,7 @@ private final class TreatmentRig {
     @Test func anOutputThatTakesNothingBackIsLouderBehindTheLittleItHolds() {
         let tape = TapeOutput()
         tape.recallLead = nil
-        let rig = TreatmentRig(tape)
+        let rig = ProcessingRig(tape)
         rig.enqueue(0..<240_000)
         rig.start()
         rig.run(for: .seconds(1))
@@ -105,14 +105,14 @@ private final class TreatmentRig {
         #expect(tape.takes.isEmpty)
         #expect(tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
         let impulses = tape.tape.sounding
-        #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
-        #expect(impulses.filter { $0.key > 98_000 }.allSatisfy { abs($0.value - 2 * TreatmentRig.impulse) < 1e-4 })
+        #expect(impulses.keys.allSatisfy(ProcessingRig.isImpulse))
+        #expect(impulses.filter { $0.key > 98_000 }.allSatisfy { abs($0.value - 2 * ProcessingRig.impulse) < 1e-4 })
     }
 
     @Test func anOutputWithALargeBufferRestartsForAChange() {
         let tape = TapeOutput(desiredDepth: .seconds(60))
         tape.recallLead = nil
-        let rig = TreatmentRig(tape)
+        let rig = ProcessingRig(tape)
         rig.enqueue(0..<480_000)
         rig.start()
         rig.run(for: .seconds(1))
@@ -120,25 +120,25 @@ private final class TreatmentRig {
         rig.run(for: .seconds(1))
         #expect(tape.takes.count == 1)
         #expect(tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
-        #expect(tape.tape.sounding.keys.allSatisfy(TreatmentRig.isImpulse))
+        #expect(tape.tape.sounding.keys.allSatisfy(ProcessingRig.isImpulse))
     }
 
     @Test func theSpeakerItselfStaysAtFullLevelAndTheSamplesAreMadeLarger() {
         let output = RecordingOutput()
-        let rig = TreatmentRig(output)
+        let rig = ProcessingRig(output)
         rig.renderer.volume = 2
         rig.enqueue(0..<24_000)
         rig.feeder.performDueWork()
         #expect(output.state.withLock { $0.gain } == 1)
         let heard = output.state.withLock { $0.samples }.map(abs).max() ?? 0
-        #expect(abs(heard - 2 * TreatmentRig.impulse) < 1e-4)
+        #expect(abs(heard - 2 * ProcessingRig.impulse) < 1e-4)
         rig.renderer.volume = 0.5
         #expect(output.state.withLock { $0.gain } == 0.5)
     }
 
     @Test func packetsThatPassUntouchedAreDecodedWhileItIsLouder() {
         let tape = PacketTape()
-        let rig = TreatmentRig(tape)
+        let rig = ProcessingRig(tape)
         rig.enqueue(0..<480_000, codec: "aac", packet: 1024)
         rig.start()
         rig.run(for: .milliseconds(100))
@@ -159,7 +159,7 @@ private final class TreatmentRig {
 
     @Test func packetsWithoutACentreChannelPassThroughWithADialogueLift() {
         let tape = PacketTape()
-        let rig = TreatmentRig(tape)
+        let rig = ProcessingRig(tape)
         rig.enqueue(0..<480_000, codec: "aac", packet: 1024)
         rig.start()
         rig.run(for: .milliseconds(100))
@@ -172,7 +172,7 @@ private final class TreatmentRig {
 
     @Test func nightModeInMidFilmHasNoGapAndMovesNothing() {
         let tape = TapeOutput()
-        let rig = TreatmentRig(tape)
+        let rig = ProcessingRig(tape)
         rig.enqueue(0..<240_000)
         rig.start()
         rig.run(for: .seconds(1))
@@ -183,13 +183,13 @@ private final class TreatmentRig {
         #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
         let impulses = tape.tape.sounding
         let last = tape.tape.last ?? 0
-        #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
-        #expect(impulses.count == (0...last).filter(TreatmentRig.isImpulse).count)
+        #expect(impulses.keys.allSatisfy(ProcessingRig.isImpulse))
+        #expect(impulses.count == (0...last).filter(ProcessingRig.isImpulse).count)
     }
 
     @Test func manyChangesInARowEndInTheLastOfThem() {
         let tape = TapeOutput()
-        let rig = TreatmentRig(tape)
+        let rig = ProcessingRig(tape)
         rig.enqueue(0..<240_000)
         rig.start()
         rig.run(for: .seconds(1))
@@ -200,6 +200,6 @@ private final class TreatmentRig {
         rig.run(for: .seconds(1))
         #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0)
         let last = tape.tape.sounding.filter { $0.key > 96_000 }.values.map { abs($0) }
-        #expect(!last.isEmpty && last.allSatisfy { abs($0 - 2 * TreatmentRig.impulse) < 1e-4 })
+        #expect(!last.isEmpty && last.allSatisfy { abs($0 - 2 * ProcessingRig.impulse) < 1e-4 })
     }
 }

@@ -2,7 +2,7 @@ internal import MediaCore
 
 /// The audio processing of a feeder, and its change in progress. Audio that the output has buffered is flushed from a
 /// media time on and delivered again with the new processing.
-struct TreatmentChange {
+struct ProcessingChange {
     /// Margin beyond the output's lead, so that a second attempt still finds the position ahead of the playhead.
     private static let margin: Duration = .milliseconds(60)
     private static let maxAttempts = 5
@@ -43,7 +43,7 @@ struct TreatmentChange {
     }
 
     /// Ends the change.
-    mutating func finish() { self = TreatmentChange(processing: processing) }
+    mutating func finish() { self = ProcessingChange(processing: processing) }
 
     private init(processing: AudioProcessing) { self.processing = processing }
 
