@@ -682,7 +682,7 @@ import Testing
     @Test func freeMemoryIsReturnedEveryMinute() {
         let rig = KioskRig(films: ["long.mp4"])
         rig.start()
-        _ = rig.wait(atMost: .seconds(185)) { false }
+        _ = rig.wait(atMost: .seconds(185), step: .milliseconds(500)) { false }
         #expect(rig.releases.withLock { $0 } == 3)
         _ = rig.end()
     }

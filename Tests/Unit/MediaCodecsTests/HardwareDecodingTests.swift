@@ -21,7 +21,7 @@ import Testing
     private struct Seen: Equatable {
         var start: MediaTime?
         var duration: MediaTime
-        var sum: UInt64
+        var sum: Int
     }
 
     private func pictures(
@@ -37,11 +37,13 @@ import Testing
                 guard let picture = buffer.picture else { continue }
                 told(decoder.atWork)
                 let sum = picture.withPlanes { planes in
-                    (0..<picture.size.height).reduce(UInt64(14_695_981_039_346_656_037)) { sum, y in
-                        (0..<picture.size.width).reduce(sum) { sum, x in
-                            (sum ^ UInt64(planes.bases.0![y * planes.strides.0 + x])) &* 1_099_511_628_211
-                        }
+                    var hasher = Hasher()
+                    for y in 0..<picture.size.height {
+                        hasher.combine(
+                            bytes: UnsafeRawBufferPointer(
+                                start: planes.bases.0! + y * planes.strides.0, count: picture.size.width))
                     }
+                    return hasher.finalize()
                 }
                 all.append(Seen(start: buffer.presentationTime, duration: buffer.duration, sum: sum))
             }
