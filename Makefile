@@ -87,6 +87,8 @@ test-speakers: lab
 THREADED = $(foreach name,MediaCore SyncRendering CardPlayout PTP AirPlay VirtualSpeaker,$(or $(wildcard Tests/Unit/$(name)Tests),$(error there is no Tests/Unit/$(name)Tests)))
 # Sums on one thread: the sanitizer makes them ten times slower, and there is nothing in them that it could find.
 UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Processing/$(name)Tests.swift),$(error there is no $(name)Tests)))
+# Minutes of virtual time on the test's own thread.
+LONG = SyncRenderingTests\.FramePresenterTests/everyPictureOfTwoHours|CardPlayoutTests\.SoundCardPlayoutTests/(soundStays|aSoundCardFollows)
 # Only the targets that these need are built; that they do not use each package is a warning.
 build-threads test-threads: export TALKIE_TARGETS = $(notdir $(THREADED))
 build-threads: setup
@@ -95,7 +97,7 @@ build-threads: setup
 test-threads: build-threads
 	$(call within,900) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
 		--filter '^($(subst $(space),|,$(notdir $(THREADED))))\.' \
-		--skip '^SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/'
+		--skip '^SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/' --skip '^($(LONG))'
 
 # The Python and shell parts test themselves; none of it needs a screen.
 test-tools:

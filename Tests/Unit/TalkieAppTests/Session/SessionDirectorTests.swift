@@ -15,7 +15,7 @@ import Testing
 @Suite struct SessionDirectorTests {
     private typealias Rig = SessionRig
 
-    @Test(.timeLimit(.minutes(1))) func theRecordOfAListNamesEachFilmAndWhereItBegins() throws {
+    @Test(.timeLimit(.minutes(5))) func theRecordOfAListNamesEachFilmAndWhereItBegins() throws {
         let folder = TemporaryFolder()
         let rig = Rig("a", "b", "c", timeline: folder.path("record"))
         #expect(rig.run() == 0)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func theRecordNamesTheFilmsThatAreSkippedWithTheirFailure() {
+    @Test(.timeLimit(.minutes(5))) func theRecordNamesTheFilmsThatAreSkippedWithTheirFailure() {
         let folder = TemporaryFolder()
         let rig = Rig("bad 1", "bad 2", "a", timeline: folder.path("record"))
         #expect(rig.run() == 66)
@@ -53,14 +53,14 @@ import Testing
         #expect(record.last == "ended" && record.count { $0 == "a" } == 1, "\(record)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theListPlaysToItsEnd() {
+    @Test(.timeLimit(.minutes(5))) func theListPlaysToItsEnd() {
         let rig = Rig("a", "b")
         #expect(rig.run() == 0)
         #expect(rig.played == ["a", "b"])
         #expect(rig.person.output() == "")
     }
 
-    @Test(.timeLimit(.minutes(1))) func whereNoWindowNamesItATerminalDoes() {
+    @Test(.timeLimit(.minutes(5))) func whereNoWindowNamesItATerminalDoes() {
         let rig = Rig("Sonata", "Rondo", showsStatus: true)
         #expect(rig.run() == 0)
         let output = rig.person.output()
@@ -74,14 +74,14 @@ import Testing
         #expect(silent.person.output() == "")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmThatCannotBeOpenedIsReportedAndSkipped() {
+    @Test(.timeLimit(.minutes(5))) func aFilmThatCannotBeOpenedIsReportedAndSkipped() {
         let rig = Rig("bad", "a")
         #expect(rig.run() == 66)
         #expect(rig.played == ["bad", "a"])
         #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmThatFailedAheadIsReportedOnceAndSkipped() {
+    @Test(.timeLimit(.minutes(5))) func aFilmThatFailedAheadIsReportedOnceAndSkipped() {
         let rig = Rig("a", "bad", "b")
         #expect(rig.run() == 66)
         #expect(rig.played == ["a", "bad", "b"])
@@ -91,7 +91,7 @@ import Testing
         #expect(last.played == ["a", "bad"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func manyFailuresOfAListAreSummarized() {
+    @Test(.timeLimit(.minutes(5))) func manyFailuresOfAListAreSummarized() {
         let rig = Rig(more: (1...40).map { "bad \($0)" } + ["a", "b"])
         #expect(rig.run() == 66)
         #expect(rig.played.suffix(2) == ["a", "b"])
@@ -102,7 +102,7 @@ import Testing
         #expect(all.person.output().split(separator: "\n").count == 10)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aListRepeatsAsRequestedWithFailuresReportedEachTime() {
+    @Test(.timeLimit(.minutes(5))) func aListRepeatsAsRequestedWithFailuresReportedEachTime() {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .times(1)
         let rig = Rig("a", "bad", arguments: arguments)
@@ -111,7 +111,7 @@ import Testing
         #expect(rig.person.output() == "talkie: 'bad' is no film.\ntalkie: 'bad' is no film.\n")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
+    @Test(.timeLimit(.minutes(5))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .forever
         let rig = Rig("bad 1", "bad 2", arguments: arguments)
@@ -119,7 +119,7 @@ import Testing
         #expect(rig.played == ["bad 1", "bad 2"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func aLoopingListWaitsForMissingFilmsAndReportsThatOnce() throws {
+    @Test(.timeLimit(.minutes(5))) func aLoopingListWaitsForMissingFilmsAndReportsThatOnce() throws {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .forever
         let rig = Rig("stick 1", "stick 2", arguments: arguments)
@@ -147,13 +147,13 @@ import Testing
         #expect(output.count { $0.contains("as soon as one is available again") } == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
+    @Test(.timeLimit(.minutes(5))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
         #expect(Rig("long").run(.terminalKey("q")) == 0)
         #expect(Rig("long").run(.screen(.close)) == 0)
         #expect(Rig("long").run(.request(.end(status: 130)), .terminalKey("q")) == 130)
     }
 
-    @Test(.timeLimit(.minutes(1))) func keysMoveThroughTheList() {
+    @Test(.timeLimit(.minutes(5))) func keysMoveThroughTheList() {
         let rig = Rig("long 1", "long 2", "c")
         #expect(
             rig.run(.terminalKey(">"), .screen(.key("<", isRepeat: false)), .terminalKey("ENTER"), .terminalKey(">"))
@@ -162,7 +162,7 @@ import Testing
         #expect(rig.played.last == "c")
     }
 
-    @Test(.timeLimit(.minutes(1))) func quickKeysAddUp() {
+    @Test(.timeLimit(.minutes(5))) func quickKeysAddUp() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -175,7 +175,7 @@ import Testing
         #expect(abs(state.speed - 1.1) < 1e-9)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() throws {
+    @Test(.timeLimit(.minutes(5))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() throws {
         // Volume changes before the output is open are not sent to it.
         func play(_ rig: Rig, then keys: String...) throws -> Int32 {
             try rig.director.start()
@@ -205,7 +205,7 @@ import Testing
         #expect(loud.output.state.withLock { $0.gains }.contains(1), "100 was asked for")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSilentOutputAndItsReturnAreReported() {
+    @Test(.timeLimit(.minutes(5))) func aSilentOutputAndItsReturnAreReported() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -218,7 +218,7 @@ import Testing
 
     /// A television that is switched off takes its sound card with it.
     // feature: screen
-    @Test(.timeLimit(.minutes(1))) func aFilmContinuesWhileItsDisplayIsAwayAlsoWithoutSound() {
+    @Test(.timeLimit(.minutes(5))) func aFilmContinuesWhileItsDisplayIsAwayAlsoWithoutSound() {
         let rig = Rig("long")
         let error = OutputError(.unavailable, "no display can be reached; connect one")
         #expect(
@@ -229,13 +229,13 @@ import Testing
         #expect(output.contains("The picture has returned."), "\(output)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func implausibleTimesAreReported() {
+    @Test(.timeLimit(.minutes(5))) func implausibleTimesAreReported() {
         let rig = Rig("long")
         #expect(rig.run(.clock(OutputID(0), .doubted), .terminalKey("q")) == 0)
         #expect(rig.person.output().contains("PTP times sent in the name of 'recording' do not match its clock"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
+    @Test(.timeLimit(.minutes(5))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
@@ -248,7 +248,7 @@ import Testing
         #expect(waiting.director.outputs.lost.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostContinuesOnThisComputerIfRequested() async {
+    @Test(.timeLimit(.minutes(5))) func aFilmWhoseOnlyOutputIsLostContinuesOnThisComputerIfRequested() async {
         for (policy, wanted) in [(LostRoutePolicy.local, ["card"]), (nil, ["recording"]), (.wait, ["recording"])] {
             var arguments = PlayArguments(files: [])
             arguments.lostRoute = policy
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aReplacedCardIsReportedOnceAndNotAsLost() {
+    @Test(.timeLimit(.minutes(5))) func aReplacedCardIsReportedOnceAndNotAsLost() {
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
@@ -275,7 +275,7 @@ import Testing
         #expect(rig.director.outputs.lost.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
+    @Test(.timeLimit(.minutes(5))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
         let rig = Rig("short")
         let states = rig.player.states
         let phases = Task {
@@ -289,7 +289,7 @@ import Testing
         #expect(rig.player.audioOutputs.map(\.name) == ["recording"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
+    @Test(.timeLimit(.minutes(5))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
         let kept = Rig("long")
         #expect(kept.run(.terminalKey("q")) == 0)
         let ended = Rig("short", routes: [ToyProvider([:]).place("card")])
@@ -302,7 +302,7 @@ import Testing
         #expect(RouteHistory(StateFolder(path: unkept.folder.path)).read().entries.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func anUnreadableHistoryIsReportedOnce() throws {
+    @Test(.timeLimit(.minutes(5))) func anUnreadableHistoryIsReportedOnce() throws {
         let card = ToyProvider([:]).place("card")
         for speakers in [[], [SpeakerArgument(.named("toy:card"))]] {
             var arguments = PlayArguments(files: [])
@@ -331,7 +331,7 @@ import Testing
     }
 
     /// Outputs are created on another thread, because that reads files.
-    @Test(.timeLimit(.minutes(1))) func aPlaceWhoseVolumeCannotBeSetSaysWhyLater() throws {
+    @Test(.timeLimit(.minutes(5))) func aPlaceWhoseVolumeCannotBeSetSaysWhyLater() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
         let (event, arrival) = (Lock<RouteController.Event?>(nil), Signal())
@@ -354,7 +354,7 @@ import Testing
         #expect(desk.picker?.notice == "no toy is there")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
+    @Test(.timeLimit(.minutes(5))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -364,7 +364,7 @@ import Testing
         #expect(rig.player.state.volume == 98)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aKeyHeldDownDoesNotSwitchToAndFro() {
+    @Test(.timeLimit(.minutes(5))) func aKeyHeldDownDoesNotSwitchToAndFro() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -374,7 +374,7 @@ import Testing
         #expect(rig.player.state.volume == 96)
     }
 
-    @Test(.timeLimit(.minutes(1))) func onlyTheRequestedLevelIsPrinted() {
+    @Test(.timeLimit(.minutes(5))) func onlyTheRequestedLevelIsPrinted() {
         var arguments = PlayArguments(files: [])
         arguments.isReallyQuiet = true
         let quiet = Rig("bad", "long", arguments: arguments)
@@ -383,7 +383,7 @@ import Testing
         #expect(output.contains("an error.") && !output.contains("a warning"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func aScreenThatWasAskedForByNumberIsTheUsersWill() {
+    @Test(.timeLimit(.minutes(5))) func aScreenThatWasAskedForByNumberIsTheUsersWill() {
         let gone = OutputError(.unavailable, "there is no screen 7")
         var arguments = PlayArguments(files: [])
         arguments.screen = .number(7)
