@@ -25,7 +25,7 @@ import Testing
     }
 
     private func pictures(
-        _ path: String, _ device: (any HardwareAcceleration)?, told: (String?) -> Void = { _ in }
+        _ path: String, _ device: (any HardwareAcceleration)?, onFrame: (String?) -> Void = { _ in }
     ) throws -> [Seen] {
         let source = try MediaFile.open(path)
         let reader = try source.reader(for: try #require(source.summary.track(.video)))
@@ -35,7 +35,7 @@ import Testing
         func receiveFrames() {
             while let buffer = decoder.receive() {
                 guard let picture = buffer.picture else { continue }
-                told(decoder.atWork)
+                onFrame(decoder.atWork)
                 let sum = picture.withPlanes { planes in
                     var hasher = Hasher()
                     for y in 0..<picture.size.height {
@@ -84,9 +84,9 @@ import Testing
             (ScriptedDevice(fails: nil, decodes: AV_PIX_FMT_VAAPI), "h264 (software)", "h264 (software)"),
         ]
         for (device, first, last) in cases {
-            var told: [String] = []
-            _ = try pictures(path, device) { told.append($0 ?? "nobody") }
-            #expect(told.first == first && told.last == last)
+            var names: [String] = []
+            _ = try pictures(path, device) { names.append($0 ?? "none") }
+            #expect(names.first == first && names.last == last)
         }
         let report = DecoderReport()
         #expect(report.latest == nil)

@@ -47,14 +47,15 @@ import Testing
             body()
             return nil
         }
-        let told = Lock<[OutputError]>([])
-        renderer.onEvent { event in if case .outputFailed(let error) = event { told.withLock { $0.append(error) } } }
+        let failures = Lock<[OutputError]>([])
+        renderer.onEvent { event in if case .outputFailed(let error) = event { failures.withLock { $0.append(error) } }
+        }
         renderer.setOutput(OutputGroup(members: [RecordingOutput()], codecs: SyntheticCodecs(), work: work))
         synchronizer.addRenderer(renderer)
         try enqueue(1)
         runUntilIdle()
-        #expect(told.withLock { $0.count } == 1)
-        #expect(told.withLock { $0.first?.message.contains("more threads") } == true)
+        #expect(failures.withLock { $0.count } == 1)
+        #expect(failures.withLock { $0.first?.message.contains("more threads") } == true)
     }
 
     @Test func aChangeOfMembersWithoutAThreadIsRefusedAndNothingChanges() async throws {

@@ -231,10 +231,10 @@ import Testing
     }
 
     @Test func aLastingFailureIsReportedOnceAndAgainAfterAFlush() throws {
-        let told = Lock(0)
+        let failureCount = Lock(0)
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         var feeder = renderer.startWithoutThread { event in
-            if case .outputFailed = event { told.withLock { $0 += 1 } }
+            if case .outputFailed = event { failureCount.withLock { $0 += 1 } }
         }
         let output = RecordingOutput()
         synchronizer.addRenderer(renderer)
@@ -245,10 +245,10 @@ import Testing
         output.state.withLock { $0.failure = OutputError(.lost, "gone") }
         feeder.performDueWork()
         feeder.performDueWork()
-        #expect(told.withLock { $0 } == 1)
+        #expect(failureCount.withLock { $0 } == 1)
         renderer.flush()
         feeder.performDueWork()
-        #expect(told.withLock { $0 } == 2)
+        #expect(failureCount.withLock { $0 } == 2)
         #expect(renderer.status == .failed)
     }
 

@@ -119,7 +119,7 @@ import Testing
             try AssetList.read(list, of: "http://other.org/film", options: options, cancellation: Cancellation()) == [
                 server.url("ad.m3u8")
             ])
-        #expect(server.requestHeads.last?.contains("X-Key") == false, "a stranger's server is told no secret")
+        #expect(server.requestHeads.last?.contains("X-Key") == false, "another server receives no secret")
         _ = try AssetList.read(list, of: server.url(name), options: options, cancellation: Cancellation())
         #expect(server.requestHeads.last?.contains("X-Key: mine") == true)
         // A list that stops in the middle is waited for until its timeout: in one of the cases.

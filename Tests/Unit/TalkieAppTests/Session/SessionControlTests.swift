@@ -107,7 +107,7 @@ import Testing
         #expect(rig.end(.terminalKey("q")) == 0)
         perform("show-text late", rig)
         perform("set pause yes", rig)
-        rig.director.tellRest()
+        rig.director.reportRest()
         #expect(answers.withLock { $0 } == ["unavailable", "unavailable"])
         #expect(throws: ControlError.self) { try rig.director.control.observe("pause") { _ in } }
     }

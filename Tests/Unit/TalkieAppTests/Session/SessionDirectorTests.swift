@@ -63,9 +63,10 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func whereNoWindowNamesItATerminalDoes() {
         let rig = Rig("Sonata", "Rondo", showsStatus: true)
         #expect(rig.run() == 0)
-        let told = rig.person.output()
+        let output = rig.person.output()
         #expect(
-            told.contains("talkie: playing 'Sonata' (1 of 2).") && told.contains("talkie: playing 'Rondo' (2 of 2)."))
+            output.contains("talkie: playing 'Sonata' (1 of 2).")
+                && output.contains("talkie: playing 'Rondo' (2 of 2)."))
         var quiet = PlayArguments(files: [])
         quiet.isReallyQuiet = true
         let silent = Rig("Sonata", arguments: quiet, showsStatus: true)
@@ -139,11 +140,11 @@ import Testing
         while rig.player.state.phase != .playing { rig.wakeSignal.wait() }
         #expect(HostInstant.now - back < .seconds(30), "0.7 s on a machine that has time")
         #expect(rig.end(.terminalKey("q")) == 0)
-        let told = rig.person.output().split(separator: "\n")
+        let output = rig.person.output().split(separator: "\n")
         for name in ["stick 1", "stick 2"] {
-            #expect((1...2).contains(told.count { $0.contains("there is no '\(name)'") }), "\(told)")
+            #expect((1...2).contains(output.count { $0.contains("there is no '\(name)'") }), "\(output)")
         }
-        #expect(told.count { $0.contains("as soon as one is available again") } == 1)
+        #expect(output.count { $0.contains("as soon as one is available again") } == 1)
     }
 
     @Test(.timeLimit(.minutes(5))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
@@ -209,10 +210,10 @@ import Testing
         #expect(
             rig.run(
                 .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
-        let told = rig.person.output()
-        #expect(told.contains("'recording' is silent."))
-        #expect(!told.contains(". ."))
-        #expect(told.contains("'recording' is available again."))
+        let output = rig.person.output()
+        #expect(output.contains("'recording' is silent."))
+        #expect(!output.contains(". ."))
+        #expect(output.contains("'recording' is available again."))
     }
 
     /// A television that is switched off takes its sound card with it.
@@ -223,9 +224,9 @@ import Testing
         #expect(
             rig.run(
                 .screen(.away(error)), .output(OutputID(0), isLost: true), .screen(.back), .terminalKey("q")) == 0)
-        let told = rig.person.output()
-        #expect(told.contains("connect one. The film continues; its picture returns with a display."), "\(told)")
-        #expect(told.contains("The picture has returned."), "\(told)")
+        let output = rig.person.output()
+        #expect(output.contains("connect one. The film continues; its picture returns with a display."), "\(output)")
+        #expect(output.contains("The picture has returned."), "\(output)")
     }
 
     @Test(.timeLimit(.minutes(5))) func implausibleTimesAreReported() {
@@ -310,8 +311,8 @@ import Testing
                 let rig = Rig("short", arguments: arguments, routes: [card])
                 try StateFolder(path: rig.folder.path).write("route-habits", Array(bytes.utf8))
                 #expect(rig.run() == 0)
-                let told = rig.person.output()
-                #expect(told.ranges(of: words).count == 1, "\(told)")
+                let output = rig.person.output()
+                #expect(output.ranges(of: words).count == 1, "\(output)")
             }
         }
     }
@@ -319,7 +320,7 @@ import Testing
     @Test func aFileFoundUnreadableDuringPlaybackIsReportedOnce() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
-        rig.toys.unread.withLock { $0 = ["told at the start"] }
+        rig.toys.unread.withLock { $0 = ["a note of the start"] }
         let desk = RouteController(
             player: rig.player, registry: OutputRegistry([rig.toys]),
             routes: [], home: rig.toys.place("card"), post: { _ in })
@@ -378,8 +379,8 @@ import Testing
         arguments.isReallyQuiet = true
         let quiet = Rig("bad", "long", arguments: arguments)
         #expect(quiet.run(.remark(.warning, "a warning"), .remark(.error, "an error"), .terminalKey("q")) == 0)
-        let told = quiet.person.output()
-        #expect(told.contains("an error.") && !told.contains("a warning"))
+        let output = quiet.person.output()
+        #expect(output.contains("an error.") && !output.contains("a warning"))
     }
 
     @Test(.timeLimit(.minutes(5))) func aScreenThatWasAskedForByNumberIsTheUsersWill() {

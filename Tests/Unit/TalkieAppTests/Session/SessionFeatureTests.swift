@@ -56,7 +56,7 @@ import Testing
         #expect(beginning(film, in: folder, change: { $0.resumesPlayback = false }).seconds < 10)
         #expect(
             beginning(film, in: folder, change: { $0.options.start = .fromStart(.zero) }).seconds < 10,
-            "whoever says where to begin is taken at his word")
+            "a given start replaces the stored position")
         #expect(beginning(film, in: folder).seconds >= 30)
         #expect(beginning(film, in: folder).seconds < 10, "q has forgotten it")
     }
@@ -169,9 +169,9 @@ import Testing
         rig.mailbox.post(.terminalKey(">"))
         #expect(rig.end() == 0)
         #expect(rig.played == ["long", films[0], films[2]])
-        let told = rig.person.output()
-        #expect(told.contains("there is no file '/no/such/film'"), "\(told)")
-        #expect(told.contains("there is no file '/nothing/else'"), "\(told)")
+        let output = rig.person.output()
+        #expect(output.contains("there is no file '/no/such/film'"), "\(output)")
+        #expect(output.contains("there is no file '/nothing/else'"), "\(output)")
     }
 
     @Test(.timeLimit(.minutes(5))) func theLogContainsMessagesOfEveryLevel() {
