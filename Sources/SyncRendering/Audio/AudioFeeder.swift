@@ -116,7 +116,7 @@ struct AudioFeeder {
             pipeline.removeDelivery()
             context = renderer.outputContext(command.outputID)
             output?.setSpeed(command.speed)
-            if let gain = command.gain { output?.setGain(gain) }
+            renderer.state.withLock { $0.applyGain(to: output) }
             output?.setProcessing(change.processing)
             if let lostFrom { renderer.reportAutomaticFlush(from: lostFrom) }
         }

@@ -375,6 +375,10 @@ struct RendererState {
         return applyProcessing(after: before)
     }
 
+    /// Sets the gain of an output that the feeder has adopted. Under the lock, as other changes of the gain: the last one
+    /// is applied last.
+    func applyGain(to adopted: (any AudioOutput)?) { if let gain { adopted?.setGain(gain) } }
+
     private func applyGain() {
         if let gain { output?.setGain(gain) } else { output?.restoreGain() }
     }
@@ -395,7 +399,6 @@ struct RendererState {
         var output: (any AudioOutput)?
         var outputID: OutputID
         var speed: Double
-        var gain: Float?
         var processing: AudioProcessing
         var resumesFrom: MediaTime?
     }
@@ -406,7 +409,7 @@ struct RendererState {
         defer { if isCurrent { (flushRequested, outputChanged, resumesFrom) = (false, false, nil) } }
         return Command(
             isFlush: flushRequested || !isCurrent, isOutputChange: outputChanged && isCurrent, output: output,
-            outputID: outputID, speed: speed, gain: gain, processing: effectiveProcessing,
+            outputID: outputID, speed: speed, processing: effectiveProcessing,
             resumesFrom: isCurrent ? resumesFrom : nil)
     }
 
