@@ -42,7 +42,7 @@ package final class ServiceWatch: @unchecked Sendable {
     }
 
     private let kinds: [ServiceName.Kind]
-    private let tell: @Sendable (ServiceWatch, Event) -> Void
+    private let onEvent: @Sendable (ServiceWatch, Event) -> Void
     private let poll: OpaquePointer
     private var client: OpaquePointer?
     private var isBrowsing = false
@@ -59,9 +59,9 @@ package final class ServiceWatch: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - kinds: the service types to browse.
-    ///   - tell: called on avahi's thread; must not block.
+    ///   - onEvent: called on avahi's thread; must not block.
     /// - Throws: `daemonMissing` if the system is out of descriptors or memory.
-    package init(_ kinds: [ServiceName.Kind], tell: @escaping @Sendable (ServiceWatch, Event) -> Void)
+    package init(_ kinds: [ServiceName.Kind], onEvent: @escaping @Sendable (ServiceWatch, Event) -> Void)
         throws(DiscoveryError)
     {
         guard let poll = avahi_threaded_poll_new() else {
@@ -77,7 +77,7 @@ package final class ServiceWatch: @unchecked Sendable {
         }
         self.poll = poll
         self.kinds = kinds
-        self.tell = tell
+        self.onEvent = onEvent
     }
 
     /// Starts avahi's thread, which connects, so that a hanging daemon does not block the caller.
@@ -130,7 +130,7 @@ package final class ServiceWatch: @unchecked Sendable {
             }, me, &code)
         guard client == nil else { return }
         // Without a message bus the return of a daemon is not signalled, so poll.
-        tell(self, .disconnected(Self.reason(code)))
+        onEvent(self, .disconnected(Self.reason(code)))
         rebuildTimer.fire(after: .milliseconds(2000))
     }
 
@@ -150,9 +150,9 @@ package final class ServiceWatch: @unchecked Sendable {
             // The last two states concern this computer's host name; browsing works regardless.
             if !isBrowsing { browse() }
         case AVAHI_CLIENT_CONNECTING:
-            tell(self, .disconnected(Self.reason(Int32(AVAHI_ERR_NO_DAEMON))))
+            onEvent(self, .disconnected(Self.reason(Int32(AVAHI_ERR_NO_DAEMON))))
         default:
-            tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
+            onEvent(self, .disconnected(Self.reason(avahi_client_errno(client))))
             // Deferred: the caller of this callback still uses the client.
             rebuildTimer.fire(after: .milliseconds(200))
         }
@@ -169,7 +169,7 @@ package final class ServiceWatch: @unchecked Sendable {
 
     private func browse() {
         isBrowsing = true
-        tell(self, .connected)
+        onEvent(self, .connected)
         let me = Unmanaged.passUnretained(self).toOpaque()
         for kind in kinds {
             let browser = avahi_service_browser_new(
@@ -180,7 +180,7 @@ package final class ServiceWatch: @unchecked Sendable {
                         .browsed(event, interface: interface, family: family, name: name, type: type, domain: domain)
                 }, me)
             if browser == nil {
-                tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
+                onEvent(self, .disconnected(Self.reason(avahi_client_errno(client))))
                 rebuildTimer.fire(after: .milliseconds(2000))
                 return
             }
@@ -202,15 +202,15 @@ package final class ServiceWatch: @unchecked Sendable {
                 kind: kind, instance: String(cString: name), domain: String(cString: domain), interface: interface,
                 family: family == AVAHI_PROTO_INET6 ? .v6 : .v4)
             if event == AVAHI_BROWSER_NEW {
-                tell(self, .found(service))
+                onEvent(self, .found(service))
             } else {
                 drop(service)
-                tell(self, .lost(service))
+                onEvent(self, .lost(service))
             }
         case AVAHI_BROWSER_ALL_FOR_NOW:
-            tell(self, .listed)
+            onEvent(self, .listed)
         case AVAHI_BROWSER_FAILURE:
-            tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
+            onEvent(self, .disconnected(Self.reason(avahi_client_errno(client))))
             rebuildTimer.fire(after: .milliseconds(2000))
         default:
             break
@@ -251,7 +251,7 @@ package final class ServiceWatch: @unchecked Sendable {
         guard event == AVAHI_RESOLVER_FOUND, let address else {
             if let resolver = resolver.resolver { avahi_service_resolver_free(resolver) }
             resolver.resolver = nil
-            if resolver.name.isSought { tell(self, .lost(resolver.name)) }
+            if resolver.name.isSought { onEvent(self, .lost(resolver.name)) }
             postpone(resolver)
             return
         }
@@ -259,8 +259,8 @@ package final class ServiceWatch: @unchecked Sendable {
         guard let found = Self.address(address.pointee, interface: interface), let record = Self.record(record) else {
             return
         }
-        if resolver.name.isSought { tell(self, .found(resolver.name)) }
-        tell(self, .resolved(resolver.name, NetworkEndpoint(found, port: port), record))
+        if resolver.name.isSought { onEvent(self, .found(resolver.name)) }
+        onEvent(self, .resolved(resolver.name, NetworkEndpoint(found, port: port), record))
     }
 
     /// Retries after 2, 4, 8 … 64 s, as long as the service is announced.
@@ -311,6 +311,6 @@ package final class ServiceWatch: @unchecked Sendable {
 
     private func due() {
         isDueScheduled = false
-        tell(self, .due)
+        onEvent(self, .due)
     }
 }

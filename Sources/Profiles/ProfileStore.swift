@@ -25,20 +25,11 @@ package struct ProfileStore: Sendable {
         var profiles: [LatencyProfile] = []
         var notes: [String] = []
         for name in folder.list(Self.folderName).prefix(Self.maxProfiles) {
-            do {
-                switch try folder.readRecord("\(Self.folderName)/\(name)", kind: Self.kind, version: Self.version) {
-                case .absent: break
-                case .damaged(let sentence), .newer(let sentence): notes.append(sentence)
-                case .record(let record):
-                    if let profile = LatencyProfile(record) {
-                        profiles.append(profile)
-                    } else {
-                        notes.append(try folder.damaged("\(Self.folderName)/\(name)"))
-                    }
-                }
-            } catch {
-                notes.append(error.message)
-            }
+            let (profile, note) = folder.contents(
+                of: "\(Self.folderName)/\(name)", kind: Self.kind, version: Self.version
+            ) { LatencyProfile($0) }
+            profiles += [profile].compactMap { $0 }
+            notes += [note].compactMap { $0 }
         }
         profiles.sort { ($0.speakerName, $0.measuredAt) < ($1.speakerName, $1.measuredAt) }
         return (profiles, notes)

@@ -107,6 +107,24 @@ extension StateFolder {
         }
     }
 
+    /// Returns the contents of a record; nil if there is none or it is unusable.
+    ///
+    /// - Parameter parse: Returns nil for damaged contents; the file is renamed then.
+    /// - Returns: The contents, and a sentence for the user if the file is unusable.
+    package func contents<Contents>(
+        of name: String, kind: String, version: Int, _ parse: (StateRecord) -> Contents?
+    ) -> (contents: Contents?, note: String?) {
+        do throws(StateError) {
+            switch try readRecord(name, kind: kind, version: version) {
+            case .absent: return (nil, nil)
+            case .damaged(let sentence), .newer(let sentence): return (nil, sentence)
+            case .record(let record):
+                if let contents = parse(record) { return (contents, nil) }
+                return (nil, try damaged(name))
+            }
+        } catch { return (nil, error.message) }
+    }
+
     /// Replaces a record, unless a newer version of Talkie wrote the existing one. Blocks on the lock and the disk.
     ///
     /// - Parameter syncsFolder: true waits until the replacement is durable. Otherwise a power failure within the file

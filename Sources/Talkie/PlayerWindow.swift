@@ -51,7 +51,7 @@ public final class PlayerWindow: Sendable {
         // An estimate for frames decoded before the window is open; the open window sets the actual value.
         if !screen.status.isVisible { player.layer.toneMapping.isDoneByScreen = expectsToMapTones }
         shown.withLock { $0.player = player }
-        tellScreen()
+        reportScreen()
         screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
     }
 
@@ -83,13 +83,13 @@ public final class PlayerWindow: Sendable {
         case .key("f", _), .key("MBTN_LEFT_DBL", _): screen.setFullScreen(nil)
         case .key(let name, _): onKey(name)
         case .lost(let error): lost.withLock { $0 = error }
-        case .resized, .fullScreen, .visible: tellScreen()
+        case .resized, .fullScreen, .visible: reportScreen()
         case .pointer, .dropped, .notice, .displays, .away, .back, .remade: break
         }
     }
 
     /// Reports the screen to the player, once the window is visible.
-    private func tellScreen() {
+    private func reportScreen() {
         let status = screen.status
         guard status.isVisible, let player = shown.withLock({ $0.player }) else { return }
         player.setScreen(status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)

@@ -83,9 +83,13 @@ enum CommandWords {
             || (!word.isEmpty && (InputCheck.objection(to: word) == nil || PlaylistLoader.isFolder(word)))
     }
 
+    /// Whether an argument is an address of the page, valid or not: without it the page would be served at all
+    /// addresses.
     private static func isPageAddress(_ word: String) -> Bool {
         // ignored: only whether it can be parsed counts.
-        (try? RemoteArgument(parsing: word)) != nil
+        if (try? RemoteArgument(parsing: word)) != nil { return true }
+        let resemblesOne = word.allSatisfy { "0123456789.:[]".contains($0) } || word.hasPrefix("localhost")
+        return resemblesOne && !word.isEmpty && InputCheck.objection(to: word) != nil && !PlaylistLoader.isFolder(word)
     }
 
     /// Whether an argument is a repetition count, valid or not.

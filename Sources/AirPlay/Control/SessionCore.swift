@@ -125,7 +125,7 @@ final class SessionCore {
     /// Starts serving time before pairing, so that the clock is already running when the speaker receives its address.
     private func serveTime(_ socket: TCPSocket) throws(PTPError) {
         guard configuration.route.needsPTP else {
-            let timing = try TimingResponder(on: socket.local, for: socket.remote, telling: clocks.served)
+            let timing = try TimingResponder(on: socket.local, for: socket.remote, serving: clocks.served)
             self.timing = timing
             shared.setClock(.ntp(timing))
             return
@@ -235,7 +235,7 @@ final class SessionCore {
             // Set before the speaker starts to use our clock.
             measurePath()
             ptp.noteStreamSetUp(remote)
-            _ = try tellPeers(connection).accepted("share a clock")
+            _ = try setPeers(connection).accepted("share a clock")
         }
         let sender = StreamSender(format: format, store: store, key: key, counters: counters, onWritable: onWritable)
         let shared = shared
@@ -256,7 +256,7 @@ final class SessionCore {
         return setup
     }
 
-    private func tellPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
+    private func setPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
         var receivers = configuration.peers.addresses
         if !receivers.contains(connection.socket.remote) { receivers.append(connection.socket.remote) }
         let peers = (receivers + [connection.socket.local]).map(\.description)
@@ -267,7 +267,7 @@ final class SessionCore {
     /// Sends the changed peer list to the speaker.
     func sharePeers() throws(AirPlayError) {
         guard let connection, stream != nil, ptp != nil else { return }
-        _ = try tellPeers(connection)
+        _ = try setPeers(connection)
     }
 
     // MARK: End

@@ -32,7 +32,7 @@ final class TimingResponder: Sendable {
     ///   - local: The local address of the session.
     ///   - remote: The only address that gets responses.
     /// - Throws: `PTPError` without a socket or thread.
-    init(on local: IPv4Address, for remote: IPv4Address, telling served: ServedTimeline) throws(PTPError) {
+    init(on local: IPv4Address, for remote: IPv4Address, serving served: ServedTimeline) throws(PTPError) {
         self.served = served
         socket = try SenderPorts.open(on: local)
         do throws(ExhaustionError) {

@@ -21,7 +21,7 @@ final class BackgroundTask: Sendable {
         }
     }
 
-    /// Requests the end and waits up to `patience`. May be called once.
+    /// Requests the end and waits up to `timeout`. May be called once.
     func stop() {
         isStopped.store(true, ordering: .releasing)
         stopping.raise()

@@ -234,7 +234,7 @@ final class PlaybackSupervisor: Sendable {
     ///
     /// - Returns: When to check again; nil: continue as usual.
     private func lookAfterClock(_ core: SessionCore, _ sent: inout SentState) -> HostInstant? {
-        // An unresponsive speaker may be behind a network outage and still play: `patience` limits its session.
+        // During a network outage a speaker may still play; a timeout limits the session of an unresponsive one.
         guard core.clock.readiness == .stalled, !core.shared.isUnresponsive else {
             sent.stalled = nil
             return nil

@@ -50,15 +50,17 @@ package struct PairingStore: Sendable {
     ///
     /// - Returns: Empty credentials if there are none or the file is unusable; then with a sentence for the user.
     func credentials(for speaker: SpeakerID) -> (credentials: SpeakerCredentials, note: String?) {
-        do {
-            switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
-            case .absent: return (SpeakerCredentials(), nil)
-            case .damaged(let sentence), .newer(let sentence): return (SpeakerCredentials(), sentence)
-            case .record(let record): return try credentials(in: record, of: speaker)
-            }
-        } catch {
+        let (record, note) = record(of: speaker)
+        guard let record else { return (SpeakerCredentials(), note) }
+        do throws(StateError) { return try credentials(in: record, of: speaker) } catch {
             return (SpeakerCredentials(), error.message)
         }
+    }
+
+    /// Returns the record of a speaker; nil if there is none or it is unusable, then with a sentence for the user.
+    private func record(of speaker: SpeakerID) -> (record: StateRecord?, note: String?) {
+        let (record, note) = folder.contents(of: Self.name(speaker), kind: Self.kind, version: Self.version) { $0 }
+        return (record, note)
     }
 
     private func credentials(
@@ -167,19 +169,9 @@ package struct PairingStore: Sendable {
     private func isKnown(
         _ speaker: SpeakerID, by query: SpeakerQuery?, _ note: (String) -> Void = { _ in }
     ) -> Bool {
-        let record: StateRecord
-        do throws(StateError) {
-            switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
-            case .absent: return false
-            case .damaged(let sentence), .newer(let sentence):
-                note(sentence)
-                return false
-            case .record(let found): record = found
-            }
-        } catch {
-            note(error.message)
-            return false
-        }
+        let (record, sentence) = record(of: speaker)
+        if let sentence { note(sentence) }
+        guard let record else { return false }
         switch query {
         case .name(let name):
             let wanted = PrintableText.of(name).lowercased()
@@ -195,15 +187,8 @@ package struct PairingStore: Sendable {
     ///
     /// - Returns: Nil if there are none or the file is unusable; then with a sentence for the user.
     func name(of speaker: SpeakerID) -> (name: String?, note: String?) {
-        do {
-            switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
-            case .absent: return (nil, nil)
-            case .damaged(let sentence), .newer(let sentence): return (nil, sentence)
-            case .record(let record): return (record["speaker"], nil)
-            }
-        } catch {
-            return (nil, error.message)
-        }
+        let (record, note) = record(of: speaker)
+        return (record?["speaker"], note)
     }
 
     private static func name(_ speaker: SpeakerID) -> String { "\(folderName)/\(speaker.digits)" }

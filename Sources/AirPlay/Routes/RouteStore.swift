@@ -17,15 +17,10 @@ struct RouteStore: Sendable {
     ///
     /// - Returns: Nil if there is none or the file is unusable; then with a sentence for the user.
     func memory(of speaker: SpeakerID) -> (memory: RouteMemory?, note: String?) {
-        do {
-            switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
-            case .absent: return (nil, nil)
-            case .damaged(let sentence), .newer(let sentence): return (nil, sentence)
-            case .record(let record): return (Self.memory(in: record), nil)
-            }
-        } catch {
-            return (nil, error.message)
+        let (memory, note) = folder.contents(of: Self.name(speaker), kind: Self.kind, version: Self.version) {
+            Self.memory(in: $0)
         }
+        return (memory, note)
     }
 
     private static func memory(in record: StateRecord) -> RouteMemory {

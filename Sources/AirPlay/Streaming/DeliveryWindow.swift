@@ -6,7 +6,7 @@ internal import MediaCore
 /// path delay interprets that as a late clock. On a link of 600 kbit/s, filled as fast as the kernel allows, audio was
 /// 0.15 s late for most of a minute.
 ///
-/// On a slow link only as much is sent as arrives within `patience`. A link with mere jitter, such as a power-saving
+/// On a slow link only as much is sent as arrives within `timeout`. A link with mere jitter, such as a power-saving
 /// radio, is recognized by its throughput. It is still filled many times faster than real time.
 struct DeliveryWindow {
     /// Maximum queueing delay; audio is late by about half of it while a buffer fills.

@@ -21,6 +21,26 @@ static int open_at(sd_bus **bus, const char *address) {
   return outcome >= 0 ? csystemd.sd_bus_start(*bus) : outcome;
 }
 
+static uint64_t now_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Waits until the bus has accepted the connection. Otherwise the first call would wait, and sd-bus lets a bus that answers
+ * nothing take minutes. */
+static int complete(sd_bus *bus, uint64_t timeout) {
+  uint64_t began = now_us();
+  for (;;) {
+    int outcome = csystemd.sd_bus_is_ready(bus);
+    if (outcome != 0) return outcome;
+    outcome = csystemd.sd_bus_process(bus, NULL);
+    uint64_t passed = now_us() - began;
+    if (outcome == 0) outcome = passed < timeout ? csystemd.sd_bus_wait(bus, timeout - passed) : -ETIMEDOUT;
+    if (outcome < 0 && outcome != -EINTR) return outcome;
+  }
+}
+
 csystemd_bus *csystemd_bus_open(int32_t which, const char *address, uint64_t timeout, int32_t *error) {
   if (!csystemd_load()) return *error = -ENOSYS, NULL;
   csystemd_bus *made = calloc(1, sizeof *made);
@@ -29,6 +49,7 @@ csystemd_bus *csystemd_bus_open(int32_t which, const char *address, uint64_t tim
                 : which == csystemd_session_bus ? csystemd.sd_bus_open_user(&made->bus)
                                                 : csystemd.sd_bus_open_system(&made->bus);
   if (outcome >= 0) outcome = csystemd.sd_bus_set_method_call_timeout(made->bus, timeout);
+  if (outcome >= 0) outcome = complete(made->bus, timeout);
   if (outcome < 0) return *error = outcome, csystemd_bus_close(made), NULL;
   return made;
 }
@@ -53,9 +74,7 @@ void csystemd_bus_wait(csystemd_bus *bus, int32_t other, int32_t reads, int64_t 
   if (events < 0) return;
   uint64_t due = UINT64_MAX;
   if (reads && csystemd.sd_bus_get_timeout(bus->bus, &due) >= 0 && due != UINT64_MAX) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t left = (int64_t)(due / 1000) - ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) + 1;
+    int64_t left = (int64_t)(due / 1000) - (int64_t)(now_us() / 1000) + 1;
     if (left < 0) left = 0;
     if (timeout < 0 || left < timeout) timeout = left;
   }

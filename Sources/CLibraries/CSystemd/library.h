@@ -7,6 +7,7 @@
   use(sd_bus_new) use(sd_bus_set_address) use(sd_bus_set_bus_client) use(sd_bus_negotiate_fds) use(sd_bus_start)    \
   use(sd_bus_open_user) use(sd_bus_open_system) use(sd_bus_set_method_call_timeout) use(sd_bus_close_unref)         \
   use(sd_bus_get_fd) use(sd_bus_get_events) use(sd_bus_get_timeout) use(sd_bus_process) use(sd_bus_is_open)         \
+  use(sd_bus_is_ready) use(sd_bus_wait)                                                                             \
   use(sd_bus_request_name) use(sd_bus_add_object) use(sd_bus_match_signal) use(sd_bus_call) use(sd_bus_send)        \
   use(sd_bus_error_free) use(sd_bus_message_new_method_call) use(sd_bus_message_new_signal)                         \
   use(sd_bus_message_new_method_return) use(sd_bus_message_new_method_error) use(sd_bus_message_ref)                \

@@ -36,7 +36,7 @@ package final class FleetLink: Sendable {
     private let password: String?
     private let library: MosquittoLibrary
     private let handle: @Sendable (FleetCommand, @escaping ControlReply) -> Void
-    private let tell: @Sendable (String) -> Void
+    private let report: @Sendable (String) -> Void
     private let state: Lock<State>
     private let signal: PollableSignal
     private let hasEnded = Signal()
@@ -47,10 +47,10 @@ package final class FleetLink: Sendable {
     /// - Parameters:
     ///   - table: The commands that are received.
     ///   - handle: Called with each command on the fleet's thread. Must not block; may reply later.
-    ///   - tell: Called with sentences for the user, on the same thread.
+    ///   - report: Called with sentences for the user, on the same thread.
     /// - Throws: `TalkieError` if libmosquitto or a file is missing.
     package init(
-        _ fleet: KioskConfiguration.Fleet, table: ControlTable, tell: @escaping @Sendable (String) -> Void = { _ in },
+        _ fleet: KioskConfiguration.Fleet, table: ControlTable, report: @escaping @Sendable (String) -> Void = { _ in },
         handle: @escaping @Sendable (FleetCommand, @escaping ControlReply) -> Void
     ) throws(TalkieError) {
         guard let library = MosquittoLibrary.shared else {
@@ -58,7 +58,7 @@ package final class FleetLink: Sendable {
         }
         password = if let file = fleet.passwordFile { try SecretFile.read(file) } else { nil }
         if let file = fleet.authorities, let objection = InputCheck.objection(to: file, what: .file) { throw objection }
-        (self.library, self.fleet, self.handle, self.tell) = (library, fleet, handle, tell)
+        (self.library, self.fleet, self.handle, self.report) = (library, fleet, handle, report)
         state = Lock(State(filter: FleetCommandFilter(table)))
         do throws(ExhaustionError) { signal = try PollableSignal() } catch { throw TalkieError(error) }
     }
@@ -111,7 +111,7 @@ package final class FleetLink: Sendable {
                 ) { [self] bytes, isRetained in handleMessage(bytes, isRetained) }
                 do throws(ValueError) {
                     try talk(connection) {
-                        if isReported { tell("Reconnected to the fleet's broker \(fleet.host).") }
+                        if isReported { report("Reconnected to the fleet's broker \(fleet.host).") }
                         isReported = false
                     }
                 } catch {
@@ -133,7 +133,7 @@ package final class FleetLink: Sendable {
             if !isReported {
                 isReported = true
                 let (host, port) = (fleet.host, fleet.port)
-                tell(
+                report(
                     wasConnected
                         ? "The connection to the fleet's broker \(host) was lost (\(why)); the film continues, and the connection is retried."
                         : "The fleet's broker cannot be reached at \(host), port \(port) (\(why)); the connection is retried."

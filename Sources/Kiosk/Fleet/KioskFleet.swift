@@ -21,7 +21,7 @@ final class KioskFleet {
     func join(_ settings: KioskConfiguration.Fleet, _ control: PlayerControl, _ mailbox: Mailbox<KioskEvent>) {
         do throws(TalkieError) {
             let link = try FleetLink(
-                settings, table: control.table, tell: { mailbox.post(.remark(.warning, $0)) },
+                settings, table: control.table, report: { mailbox.post(.remark(.warning, $0)) },
                 handle: { control.perform($0.request, reply: $1) })
             do throws(ExhaustionError) { try link.start() } catch { throw TalkieError(error) }
             self.link = link

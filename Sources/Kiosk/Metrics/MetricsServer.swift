@@ -32,18 +32,18 @@ final class MetricsServer: Sendable {
     ///   - address: Port 0: chosen by the system.
     ///   - clock: The clock of `KioskHealth.moment`.
     ///   - timeout: The idle timeout of a connection, in whole seconds. Its total timeout is three times as long.
-    ///   - tell: Called on the server's thread with sentences about a port in use, and about its later success.
+    ///   - report: Called on the server's thread with sentences about a port in use, and about its later success.
     /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     init(
         at address: HTTPAddress, clock: any HostClock = MonotonicClock(), timeout: Duration = .seconds(5),
         source: Source,
-        tell: @escaping @Sendable (LogLevel, String) -> Void = { _, _ in }
+        report: @escaping @Sendable (LogLevel, String) -> Void = { _, _ in }
     ) throws(ExhaustionError) {
         let (thread, bound) = (try PollingThread(name: "metrics", priority: .background), Lock<UInt16?>(nil))
         (self.thread, self.bound) = (thread, bound)
         try thread.start {
             let handler = MetricsRequestHandler(source: source, clock: clock, timeout: timeout, wake: thread.wake)
-            Self.run(on: thread, at: address, handler: handler, timeout: timeout, bound: bound, tell: tell)
+            Self.run(on: thread, at: address, handler: handler, timeout: timeout, bound: bound, report: report)
         }
     }
 
@@ -60,20 +60,20 @@ final class MetricsServer: Sendable {
 
     private static func run(
         on thread: PollingThread, at address: HTTPAddress, handler: MetricsRequestHandler, timeout: Duration,
-        bound: Lock<UInt16?>, tell: (LogLevel, String) -> Void
+        bound: Lock<UInt16?>, report: (LogLevel, String) -> Void
     ) {
         var isFailureReported = false
         while !thread.isStopping {
             guard
                 let (server, port) = open(
                     at: address, handler: handler, timeout: timeout,
-                    complain: { if !isFailureReported { tell(.warning, $0) } })
+                    complain: { if !isFailureReported { report(.warning, $0) } })
             else {
                 isFailureReported = true
                 _ = thread.wake.wait(until: .now.advanced(by: retry))
                 continue
             }
-            if isFailureReported { tell(.info, "Health is now served at \(address).") }
+            if isFailureReported { report(.info, "Health is now served at \(address).") }
             bound.withLock { $0 = port }
             while !thread.isStopping {
                 handler.screenshots.proceed()

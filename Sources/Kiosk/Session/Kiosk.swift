@@ -124,7 +124,7 @@ package final class Kiosk: Sendable {
                     at: address,
                     source: MetricsServer.Source(
                         health: { health.withLock { $0 } }, screenshot: screenshots),
-                    tell: { mailbox.post(.remark($0, $1)) })
+                    report: { mailbox.post(.remark($0, $1)) })
             }
             if let settings = configuration.remote {
                 page = try KioskPage.start(settings, director.control, screenshot: screenshots) {

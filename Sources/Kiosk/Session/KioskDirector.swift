@@ -136,7 +136,7 @@ final class KioskDirector: @unchecked Sendable {
         playback.performDueWork()
         sound?.performDueWork(at: now)
         beatIfDue()
-        tellManager()
+        notifyManager()
     }
 
     /// Writes the position and stops all threads. Called once `result` is set.
@@ -255,13 +255,13 @@ final class KioskDirector: @unchecked Sendable {
         playback.expireExclusions(at: now)
         watchOver(at: now)
         playback.keepStep(at: now)
-        tellHealth(at: now)
-        tellOperator()
+        reportHealth(at: now)
+        showOperatorBoard()
         fleet.publish(stateMessage)
     }
 
     /// Notifies the service manager.
-    private func tellManager() {
+    private func notifyManager() {
         guard stage.manager.isPresent else { return }
         let event = service?.notifications(
             status: situation.line(), isReady: playback.isReady, isAlive: watch.isAlive, at: now)
@@ -401,7 +401,7 @@ final class KioskDirector: @unchecked Sendable {
     // MARK: Health
 
     /// Publishes the health.
-    private func tellHealth(at now: HostInstant) {
+    private func reportHealth(at now: HostInstant) {
         var seen = HealthReporter.Observation(shown: situation.shown)
         let player = stage.player
         let outputs = stage.distributor.outputs
@@ -435,7 +435,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// Updates the operator's board; returns at once without such a display.
-    private func tellOperator() {
+    private func showOperatorBoard() {
         guard settings.hasOperatorScreen, screen.isPresent else { return }
         var board = OperatorBoard(health: stage.health.withLock { $0 })
         board.status = situation.line(naming: OperatorBoard.name)

@@ -8,7 +8,7 @@ internal import Storage
 enum KioskPage {
     /// Starts the server. Returns nil if the page cannot be served; the kiosk continues.
     ///
-    /// - Parameter report: Receives the link, or the reason.
+    /// - Parameter report: Receives the link, without a token from a file, or the reason.
     static func start(
         _ settings: KioskConfiguration.Page, _ control: PlayerControl,
         screenshot: @escaping HTTPScreenshots.Capture, report: @escaping @Sendable (LogLevel, String) -> Void
@@ -24,7 +24,9 @@ enum KioskPage {
             return nil
         }
         let page = try link.serve(control, screenshot: screenshot) { report(.warning, $0) }
-        report(.info, "remote control at \(link.text) of this kiosk")
+        // More users can read a journal than the file.
+        let text = settings.tokenFile == nil ? link.text : "http://\(link.address)/TOKEN/"
+        report(.info, "remote control at \(text) of this kiosk")
         return page
     }
 

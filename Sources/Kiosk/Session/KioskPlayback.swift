@@ -487,7 +487,7 @@ final class KioskPlayback {
     private func joinWall() {
         guard let settings = configuration.wall else { return }
         let report: @Sendable (String) -> Void = { [mailbox] in mailbox.post(.remark(.warning, $0)) }
-        let clock = WallClock(chrony: ChronyReader(host: settings.chrony, port: settings.chronyPort), tell: report)
+        let clock = WallClock(chrony: ChronyReader(host: settings.chrony, port: settings.chronyPort), report: report)
         do throws(ExhaustionError) { try clock.start() } catch { return messages.say(.error, error.message) }
         wall = KioskWall(stage, clock: clock, report: report) { [mailbox] in mailbox.post(.measured($0)) }
         rules = .wall

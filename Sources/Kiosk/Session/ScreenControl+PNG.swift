@@ -5,14 +5,14 @@ package import ScreenOutput
 extension ScreenControl {
     /// Captures the window as a PNG; nil without an image.
     ///
-    /// - Parameter tell: Called with a sentence if an image cannot be encoded.
-    package func pngScreenshot(tell: @escaping @Sendable (String) -> Void) async -> [UInt8]? {
+    /// - Parameter report: Called with a sentence if an image cannot be encoded.
+    package func pngScreenshot(report: @escaping @Sendable (String) -> Void) async -> [UInt8]? {
         let picture = await withCheckedContinuation { continuation in
             takeSnapshot(.screen) { continuation.resume(returning: $0) }
         }
         guard let picture else { return nil }
         do throws(MediaError) { return try PNGEncoder.encode(bgra: picture.pixels, size: picture.size) } catch {
-            tell("no screenshot can be taken: \(error.message)")
+            report("no screenshot can be taken: \(error.message)")
             return nil
         }
     }

@@ -121,7 +121,7 @@ final class KioskWall {
                     let item = items.withLock({ $0.firstIndex { $0.id == id } })
                 else { return nil }
                 return WallFollower.Playing(item: item, lineOffset: state.lineOffset)
-            }, tell: report)
+            }, report: report)
         self.follower = follower
         player.synchronizer.follow(follower)
     }

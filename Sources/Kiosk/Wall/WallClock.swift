@@ -57,7 +57,7 @@ final class WallClock: Sendable {
     let clock: any HostClock
     private let ask: Ask
     private let read: @Sendable () -> SystemClockReading
-    private let tell: @Sendable (String) -> Void
+    private let report: @Sendable (String) -> Void
     private let state = Lock(State())
     private let signal = Signal()
     private let thread = Lock<WorkerThread?>(nil)
@@ -67,20 +67,20 @@ final class WallClock: Sendable {
     /// - Parameters:
     ///   - ask: Queries chrony.
     ///   - read: Reads the system clock.
-    ///   - tell: Called with sentences for the user, without consecutive duplicates, on the thread of `refresh`.
+    ///   - report: Called with sentences for the user, without consecutive duplicates, on the thread of `refresh`.
     init(
         clock: any HostClock = MonotonicClock(), ask: @escaping Ask, read: (@Sendable () -> SystemClockReading)? = nil,
-        tell: @escaping @Sendable (String) -> Void = { _ in }
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        (self.clock, self.ask, self.tell) = (clock, ask, tell)
+        (self.clock, self.ask, self.report) = (clock, ask, report)
         self.read = read ?? { SystemClockReading.sample(by: clock) }
     }
 
     /// Creates a clock that queries chronyd.
     convenience init(
-        clock: any HostClock = MonotonicClock(), chrony: ChronyReader, tell: @escaping @Sendable (String) -> Void
+        clock: any HostClock = MonotonicClock(), chrony: ChronyReader, report: @escaping @Sendable (String) -> Void
     ) {
-        self.init(clock: clock, ask: { chrony.read(isCancelled: $0) }, tell: tell)
+        self.init(clock: clock, ask: { chrony.read(isCancelled: $0) }, report: report)
     }
 
     /// The current state. The lock is held for nanoseconds.
@@ -119,7 +119,7 @@ final class WallClock: Sendable {
         let answer = ask { state.withLock { $0.isStopping } }
         let reading = read()
         let sentences = state.withLock { state in Self.applyReading(answer, reading, &state) }
-        for sentence in sentences { tell(sentence) }
+        for sentence in sentences { report(sentence) }
         return state.withLock { $0.good < Self.firstReadings ? Self.firstPause : Self.pause }
     }
 

@@ -65,19 +65,19 @@ final class WallFollower: TimelineSource {
 
     private let wall: WallClock
     private let playing: @Sendable () -> Playing?
-    private let tell: @Sendable (String) -> Void
+    private let report: @Sendable (String) -> Void
     private let state: Lock<State>
 
     /// Creates a follower.
     ///
     /// - Parameters:
     ///   - playing: Returns the item that plays. Called on the thread that services the timeline; must not block.
-    ///   - tell: Called with sentences for the user, on that thread or the caller's of `dueSeek`.
+    ///   - report: Called with sentences for the user, on that thread or the caller's of `dueSeek`.
     init(
         clock wall: WallClock, line: WallLine, playing: @escaping @Sendable () -> Playing?,
-        tell: @escaping @Sendable (String) -> Void = { _ in }
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        (self.wall, self.playing, self.tell) = (wall, playing, tell)
+        (self.wall, self.playing, self.report) = (wall, playing, report)
         state = Lock(State(line: line))
     }
 
@@ -120,7 +120,7 @@ final class WallFollower: TimelineSource {
             state.status.jumps += 1
             return outcome?.lead ?? .zero
         }
-        tell("The film is \(Self.words(deviation)) the wall; seeking.")
+        report("The film is \(Self.words(deviation)) the wall; seeking.")
         return meeting
     }
 
@@ -164,7 +164,7 @@ final class WallFollower: TimelineSource {
             }
             return nil
         }
-        if let event { tell(event) }
+        if let event { report(event) }
     }
 
     private static func words(_ lead: Duration) -> String {

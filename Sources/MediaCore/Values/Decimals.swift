@@ -1,16 +1,26 @@
 /// Formats numbers with a fixed number of decimals, for display and JSON.
 package enum Decimals {
+    /// The maximum number of units of the last decimal.
+    private static let maxUnits = 9.2e18
+
     /// Returns for instance `-0.250` for (-0.25, 3). Never "-0.000". Saturates at ±9.2e18 units of the last decimal;
     /// NaN is 0.
     package static func text(_ value: Double, _ decimals: Int) -> String {
-        var scale = 1.0
-        for _ in 0..<decimals { scale *= 10 }
-        let scaled = (value * scale).rounded()
-        let whole = scaled.isNaN ? 0 : Int64(max(-9.2e18, min(9.2e18, scaled)))
+        let scaled = units(value, decimals)
+        let whole = scaled.isNaN ? 0 : Int64(max(-maxUnits, min(maxUnits, scaled)))
         guard decimals > 0 else { return String(whole) }
         let digits = String(whole.magnitude)
         let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
         return (whole < 0 ? "-" : "") + padded.dropLast(decimals) + "." + padded.suffix(decimals)
+    }
+
+    /// Whether `text` returns another number because the value is too large.
+    static func isSaturated(_ value: Double, _ decimals: Int) -> Bool { units(value, decimals).magnitude > maxUnits }
+
+    private static func units(_ value: Double, _ decimals: Int) -> Double {
+        var scale = 1.0
+        for _ in 0..<decimals { scale *= 10 }
+        return (value * scale).rounded()
     }
 
     /// Formats a number without trailing zeros: `1`, `1.25`.

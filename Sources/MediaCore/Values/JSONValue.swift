@@ -8,7 +8,7 @@ package enum JSONValue: Sendable {
     case text(String)
     /// An integer.
     case whole(Int)
-    /// Rounded to a number of decimals; NaN and infinity become null.
+    /// Rounded to a number of decimals unless it is too large for `Decimals`; NaN and infinity become null.
     case real(Double, decimals: Int)
     /// A boolean.
     case flag(Bool)
@@ -68,10 +68,16 @@ package enum JSONValue: Sendable {
             }
         case .text(let value): JSONText.append(value, to: &bytes)
         case .whole(let value): bytes += String(value).utf8
-        case .real(let value, let decimals): bytes += (value.isFinite ? Decimals.text(value, decimals) : "null").utf8
+        case .real(let value, let decimals): bytes += Self.text(of: value, decimals).utf8
         case .flag(let value): bytes += (value ? "true" : "false").utf8
         case .null: bytes += "null".utf8
         }
+    }
+
+    private static func text(of value: Double, _ decimals: Int) -> String {
+        guard value.isFinite else { return "null" }
+        // Another number than a client has sent would not identify its request.
+        return Decimals.isSaturated(value, decimals) ? value.description : Decimals.text(value, decimals)
     }
 
     private static func writeList<Element>(

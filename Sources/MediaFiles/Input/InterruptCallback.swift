@@ -45,7 +45,7 @@ final class InterruptCallback: Sendable {
             || followed.withLock { $0 }?.isPastDeadline ?? false
     }
 
-    /// Sets the deadline of all following I/O to `patience` from now; nil removes it.
+    /// Sets the deadline of all following I/O to `timeout` from now; nil removes it.
     func allow(_ timeout: Duration?) {
         let limit = timeout.map { HostInstant.now.advanced(by: $0).nanoseconds } ?? .max
         deadline.store(limit, ordering: .relaxed)

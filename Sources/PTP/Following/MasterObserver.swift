@@ -144,7 +144,7 @@ package struct MasterObserver: Sendable {
     }
 
     /// Returns the index of the message with this sequence number and clock; nil if there is none, or it is older than
-    /// `patience`.
+    /// `timeout`.
     private static func find(
         _ sequence: UInt16, _ clock: ClockIdentity, in list: [Pending], at now: HostInstant
     ) -> Int? {

@@ -33,7 +33,7 @@ extension ControlCommand {
         ControlCommand(
             "cycle",
             [Parameter("property", .property), Parameter("direction", .choice(["up", "down"]), isOptional: true)],
-            "changes to the next or previous value; after the last one follows the first",
+            "selects the next or previous value, and wraps around",
             run: { (context, arguments) throws(ControlError) in
                 try context.property(arguments).cycle(arguments.text(1) == "down" ? -1 : 1, context.engine)
             }),
@@ -41,7 +41,7 @@ extension ControlCommand {
             "cycle-values",
             [Parameter("property", .property), Parameter("value", .value)]
                 + Array(repeating: Parameter("value", .value, isOptional: true), count: 8),
-            "sets the value that follows the present one in a list, otherwise the first",
+            "sets the value after the current one in the list, or else the first",
             run: { (context, arguments) throws(ControlError) in
                 let property = try context.property(arguments)
                 let values = arguments.values.dropFirst().compactMap { $0 }
@@ -108,7 +108,7 @@ extension ControlCommand {
             }),
         ControlCommand(
             "playlist-remove", [Parameter("index", .choice(["current"], or: 0...(.max)))],
-            "removes a film that is playing or has not yet played",
+            "removes the current film or an upcoming one",
             run: { (context, arguments) throws(ControlError) in
                 try context.edit(.remove(context.item(arguments[0]).id))
             }),

@@ -73,6 +73,11 @@ package final class PlayerControl: Sendable {
         }
     }
 
+    /// Calls a closure on the player's thread after all earlier commands; at once if the player has ended.
+    package func afterCommands(_ body: @escaping @Sendable () -> Void) {
+        if !mailbox.post({ _ in body() }) { body() }
+    }
+
     // MARK: Observation
 
     /// Observes a property, from its present value on. Changes in quick succession are coalesced; a continuous property

@@ -15,7 +15,7 @@ extension ControlProperty {
                 engine.seek(by: MediaTime(seconds: seconds), exact: true)
             }),
         .number(
-            "percent-pos", 0...100, "the position as a part of the duration", unit: .percent, isContinuous: true,
+            "percent-pos", 0...100, "the position in percent of the duration", unit: .percent, isContinuous: true,
             read: { state in
                 state.shownPosition.flatMap { position in
                     state.duration.map { min(100, position.seconds / max(1e-9, $0.seconds) * 100) }
@@ -37,14 +37,14 @@ extension ControlProperty {
             "pause", "whether playback is paused, or will be once it can start", read: { $0.isPaused },
             write: { $1 ? $0.pause() : $0.play() }, step: { engine, _ in engine.togglePause() }),
         .number(
-            "speed", PlayerOptions.speedRange, "seconds of the film per second; the pitch is preserved",
+            "speed", PlayerOptions.speedRange, "the playback speed; the pitch is preserved",
             read: { $0.speed }, write: { $0.setSpeed($1) }),
-        .flag("core-idle", "whether nothing is being played, for any reason", read: { $0.phase != .playing }),
+        .flag("core-idle", "whether nothing is playing, for any reason", read: { $0.phase != .playing }),
         .flag("idle-active", "whether no film is open", read: { !$0.isUnderWay && $0.phase != .opening }),
         .flag("eof-reached", "whether the playlist has ended", read: { $0.phase == .ended }),
         .flag("paused-for-cache", "whether playback waits for a slow source", read: { $0.bufferingProgress != nil }),
         .integer(
-            "cache-buffering-state", 0...100, "the read percentage of what playback waits for",
+            "cache-buffering-state", 0...100, "the progress of buffering in percent",
             read: { $0.bufferingProgress.map { Int($0 * 100) } }),
         ControlProperty(
             "loop-file", loops, "the number of repetitions of each film",
@@ -133,7 +133,7 @@ extension ControlProperty {
             }),
         .text("media-title", "the title of the film, or its file name", read: { $0.current == nil ? nil : $0.title }),
         ControlProperty(
-            "metadata", .node, "what the file states about itself: `title`, `artist`, `album`",
+            "metadata", .node, "the tags of the file: `title`, `artist`, `album`",
             read: { $0.current == nil ? nil : $0.metadataNode }),
         ControlProperty(
             "track-list", .node,
@@ -149,7 +149,8 @@ extension ControlProperty {
     /// Audio.
     static let sound: [ControlProperty] = [
         .number(
-            "volume", 0...VolumeCurve.maxVolume, "the volume of the loudest output; the others keep their distance",
+            "volume", 0...VolumeCurve.maxVolume,
+            "the volume of the loudest output; the others change by as many decibels",
             read: { $0.isVolumeKnown ? $0.volume : nil },
             write: { (engine, volume) throws(ControlError) in
                 try engine.sound.changeVolumes { $0.setMasterVolume(volume) }
@@ -198,7 +199,8 @@ extension ControlProperty {
             "vid", .integer(1...65535), "the number of the video track; `no` if there is none",
             read: { number(of: $0.videoTrack) }),
         ControlProperty(
-            "deinterlace", .choice(Deinterlacing.allCases.map(\.rawValue)), "which pictures are deinterlaced",
+            "deinterlace", .choice(Deinterlacing.allCases.map(\.rawValue)),
+            "whether pictures are deinterlaced; `auto`: those marked as interlaced",
             read: { ControlType.word($0.deinterlacing.rawValue) },
             write: { $0.tracks.setDeinterlacing(Deinterlacing(rawValue: $1.words) ?? .auto) }),
         ControlProperty(

@@ -228,7 +228,7 @@ final class AudioStage: TrackStage {
             isGaplessBoundary = false
         }
         buffer.gain = gain
-        renderer.enqueue(buffer)
+        renderer.enqueue(buffer, reportsDrop: false)
         return .moved
     }
 

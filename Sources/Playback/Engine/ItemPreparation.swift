@@ -309,12 +309,12 @@ final class ItemPreparation {
 
     // MARK: Ends and first frames
 
-    /// Determines the end of the video of the first entry that has a successor.
+    /// Determines the end of the video of the first entry that has a successor and no end that overrides it.
     private func findEnd() {
         let list = list.list
         guard !isFindingEnd,
             let entry = list.entries.first(where: {
-                $0.pictureEnd == .unknown && $0.sectionEnd == nil && $0.offset != nil
+                $0.pictureEnd == .unknown && $0.setEnd == nil && $0.offset != nil
             }),
             let track = entry.videoTrack, isNear(entry), entry.media.hasOwnReaders, endless !== entry.film,
             list.successor(of: entry) != nil

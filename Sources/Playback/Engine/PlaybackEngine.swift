@@ -121,7 +121,7 @@ package final class PlaybackEngine {
     }
 
     /// How long no work is due without a signal.
-    private var restingTime: Duration {
+    var restingTime: Duration {
         // Polled, because the screen takes the frame of a step without a signal.
         if steps.isActive { return .milliseconds(10) }
         if seeks.pending != nil { return .milliseconds(50) }

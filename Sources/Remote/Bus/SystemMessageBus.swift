@@ -26,12 +26,12 @@ package final class SystemMessageBus: MessageBus {
         return access(String(cString: folder) + "/bus", F_OK) == 0
     }
 
-    /// Connects to a bus.
+    /// Connects to a bus. Blocks until the bus has accepted the connection.
     ///
     /// - Parameters:
     ///   - address: The address (D-Bus specification, "Server Addresses"); nil: that of the environment.
-    ///   - timeout: The timeout of replies to this connection.
-    /// - Throws: `BusFailure`; ENOSYS without libsystemd.
+    ///   - timeout: The timeout of the connection, and of replies to it.
+    /// - Throws: `BusFailure`; ENOSYS without libsystemd, ETIMEDOUT if the bus does not answer.
     package init(_ kind: Kind, at address: String? = nil, timeout: Duration = .seconds(5)) throws(BusFailure) {
         let which = Int32((kind == .system ? csystemd_system_bus : csystemd_session_bus).rawValue)
         let microseconds = UInt64(timeout.wholeNanoseconds / 1000)

@@ -94,7 +94,7 @@ enum IPCRequest {
     ) throws(IPCError) -> [JSONValue] {
         var arguments = Dictionary(members) { $1 }
         guard let name = arguments.removeValue(forKey: "name"), let command = name.text.flatMap({ table.commands[$0] })
-        else { throw .invalid("“name” is no command that accepts named arguments") }
+        else { throw .invalid("“name” must be the name of a command") }
         var words = [name]
         for (index, parameter) in command.parameters.enumerated() {
             guard let value = arguments.removeValue(forKey: parameter.name) else { continue }

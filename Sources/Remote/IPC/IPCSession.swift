@@ -91,7 +91,9 @@ final class IPCSession {
     /// Returns the data of a command that is executed here; nil if the table executes it.
     private func answer(_ command: String, _ arguments: [JSONValue]) throws(IPCError) -> JSONValue? {
         func expect(_ count: Int) throws(IPCError) {
-            guard arguments.count == count else { throw .invalid("\(command) has \(count) arguments") }
+            guard arguments.count == count else {
+                throw .invalid("\(command): expected \(count == 1 ? "one argument" : "\(count) arguments")")
+            }
         }
         func text(_ index: Int) throws(IPCError) -> String {
             guard let text = arguments[index].text else { throw .invalid("\(command): a name must be a string") }
@@ -149,7 +151,7 @@ final class IPCSession {
     private func observe(_ name: String, id: Int, asText: Bool) throws(IPCError) {
         guard observerCount < Self.maxObservers else {
             throw IPCError(
-                words: "memory allocation failed", reason: "a client observes \(Self.maxObservers) properties")
+                words: "memory allocation failed", reason: "a client can observe \(Self.maxObservers) properties")
         }
         // The reply precedes the first event.
         output.holdEvents()

@@ -85,7 +85,7 @@ enum RemotePageContent {
           } catch { showMessage("Talkie does not answer."); }
         }
 
-        // Of a slider's values the last one is sent, when the one before has been answered.
+        // Sends the latest value of a slider once the previous one is answered.
         const waiting = new Map();
         function slide(name, ...words) {
           if (waiting.has(name)) { waiting.set(name, words); return; }
@@ -146,7 +146,7 @@ enum RemotePageContent {
             box.addEventListener("change", () => {
               const others = selected.filter(name => name !== room.name);
               const names = box.checked ? [...others, room.name] : others;
-              if (names.length) send("set", "audio-device", names.join(",")); else showMessage("One room plays the sound.");
+              if (names.length) send("set", "audio-device", names.join(",")); else showMessage("Select at least one room.");
               showRooms();
             });
             const label = element("label", "", box, element("span", room.description),
@@ -260,7 +260,7 @@ enum RemotePageContent {
             show(changes);
           };
           events.onerror = () => {
-            showMessage("Not connected: Talkie has ended, or cannot be reached.");
+            showMessage("Not connected: Talkie is not running or not reachable.");
             if (events.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
           };
         }

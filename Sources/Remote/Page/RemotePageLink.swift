@@ -7,8 +7,10 @@ package struct RemotePageLink: Sendable {
     /// The usual address: all addresses of this computer.
     package static let standardAddress = HTTPAddress(address: IPv4Address(rawValue: 0), port: 9596)
 
+    /// The address and the port of the link.
+    package let address: HTTPAddress
     /// The link.
-    package let text: String
+    package var text: String { token.link(to: address) }
     private let listener: TCPListener
     private let token: AccessToken
 
@@ -24,8 +26,7 @@ package struct RemotePageLink: Sendable {
             throw holder.map { SocketError(.addressInUse, "\($0) has port \(address.port)") } ?? error
         }
         self.token = token
-        text = token.link(
-            to: HTTPAddress(address: Self.reachableAddress(of: address.address), port: listener.port))
+        self.address = HTTPAddress(address: Self.reachableAddress(of: address.address), port: listener.port)
     }
 
     /// Starts the server.

@@ -50,7 +50,7 @@ package final class SleepInhibitor: Sendable {
         }
     }
 
-    private let tell: @Sendable (Event) -> Void
+    private let onEvent: @Sendable (Event) -> Void
     private let why: String
     private let scope: Scope
     private let buses: Buses
@@ -62,13 +62,13 @@ package final class SleepInhibitor: Sendable {
     /// - Parameters:
     ///   - why: The reason that the system shows for the lock.
     ///   - isNeeded: Whether a lock is held from the start on.
-    ///   - tell: Called on the inhibitor's thread; must not block.
+    ///   - onEvent: Called on the inhibitor's thread; must not block.
     /// - Throws: `ExhaustionError` if the system provides no descriptor.
     package init(
         why: String, scope: Scope, isNeeded: Bool = true, buses: Buses = Buses(),
-        tell: @escaping @Sendable (Event) -> Void
+        onEvent: @escaping @Sendable (Event) -> Void
     ) throws(ExhaustionError) {
-        (self.why, self.scope, self.buses, self.tell) = (why, scope, buses, tell)
+        (self.why, self.scope, self.buses, self.onEvent) = (why, scope, buses, onEvent)
         self.isNeeded = Atomic(isNeeded)
         thread = try PollingThread(name: "awake", priority: .background)
     }
@@ -101,12 +101,12 @@ package final class SleepInhibitor: Sendable {
             let refusal = holdLock { event in
                 // A lock resets the delays.
                 round = 0
-                if event != last { tell(event) }
+                if event != last { onEvent(event) }
                 last = event
             }
             guard shouldHold else { continue }
             if let refusal, refusal != last {
-                tell(refusal)
+                onEvent(refusal)
                 last = refusal
             }
             let pause = Measure.pauses[min(round, Measure.pauses.count - 1)]
@@ -152,9 +152,9 @@ package final class SleepInhibitor: Sendable {
         }
         guard let kept else { throw failure }
         defer { close(kept.lock) }
-        bus.onMessage = { [tell] message in
+        bus.onMessage = { [onEvent] message in
             guard message.member == "PrepareForSleep", let begins = message.arguments?.first?.flag else { return }
-            tell(begins ? .fallsAsleep : .woke)
+            onEvent(begins ? .fallsAsleep : .woke)
         }
         // ignored: without the signal the lock is still held.
         try? bus.addMatch(sender: service, path: path, interface: manager, member: "PrepareForSleep")

@@ -18,7 +18,7 @@ public final class RouteDetector: Sendable {
         let offers = Lock<[OutputOffer?]>(registry.providers.map { _ in nil })
         let interruption = interruption
         self.board = board
-        let tell: @Sendable (Int, OutputOffer) -> Void = { number, offer in
+        let report: @Sendable (Int, OutputOffer) -> Void = { number, offer in
             // Merged and published under the lock, so that an older list never replaces a newer one.
             offers.withLock { offers in
                 offers[number] = offer
@@ -31,10 +31,10 @@ public final class RouteDetector: Sendable {
             do throws(ExhaustionError) {
                 workers.append(
                     try WorkerThread.start(name: "route detector", priority: .background) {
-                        provider.watch(until: interruption) { tell(number, $0) }
+                        provider.watch(until: interruption) { report(number, $0) }
                     })
             } catch {
-                tell(number, OutputOffer(places: [], note: "Some speakers cannot be searched for: \(error.message)."))
+                report(number, OutputOffer(places: [], note: "Some speakers cannot be searched for: \(error.message)."))
             }
         }
         threads = Lock(workers)

@@ -43,16 +43,10 @@ public struct RouteHistory: Sendable {
     ///
     /// - Returns: Empty if there are none or the file is unusable; then with a sentence for the user.
     public func read() -> (entries: [Entry], note: String?) {
-        do {
-            switch try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
-            case .absent: return ([], nil)
-            case .damaged(let sentence), .newer(let sentence): return ([], sentence)
-            case .record(let record):
-                return ((0..<Self.maxEntries).compactMap { record[Self.key($0)].flatMap(Self.entry) }, nil)
-            }
-        } catch {
-            return ([], error.message)
+        let (entries, note) = folder.contents(of: Self.file, kind: Self.kind, version: Self.version) { record in
+            (0..<Self.maxEntries).compactMap { record[Self.key($0)].flatMap(Self.entry) }
         }
+        return (entries ?? [], note)
     }
 
     /// Appends an entry; the oldest one is dropped beyond the limit.

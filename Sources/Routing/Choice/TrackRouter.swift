@@ -22,14 +22,14 @@ package struct TrackRoute: Sendable {
     }
 }
 
-/// Distributes the audio tracks of a player to outputs: the main track to its outputs, and a sound of its own to each
+/// Distributes the audio tracks of a player to outputs: the main track to its outputs, and an added sound to each
 /// route with another language. A route whose language changes is the only one that is interrupted.
 ///
 /// Any thread; does not block.
 package final class TrackRouter: Sendable {
     /// Guarded by the lock `state`.
     private struct State {
-        /// The sounds of routes with a track of their own.
+        /// The added sounds by route.
         var sounds: [String: SoundID] = [:]
         var mainLanguages: [String] = []
         /// The number of the last request.
@@ -44,7 +44,7 @@ package final class TrackRouter: Sendable {
     /// Creates a router for a player without additional sounds.
     package init(_ player: Player) { self.player = player }
 
-    /// Whether a route has a sound of its own.
+    /// Whether a route has an added sound.
     package func isSeparate(_ id: String) -> Bool { state.withLock { $0.sounds[id] != nil } }
 
     /// Plays these routes only. Outputs that change between the main track and one of their own are closed in between.

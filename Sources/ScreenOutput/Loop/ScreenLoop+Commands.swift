@@ -17,7 +17,7 @@ extension ScreenLoop {
                 (isAway, displaysDue) = (true, .now)
                 control.deliver(.away(failure))
             }
-            tellDisplays()
+            reportDisplays()
         } catch {
             failure = error
         }

@@ -33,7 +33,7 @@ extension ScreenLoop {
         displaysDue = nil
         if !isAway, screen.isOpen, screen.stands {
             if options.isPlacedByUser { screen.coverDisplayAgain() }
-            return tellDisplays()
+            return reportDisplays()
         }
         remakeWindow()
     }
@@ -59,7 +59,7 @@ extension ScreenLoop {
         screen.geometryChanged()
         // A new video subsystem shows the pointer.
         cursor.pointerMoved(isFullScreen: screen.isFullScreen)
-        tellDisplays()
+        reportDisplays()
         overlays.draw(on: screen)
         control.deliver(wasAway ? .back : .remade)
     }
@@ -75,7 +75,7 @@ extension ScreenLoop {
     }
 
     /// Reports the displays if they differ from the last report.
-    func tellDisplays() {
+    func reportDisplays() {
         guard options.followsDisplays, let screen else { return }
         board?.isDisplayDue = true
         let displays = screen.displays

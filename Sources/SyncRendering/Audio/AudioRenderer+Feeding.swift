@@ -31,12 +31,18 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// before the playhead is dropped and counted in `Progress.lateBuffers`. Buffers without audio are ignored.
     ///
     /// Video or subtitle buffers set `status` to failed and `error` to the reason.
-    public func enqueue(_ buffer: SampleBuffer) {
+    public func enqueue(_ buffer: SampleBuffer) { enqueue(buffer, reportsDrop: true) }
+
+    /// Same.
+    ///
+    /// - Parameter reportsDrop: Whether dropped audio is reported to the developer. A player's reader delivers audio
+    ///   of the old position until its thread has executed a seek.
+    package func enqueue(_ buffer: SampleBuffer, reportsDrop: Bool) {
         if let refusal = refusal(of: buffer) {
             if error == nil { Complaint.write("AudioRenderer: \(refusal)") }
             return fail(with: refusal)
         }
-        if state.withLock({ $0.enqueue(buffer) }) {
+        if state.withLock({ $0.enqueue(buffer) }), reportsDrop {
             Complaint.write(
                 "AudioRenderer: audio before the playhead is dropped; after a seek, enqueue audio from its media time on"
             )

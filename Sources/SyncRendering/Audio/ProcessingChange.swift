@@ -82,7 +82,7 @@ struct ProcessingChange {
     }
 
     /// Returns the media time from which audio is delivered again, as close to the playhead as the output permits. Nil
-    /// if the output cannot flush and buffers more than `patience`.
+    /// if the output cannot flush and buffers more than `timeout`.
     ///
     /// - Parameters:
     ///   - until: The end of the audio that the output has accepted.

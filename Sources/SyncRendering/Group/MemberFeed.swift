@@ -138,13 +138,13 @@ final class MemberFeed: Sendable {
     }
 
     /// Wakes the group's feeder and the current change of members.
-    private func tellMove() {
+    private func signalMove() {
         context.writable.raise()
         changes.noteMove()
     }
 
     /// Same, for progress of the feeder; a shared feeder's caller checks after each iteration.
-    private func tellProgress() {
+    private func signalProgress() {
         if !feeder.isShared { context.writable.raise() }
         changes.noteMove()
     }
@@ -154,11 +154,11 @@ final class MemberFeed: Sendable {
         switch event {
         case .progress:
             if renderer.progress.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
-            tellProgress()
+            signalProgress()
         case .readyForMoreMediaData: break
         case .cannotDecode(let error):
             undecodable.withLock { $0 = OutputError(.unsupportedFormat, error.message) }
-            tellMove()
+            signalMove()
         case .outputFailed(let error):
             fail(error)
             renderer.setOutput(nil)
@@ -177,7 +177,7 @@ final class MemberFeed: Sendable {
         // A member that never joined is not lost.
         if isNews, role == .playing { context.events.append(.outputLost(output: id)) }
         answer.raise()
-        tellMove()
+        signalMove()
     }
 
     /// Starts a thread that opens the member after a pause.
@@ -230,6 +230,6 @@ final class MemberFeed: Sendable {
         renderer.setOutput(member, id: id)
         if wasLost { context.events.append(.outputRestored(output: id)) }
         answer.raise()
-        tellMove()
+        signalMove()
     }
 }

@@ -46,7 +46,7 @@ extension ControlProperty {
             .flag(
                 "fullscreen", "whether the window fills its display", read: { _ in screen?.status.isFullScreen },
                 write: { screen?.setFullScreen($1) }, step: { _, _ in screen?.setFullScreen(nil) }),
-            geometry("video-zoom", PictureView.zoomRange, "the binary logarithm of the picture's size", at: \.zoom),
+            geometry("video-zoom", PictureView.zoomRange, "the base-2 logarithm of the picture's scale", at: \.zoom),
             geometry("video-pan-x", PictureView.panRange, "the shift to the right in picture widths", at: \.panX),
             geometry("video-pan-y", PictureView.panRange, "the shift down in picture heights", at: \.panY),
             geometry("panscan", PictureView.panscanRange, "0: the whole picture, 1: no black bars", at: \.panscan),
@@ -66,7 +66,7 @@ extension ControlProperty {
     fileprivate static func outputs(_ rooms: SessionRooms, _ mailbox: SessionMailbox?) -> [ControlProperty] {
         [
             ControlProperty(
-                "audio-device", .text, "where the sound is played: `name`s of `audio-device-list`, separated by commas",
+                "audio-device", .text, "the selected outputs: `name`s of `audio-device-list`, separated by commas",
                 read: { _ in rooms.current.map { .text($0) } },
                 write: { (_, value) throws(ControlError) in mailbox?.post(.rooms(try rooms.ids(value.words))) }),
             ControlProperty(
@@ -85,7 +85,7 @@ extension ControlProperty {
                 unit: .seconds, isContinuous: true,
                 read: { _ in distributor?.statistics.offset.map { -$0.inSeconds } }),
             .integer(
-                "frame-drop-count", 0...(.max), "the number of pictures that were too late", isContinuous: true,
+                "frame-drop-count", 0...(.max), "the number of dropped pictures", isContinuous: true,
                 read: { _ in distributor?.statistics.droppedFrames }),
         ]
     }

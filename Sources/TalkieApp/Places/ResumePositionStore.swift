@@ -29,15 +29,10 @@ struct ResumePositionStore: Sendable {
     ///
     /// - Returns: Empty if there are none or the file is unusable; then with a sentence for the user.
     func read() -> (entries: [Entry], note: String?) {
-        do throws(StateError) {
-            switch try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
-            case .absent: return ([], nil)
-            case .damaged(let sentence), .newer(let sentence): return ([], sentence)
-            case .record(let record): return (Self.entries(of: record), nil)
-            }
-        } catch {
-            return ([], error.message)
+        let (entries, note) = folder.contents(of: Self.file, kind: Self.kind, version: Self.version) {
+            Self.entries(of: $0)
         }
+        return (entries ?? [], note)
     }
 
     /// Stores the position of a film; the oldest entry is dropped beyond the limit.

@@ -102,7 +102,7 @@ package enum PlaySession {
         destination.registry.remember()
         distributor.stop()
         terminal.leaveStatus()
-        director.tellRest()
+        director.reportRest()
         guard isDown else {
             keys?.stop()
             _exit(status)

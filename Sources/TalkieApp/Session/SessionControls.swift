@@ -133,11 +133,17 @@ final class SessionControls {
     /// The command and the properties whose effect is displayed when the seek begins and ends.
     private static let seeks: Set<String> = ["seek", "time-pos", "percent-pos", "chapter"]
 
+    /// The commands that the player executes after they were carried out.
+    private static let listCommands: Set<String> = ["loadfile", "playlist-next", "playlist-prev"]
+
     /// Performs a command of the session for another controller.
     func carryOut(_ request: ControlRequest, _ reply: @escaping ControlReply) {
         if request.command.name == "screenshot" { return screenshots.take(request, reply) }
         do throws(ControlError) {
-            reply(.success(try carryOut(request)))
+            let result = try carryOut(request)
+            // A client that has its reply reads the new playlist.
+            guard Self.listCommands.contains(request.command.name) else { return reply(.success(result)) }
+            control.afterCommands { reply(.success(result)) }
         } catch { reply(.failure(error)) }
     }
 

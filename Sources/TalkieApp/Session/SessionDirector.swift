@@ -111,7 +111,7 @@ final class SessionDirector: @unchecked Sendable {
     }
 
     /// Reports what arrived after the end, such as a failed recording. Called by the main thread after `join`.
-    func tellRest() {
+    func reportRest() {
         console.reportMoreFailures()
         for event in mailbox.receive(until: .now) {
             switch event {

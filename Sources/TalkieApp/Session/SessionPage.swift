@@ -35,7 +35,7 @@ struct SessionPage {
             terminal.say("talkie: \(PrintableText.sentence(text))")
         }
         let page = try link.serve(
-            control, screenshot: { await screen?.pngScreenshot(tell: complain) }, complain: complain)
+            control, screenshot: { await screen?.pngScreenshot(report: complain) }, complain: complain)
         // A full stop would become a part of the link.
         log?.write(.info, "remote control at \(link.text) until the end")
         guard !isQuiet else { return page }

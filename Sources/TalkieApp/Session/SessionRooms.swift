@@ -27,15 +27,21 @@ final class SessionRooms: Sendable {
     /// - Throws: `unavailable` for a place that is unknown or has an obstacle.
     func ids(_ list: String) throws(ControlError) -> [String] {
         let rows = published.withLock { $0.rows }
-        let ids = list.split(separator: ",").map(String.init)
-        guard !ids.isEmpty else { throw ControlError(.wrongType, "the list of outputs is empty") }
-        for id in ids {
+        var ids: [String] = []
+        var rest = list.drop { $0 == "," }
+        while !rest.isEmpty {
+            // Those of sound cards have commas: alsa:hdmi:CARD=PCH,DEV=0.
+            let known = rows.map(\.id).filter { rest == $0 || rest.hasPrefix($0 + ",") }
+            let id = known.max { $0.count < $1.count } ?? String(rest.prefix { $0 != "," })
             guard let row = rows.first(where: { $0.id == id }) else {
                 throw ControlError(
                     .unavailable, "there is no output '\(PrintableText.truncated(PrintableText.of(id), to: 40))'")
             }
             if let obstacle = row.obstacle { throw ControlError(.unavailable, obstacle) }
+            ids.append(id)
+            rest = rest.dropFirst(id.count).drop { $0 == "," }
         }
+        guard !ids.isEmpty else { throw ControlError(.wrongType, "the list of outputs is empty") }
         return ids
     }
 

@@ -51,17 +51,8 @@ package struct SoftwareSpeakerStore: Sendable {
     ///
     /// - Returns: Nil if there is none or the file is unusable; then with a sentence for the user.
     package func read() -> (content: Content?, note: String?) {
-        do {
-            switch try folder.readRecord(file, kind: Self.kind, version: Self.version) {
-            case .absent: return (nil, nil)
-            case .damaged(let sentence), .newer(let sentence): return (nil, sentence)
-            case .record(let record):
-                if let content = Self.content(of: record) { return (content, nil) }
-                return (nil, try folder.damaged(file))
-            }
-        } catch {
-            return (nil, error.message)
-        }
+        let (content, note) = folder.contents(of: file, kind: Self.kind, version: Self.version, Self.content)
+        return (content, note)
     }
 
     private static func content(of record: StateRecord) -> Content? {

@@ -163,7 +163,7 @@ struct TimelineWriter: ~Copyable {
         case .broken: break
         case .writing:
             flush(at: instant)
-            tellOfRelief(at: instant)
+            reportRelief(at: instant)
             turnOverIfDue(at: instant)
         case .paused(let missing, let until):
             if instant >= until { resume(missing, at: instant) }
@@ -193,7 +193,7 @@ struct TimelineWriter: ~Copyable {
 
     /// Reports the end of a pause only after `relief`, so that a disk that is nearly full
     /// does not cause repeated messages.
-    private mutating func tellOfRelief(at instant: HostInstant) {
+    private mutating func reportRelief(at instant: HostInstant) {
         guard let since = trouble?.resumed, let missing = trouble?.missing, instant - since >= Self.relief else {
             return
         }

@@ -76,7 +76,7 @@ struct FrozenSpeakerTests {
             kill(speaker.pid, SIGSTOP)
             freeze = .now
             #expect(wait(6, until: { said("does not answer") }))
-            print("\(route): told after \((HostInstant.now - freeze).inSeconds) s")
+            print("\(route): reported after \((HostInstant.now - freeze).inSeconds) s")
             freeze.advanced(by: .seconds(9)).sleep()
             kill(speaker.pid, SIGCONT)
             thaw = .now

@@ -50,9 +50,10 @@ struct PrivilegeTests {
         let result = try user.run(
             "talkie", ["play"] + way.arguments + ["--end", "0.1", user.film],
             environment: way.environment.mapValues(placed))
-        let told = try #require(result.errorLines.first, "it says nothing")
-        #expect(told.contains("dropped the capabilities that it was started with (cap_net_bind_service, cap_sys_nice)"))
-        #expect(told.contains("sudo setcap -r"))
+        let warning = try #require(result.errorLines.first, "it says nothing")
+        #expect(
+            warning.contains("dropped the capabilities that it was started with (cap_net_bind_service, cap_sys_nice)"))
+        #expect(warning.contains("sudo setcap -r"))
         let status = try #require(
             try? String(contentsOf: user.home.appending(path: "seen"), encoding: .utf8),
             "the library was not loaded, so this says nothing: \(result.errors)")

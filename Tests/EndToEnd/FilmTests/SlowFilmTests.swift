@@ -234,7 +234,7 @@ struct SlowFilmTests {
         try expectWhole(played)
         let (run, watch) = (played.run, played.watch)
         #expect(!watch.seconds(showing: "Reconnecting to 127.0.0.1").isEmpty)
-        #expect(watch.seconds(showing: "Reconnecting to 127.0.0.2").isEmpty, "words are told apart")
+        #expect(watch.seconds(showing: "Reconnecting to 127.0.0.2").isEmpty, "messages are distinguished")
         #expect(run.result.errors.contains("was lost; reconnecting"), "\(run.result.errors)")
         let (first, last) = (try #require(run.seen.first), try #require(run.seen.last))
         let length = last.to - first.from

@@ -60,7 +60,7 @@ extension LoopTests {
             group.changeVolume(by: -2)
             #expect(
                 receiver.record.wait(until: .now.advanced(by: .seconds(4))) { _ in !sentVolumes().isEmpty },
-                "the speaker is told")
+                "the speaker is notified")
             #expect(sentVolumes().allSatisfy { abs($0 + 21.6) < 0.01 }, "\(sentVolumes())")
             #expect(card.state.withLock { $0.gain } == VolumeCurve.gain(volume: 98))
             #expect(volumes() == [98, 28])

@@ -110,13 +110,13 @@ extension LoopTests {
         ) throws -> Double {
             // The last anchor that was sent, and the last one that arrived: a realtime stream repeats its anchor once a
             // second.
-            var told: (media: MediaTime, clock: PTPInstant)?
-            for case .speakerAnchored(let media, _, let clock, output) in cinema.notes { told = (media, clock) }
+            var sent: (media: MediaTime, clock: PTPInstant)?
+            for case .speakerAnchored(let media, _, let clock, output) in cinema.notes { sent = (media, clock) }
             var arrived: (position: RTPTimestamp, instant: PTPInstant)?
             for case .anchor(let position, let instant, _, _) in receiver.record.events {
                 arrived = (position, instant)
             }
-            let (claim, anchor) = (try #require(told), try #require(arrived))
+            let (claim, anchor) = (try #require(sent), try #require(arrived))
             let start = claim.media.advanced(by: claim.clock.duration(to: anchor.instant))
             let frame = anchor.position.advanced(byFrames: (film - start).rescaled(to: 44100))
             let line = synchronizer.timebase.snapshot.segment(at: .now)
@@ -235,10 +235,10 @@ extension LoopTests {
             defer { cinema.renderer.invalidate() }
             enqueue(cinema, seconds: 30)
             _ = cinema.start()
-            let told = cinema.run(for: .seconds(16)) {
+            let isReported = cinema.run(for: .seconds(16)) {
                 cinema.notes.contains { if case .clock(.stalled, _) = $0 { true } else { false } }
             }
-            #expect(told)
+            #expect(isReported)
             let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))
             #expect(abs(late) < 1)
         }

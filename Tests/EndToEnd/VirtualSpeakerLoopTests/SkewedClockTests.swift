@@ -39,7 +39,7 @@ extension LoopTests {
             renderer.setOutput(OutputGroup(members: [speaker], codecs: FilmAudioCodecs()))
             for second in 0..<Int64(12) { renderer.enqueue(QuietTone.second(from: second * 44100)) }
             synchronizer.setRate(1, time: .zero)
-            var told: (media: MediaTime, clock: PTPInstant)?
+            var sent: (media: MediaTime, clock: PTPInstant)?
             let limit = HostInstant.now.advanced(by: .seconds(15))
             while receiver.record.spans.isEmpty {
                 try #require(HostInstant.now < limit, "\(synchronizer.pendingStart?.waits ?? [])")
@@ -47,13 +47,13 @@ extension LoopTests {
             }
             HostInstant.now.advanced(by: .seconds(2)).sleep()
             while let entry = events.removeFirst() {
-                if case .speakerAnchored(let media, _, let clock, _) = entry.event { told = (media, clock) }
+                if case .speakerAnchored(let media, _, let clock, _) = entry.event { sent = (media, clock) }
             }
             var arrived: (position: RTPTimestamp, instant: PTPInstant)?
             for case .anchor(let position, let instant, _, _) in receiver.record.events {
                 arrived = (position, instant)
             }
-            let (claim, anchor) = (try #require(told), try #require(arrived))
+            let (claim, anchor) = (try #require(sent), try #require(arrived))
             let begin = claim.media.advanced(by: claim.clock.duration(to: anchor.instant))
             let line = synchronizer.timebase.snapshot.segment(at: clock.now)
             var errors: [Double] = []

@@ -23,15 +23,15 @@ public func fuzzState(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     let first = reader.read(state)
     let isNewer = newer(bytes, kind: reader.kind)
     if isNewer {
-        precondition(!first.isUsed && first.note != nil, "what a newer Talkie wrote is not read, and told of")
+        precondition(!first.isUsed && first.note != nil, "a record of a newer Talkie is not read, and reported")
         reader.write(state)
         precondition(folder.read(reader.file) == bytes, "what a newer Talkie wrote is left alone")
         return 0
     }
     if folder.read(reader.file) == nil {
-        precondition(first.note != nil, "a file that is set aside is told of")
+        precondition(first.note != nil, "a file that is set aside is reported")
         precondition(folder.read(reader.file + ".damaged") == bytes, "nothing is lost")
-        precondition(reader.read(state).note == nil, "it is told of once")
+        precondition(reader.read(state).note == nil, "it is reported once")
     }
     reader.write(state)
     let second = reader.read(state)

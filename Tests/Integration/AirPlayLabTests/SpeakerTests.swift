@@ -222,7 +222,7 @@ extension SpeakerLabTests {
             #expect((seconds...seconds + 1).contains(heard.count), "\(heard.count) beeps in \(seconds) s")
             #expect(Bounds.areTogether(errors, claim: 5), "\(errors)")
             let last = try #require(heard.last)
-            #expect(last < stopped.nanoseconds + 200_000_000, "it went on after the pause")
+            #expect(last < stopped.nanoseconds + 200_000_000, "sound continued after the pause")
             var notes: [RenderEvent] = []
             while let entry = feeder.context.events.removeFirst() { notes.append(entry.event) }
             #expect(!notes.contains { if case .outputLost = $0 { true } else { false } }, "\(notes)")

@@ -9,14 +9,14 @@ import Testing
 @Suite(.serialized, .enabled(if: Mosquitto.obstacle == nil || getenv("CI") != nil, "\(Mosquitto.obstacle ?? "")"))
 struct FleetLinkTests {
     private final class Kiosk: Sendable {
-        let told = Lock<[String]>([])
+        let messages = Lock<[String]>([])
         let commands = Lock<[String]>([])
         let link: FleetLink
 
         init(_ fleet: KioskConfiguration.Fleet) throws {
-            let (told, commands) = (told, commands)
+            let (messages, commands) = (messages, commands)
             link = try FleetLink(
-                fleet, table: .kiosk { _, _ in }, tell: { words in told.withLock { $0.append(words) } },
+                fleet, table: .kiosk { _, _ in }, report: { words in messages.withLock { $0.append(words) } },
                 handle: { command, reply in
                     commands.withLock { $0.append("\(command.id) \(command.request.line)") }
                     reply(.success(.object([("filename", .text("did \(command.id)"))])))
@@ -60,7 +60,7 @@ struct FleetLinkTests {
         #expect(kiosk.commands.withLock { $0 } == ["1 playlist-next", "2 set volume 30"])
         kiosk.link.stop()
         #expect(try broker.watch("talkie/hall/online", count: 1).readAll() == "talkie/hall/online 0\n")
-        #expect(kiosk.told.withLock { $0 }.isEmpty)
+        #expect(kiosk.messages.withLock { $0 }.isEmpty)
     }
 
     @Test func aLostBrokerIsReportedOnceAndReconnected() throws {
@@ -72,16 +72,17 @@ struct FleetLinkTests {
         broker.end()
         #expect(eventually { !kiosk.link.isConnected })
         // The broker stays away for several attempts.
-        #expect(eventually { !kiosk.told.withLock { $0 }.isEmpty })
+        #expect(eventually { !kiosk.messages.withLock { $0 }.isEmpty })
         kiosk.link.publish(state("Film B"))
         HostInstant.now.advanced(by: .milliseconds(2500)).sleep()
         try broker.start()
         #expect(eventually { kiosk.link.isConnected })
         #expect(try broker.watch("talkie/hall/state", count: 1).readAll().contains("Film B"))
-        let told = kiosk.told.withLock { $0 }
+        let messages = kiosk.messages.withLock { $0 }
         #expect(
-            told.count == 2 && told[0].contains("was lost") && told[1].contains("Reconnected to the fleet's broker"),
-            "\(told)")
+            messages.count == 2 && messages[0].contains("was lost")
+                && messages[1].contains("Reconnected to the fleet's broker"),
+            "\(messages)")
         kiosk.link.stop()
     }
 
@@ -98,8 +99,9 @@ struct FleetLinkTests {
         kiosk.link.stop()
         fleet.passwordFile = try broker.write("secret", "wrong\n")
         let other = try Kiosk(fleet)
-        #expect(eventually { !other.told.withLock { $0 }.isEmpty })
-        #expect(other.told.withLock { $0.first ?? "" }.contains("not authorised"), "\(other.told.withLock { $0 })")
+        #expect(eventually { !other.messages.withLock { $0 }.isEmpty })
+        #expect(
+            other.messages.withLock { $0.first ?? "" }.contains("not authorised"), "\(other.messages.withLock { $0 })")
         other.link.stop()
         fleet.passwordFile = "/nowhere/secret"
         #expect(throws: TalkieError.self) { try Kiosk(fleet) }
@@ -176,7 +178,7 @@ struct FleetLinkTests {
         }
         let kiosk = try Kiosk(KioskConfiguration.Fleet(host: "127.0.0.1", port: port, name: "hall"))
         #expect(eventually(.seconds(5)) { kiosk.link.isConnected })
-        #expect(kiosk.told.withLock { $0.isEmpty })
+        #expect(kiosk.messages.withLock { $0.isEmpty })
         kiosk.link.stop()
         shutdown(listener, Int32(SHUT_RDWR))
         broker.join()
@@ -195,12 +197,12 @@ struct FleetLinkTests {
             }
         }
         let kiosk = try Kiosk(KioskConfiguration.Fleet(host: "127.0.0.1", port: port, name: "hall"))
-        #expect(eventually { !kiosk.told.withLock { $0 }.isEmpty })
+        #expect(eventually { !kiosk.messages.withLock { $0 }.isEmpty })
         #expect(!kiosk.link.isConnected && kiosk.commands.withLock { $0.isEmpty })
         let before = HostInstant.now
         kiosk.link.stop()
         #expect(HostInstant.now - before < .seconds(3))
-        #expect(kiosk.told.withLock { $0.count } == 1)
+        #expect(kiosk.messages.withLock { $0.count } == 1)
         shutdown(listener, Int32(SHUT_RDWR))
         talker.join()
     }

@@ -302,17 +302,17 @@ private enum Prometheus {
 
     @Test func aPortInUseIsReportedWithItsHolderAndTheKioskContinues() async throws {
         let taken = try TCPListener(address: Self.loopback)
-        let told = Lock<[String]>([])
+        let messages = Lock<[String]>([])
         let heard = Signal()
         let server = try MetricsServer(
             at: HTTPAddress(address: Self.loopback, port: taken.port), source: .init(health: { Self.health() })
         ) { level, text in
-            told.withLock { $0.append("\(level): \(text)") }
+            messages.withLock { $0.append("\(level): \(text)") }
             heard.raise()
         }
         #expect(heard.wait(until: .now.advanced(by: .seconds(10))))
         server.stop()
-        let sentences = told.withLock { $0 }
+        let sentences = messages.withLock { $0 }
         #expect(sentences.count == 1 && server.port == nil)
         #expect(sentences[0].contains("(\(getpid())) has port \(taken.port)"), "\(sentences)")
     }

@@ -25,11 +25,14 @@ import Testing
     @Test func aProcessThatReportsItsHealthKeepsRunning() throws {
         let supervisor = try supervisor("live") { $0.watchdog = .seconds(2) }
         try supervisor.start()
-        #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.told.filter { $0 == "WATCHDOG=1" }.count >= 6 })
+        #expect(
+            supervisor.wait(within: .seconds(20)) { _ in
+                supervisor.notifications.filter { $0 == "WATCHDOG=1" }.count >= 6
+            })
         supervisor.reload()
-        #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.told.contains("RELOADING=1") })
+        #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.notifications.contains("RELOADING=1") })
         supervisor.stop()
-        #expect(supervisor.told.first == "READY=1" && supervisor.told.contains("STOPPING=1"))
+        #expect(supervisor.notifications.first == "READY=1" && supervisor.notifications.contains("STOPPING=1"))
         let events = supervisor.entries.map(\.event)
         #expect(starts(supervisor.entries) == 1 && !events.contains(.watchdogMissed))
         #expect(events.last == .exited(status: 0) && supervisor.hasEnded)
@@ -42,7 +45,7 @@ import Testing
         let events = supervisor.entries.map(\.event)
         #expect(starts(supervisor.entries) == 2)
         #expect(events.count { $0 == .watchdogMissed } == 2 && events.count { $0 == .killed(signal: SIGABRT) } == 2)
-        let ready = try #require(supervisor.entries.first { $0.event == .told(["READY=1", "STATUS=silent"]) })
+        let ready = try #require(supervisor.entries.first { $0.event == .notified(["READY=1", "STATUS=silent"]) })
         let missed = try #require(supervisor.entries.first { $0.event == .watchdogMissed })
         #expect(missed.at - ready.at >= .milliseconds(300))
     }
@@ -71,7 +74,7 @@ import Testing
     @Test func aKillFromOutsideIsAFailure() throws {
         let supervisor = try supervisor("silent") { $0.maxStarts = 2 }
         try supervisor.start()
-        #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.told.contains("READY=1") })
+        #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.notifications.contains("READY=1") })
         supervisor.send(SIGKILL)
         #expect(supervisor.wait(within: .seconds(20)) { self.starts($0) == 2 })
         supervisor.stop()

@@ -37,7 +37,7 @@ struct SleepInhibitorTests {
         return try SleepInhibitor(
             why: "Films are shown", scope: .sleep,
             buses: SleepInhibitor.Buses(system: system?.address ?? nowhere, session: session?.address ?? nowhere),
-            tell: received.record)
+            onEvent: received.record)
     }
 
     /// Returns an inhibitor that holds logind's lock.
@@ -90,7 +90,8 @@ struct SleepInhibitorTests {
         let received = ReceivedEvents()
         let inhibitor = try SleepInhibitor(
             why: "A film plays", scope: .idleness, isNeeded: false,
-            buses: SleepInhibitor.Buses(system: bus.address, session: "unix:path=/nonexistent"), tell: received.record)
+            buses: SleepInhibitor.Buses(system: bus.address, session: "unix:path=/nonexistent"),
+            onEvent: received.record)
         try inhibitor.start()
         defer { inhibitor.stop() }
         #expect(received.events.withLock { $0.isEmpty })

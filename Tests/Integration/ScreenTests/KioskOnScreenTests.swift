@@ -90,7 +90,7 @@ struct KioskOnScreenTests {
     @Test func anEmptyFolderShowsWhyAndAFilmThatComesIsSeen() throws {
         let wall = try Wall([:])
         try eventually("words are seen") { !(try wall.display.picture().bright.isEmpty) }
-        #expect(wall.supervisor.wait(within: .seconds(5)) { _ in wall.supervisor.told.contains("READY=1") })
+        #expect(wall.supervisor.wait(within: .seconds(5)) { _ in wall.supervisor.notifications.contains("READY=1") })
         try wall.film("1.mkv", "red")
         try eventually("the film is seen") { isRed(try wall.colour) }
         try eventually("the words are gone") { try wall.display.picture().bright.isEmpty }
@@ -101,7 +101,7 @@ struct KioskOnScreenTests {
         try PlayedFilm.make([
             "-f", "lavfi", "-i", "color=c=green:s=320x180", "-frames:v", "1", wall.folder + "/slate.png",
         ])
-        try eventually("it is told that nothing is there") { wall.log.contains("nothing is shown") }
+        try eventually("that nothing is there is logged") { wall.log.contains("nothing is shown") }
         try wall.film("bad.mkv", "red")
         try "no film".write(toFile: wall.folder + "/films/bad.mkv", atomically: true, encoding: .utf8)
         try eventually("the owner's picture is seen") { isGreen(try wall.colour) }
@@ -191,7 +191,8 @@ struct KioskOnScreenTests {
     @Test func aFrozenKioskIsRestarted() throws {
         let wall = try Wall(["1.mkv": "red"], watchdog: .seconds(2))
         try eventually("the film is seen") { isRed(try wall.colour) }
-        #expect(wall.supervisor.wait(within: .seconds(10)) { _ in wall.supervisor.told.contains("WATCHDOG=1") })
+        #expect(
+            wall.supervisor.wait(within: .seconds(10)) { _ in wall.supervisor.notifications.contains("WATCHDOG=1") })
         wall.supervisor.send(SIGSTOP)
         #expect(wall.supervisor.wait(within: .seconds(20)) { $0.contains { $0.event == .watchdogMissed } })
         #expect(
@@ -204,7 +205,7 @@ struct KioskOnScreenTests {
         try eventually("the film is seen") { isRed(try wall.colour) }
         try "playlist = 7\n".write(toFile: wall.folder + "/wall.toml", atomically: true, encoding: .utf8)
         wall.supervisor.reload()
-        try eventually("it is told") { wall.log.contains("wall.toml line 1: playlist") }
+        try eventually("the mistake is logged") { wall.log.contains("wall.toml line 1: playlist") }
         #expect(isRed(try wall.colour))
         try FileManager.default.createDirectory(atPath: wall.folder + "/others", withIntermediateDirectories: true)
         try PlayedFilm.make(["-f", "lavfi", "-i", "color=c=blue:s=320x180:r=25:d=2", wall.folder + "/others/a.mkv"])

@@ -26,14 +26,14 @@ struct VolumesOnScreenTests {
             sound: ["--audio-device", "pulse"], environment: ["PULSE_SERVER": server.address])
         try evening.begin()
         try eventually("the speaker is heard") { speaker.record.spans.reduce(0) { $0 + $1.frames } > 22_050 }
-        var told: [Double] {
+        var sentVolumes: [Double] {
             speaker.record.events.compactMap { if case .volume(let decibels) = $0 { decibels } else { nil } }
         }
-        #expect(told.isEmpty, "its owner's level is left alone")
+        #expect(sentVolumes.isEmpty, "its owner's level is left alone")
         try evening.press("9")
         try eventually("the bar's number") { try evening.said("over the film: Volume: 98%") }
-        try eventually("the speaker is told") { !told.isEmpty }
-        #expect(told.allSatisfy { abs($0 + 21.6) < 0.01 }, "\(told)")
+        try eventually("the speaker is sentVolumes") { !sentVolumes.isEmpty }
+        #expect(sentVolumes.allSatisfy { abs($0 + 21.6) < 0.01 }, "\(sentVolumes)")
         let changed = HostInstant.now
         try evening.press("s")
         // 42 units of 1.3 pixels.
@@ -46,7 +46,7 @@ struct VolumesOnScreenTests {
         end.sleep()
         try evening.press("0")
         try eventually("up again") { try evening.said("over the film: Volume: 100%") }
-        try eventually("the speaker, too") { told.last.map { abs($0 + 21) < 0.01 } ?? false }
+        try eventually("the speaker, too") { sentVolumes.last.map { abs($0 + 21) < 0.01 } ?? false }
         HostInstant.now.advanced(by: .milliseconds(500)).sleep()
 
         let sound = try recorder.finish()

@@ -126,13 +126,13 @@ extension SoundCardTests {
             let (away, own) = (try recorder.finish(), try home.finish())
             let there = heard(away, line, from: ended, for: .milliseconds(3400))
             let here = heard(own, line, from: back, for: .milliseconds(5400))
-            let told = routes(player)
+            let reported = routes(player)
             print(
                 "server ended: first pulse on the other \(there.first ?? .nan) s later, \(there.median) ms late; "
-                    + "back \(here.first ?? .nan) s after it was there, \(here.median) ms late; \(told)")
+                    + "back \(here.first ?? .nan) s after it was there, \(here.median) ms late; \(reported)")
             #expect(there.count >= 20 && Bounds.isNear(there.median, claim: 2))
             #expect(here.count >= 20 && Bounds.isNear(here.median, claim: 2))
-            #expect(told == ["moved", "moved"])
+            #expect(reported == ["moved", "moved"])
         }
 
         @Test func whatTheNameDefaultMeansFromNowOnIsFollowed() throws {
@@ -153,11 +153,13 @@ extension SoundCardTests {
             player.stop()
             let recording = try recorder.finish()
             let there = heard(recording, line, from: changed, for: .seconds(6))
-            let told = routes(player)
-            print("configuration changed: heard there \(there.first ?? .nan) s later, \(there.median) ms late; \(told)")
+            let reported = routes(player)
+            print(
+                "configuration changed: heard there \(there.first ?? .nan) s later, \(there.median) ms late; \(reported)"
+            )
             #expect(try #require(there.first) < 3)
             #expect(there.count >= 15 && Bounds.isNear(there.median, claim: 2))
-            #expect(told == ["moved"])
+            #expect(reported == ["moved"])
         }
     }
 }

@@ -34,7 +34,7 @@ package final class ServiceSupervisor: Sendable {
     package enum Event: Sendable, Equatable {
         case started(process: pid_t)
         /// The lines of one datagram.
-        case told([String])
+        case notified([String])
         /// No keep-alive before the timeout: SIGABRT was sent.
         case watchdogMissed
         case exited(status: Int32)
@@ -110,9 +110,9 @@ package final class ServiceSupervisor: Sendable {
     package var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// All notification lines of all processes so far, in order.
-    package var told: [String] {
+    package var notifications: [String] {
         entries.flatMap { entry -> [String] in
-            guard case .told(let lines) = entry.event else { return [] }
+            guard case .notified(let lines) = entry.event else { return [] }
             return lines
         }
     }
@@ -163,7 +163,7 @@ package final class ServiceSupervisor: Sendable {
             _ = wake.wait(until: .now.advanced(by: Self.glance), orReadable: ear.descriptor)
             while let text = ear.receive() {
                 let lines = text.split(separator: "\n").map(String.init)
-                record(.told(lines))
+                record(.notified(lines))
                 if let watchdog = unit.watchdog,
                     lines.contains("WATCHDOG=1") || lines.contains("READY=1") && end == nil
                 {

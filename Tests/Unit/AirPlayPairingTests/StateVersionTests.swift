@@ -109,8 +109,8 @@ import Testing
         let (identity, note) = InstallationIdentity.load(from: scratch.folder)
         #expect(note?.contains("identity.damaged") == true && identity.isKept)
         #expect(try scratch.folder.read("identity.damaged") == bytes)
-        let (keys, told) = PairingStore(scratch.folder, identity: identity).credentials(for: kitchen)
-        #expect(keys.accessory == nil && told?.contains("pair it again") == true)
+        let (keys, keysNote) = PairingStore(scratch.folder, identity: identity).credentials(for: kitchen)
+        #expect(keys.accessory == nil && keysNote?.contains("pair it again") == true)
     }
 
     @Test func aDamagedPairingIsSetAsideAndReported() throws {
@@ -134,8 +134,8 @@ import Testing
 
     @Test func damagedRoutesAreSetAsideReportedAndRelearned() throws {
         let (route, history) = (try spoil("routes/3EA790B32481"), try spoil("route-habits"))
-        let (lesson, told) = RouteStore(scratch.folder).memory(of: kitchen)
-        #expect(lesson == nil && told?.contains("routes/3EA790B32481.damaged") == true)
+        let (lesson, lessonNote) = RouteStore(scratch.folder).memory(of: kitchen)
+        #expect(lesson == nil && lessonNote?.contains("routes/3EA790B32481.damaged") == true)
         #expect(RouteStore(scratch.folder).memory(of: kitchen).note == nil, "once")
         let (entries, note) = RouteHistory(scratch.folder).read()
         #expect(entries.isEmpty && note?.contains("route-habits.damaged") == true)
@@ -158,8 +158,8 @@ import Testing
     @Test func newerRoutesAreReportedAndNotOverwritten() throws {
         let route = try age("routes/3EA790B32481", kind: "route")
         let history = try age("route-habits", kind: "route-habits")
-        let (lesson, told) = RouteStore(scratch.folder).memory(of: kitchen)
-        #expect(lesson == nil && told?.contains("newer Talkie (version 2)") == true)
+        let (lesson, lessonNote) = RouteStore(scratch.folder).memory(of: kitchen)
+        #expect(lesson == nil && lessonNote?.contains("newer Talkie (version 2)") == true)
         let (routes, note) = RouteHistory(scratch.folder).likely(folder: 1, hour: 1, minutes: 1)
         #expect(routes == nil && note?.contains("newer Talkie (version 2)") == true)
         let entry = RouteHistory.Entry(folder: 1, hour: 1, minutes: 1, routes: ["local"])
@@ -180,8 +180,9 @@ import Testing
                 _ = knowledge.memory(of: speaker)
             }
         }
-        let told = ["pairings/3EA790B32481.damaged", "routes/3EA790B32481.damaged", "newer Talkie (version 2)"]
-        #expect(knowledge.notes.count == told.count && zip(knowledge.notes, told).allSatisfy { $0.contains($1) })
+        let expected = ["pairings/3EA790B32481.damaged", "routes/3EA790B32481.damaged", "newer Talkie (version 2)"]
+        #expect(
+            knowledge.notes.count == expected.count && zip(knowledge.notes, expected).allSatisfy { $0.contains($1) })
         #expect(AirPlayProvider(knowledge: knowledge).notes == knowledge.notes)
     }
 

@@ -137,12 +137,12 @@ import Testing
     func anEventChannelWithGarbageEndsWithASentenceAboutIt(isEncrypted: Bool) throws {
         let server = try LoopbackServer()
         let (own, theirs) = (SecretBytes.random(count: 32), SecretBytes.random(count: 32))
-        let told = Lock<AirPlayError?>(nil)
+        let failure = Lock<AirPlayError?>(nil)
         let done = Signal()
         let channel = try EventChannel(socket: try server.connect(), keys: ChannelKeys(write: own, read: theirs)) {
             event in
             guard case .ended(let error) = event else { return }
-            told.withLock { $0 = error }
+            failure.withLock { $0 = error }
             done.raise()
         }
         defer { channel.close() }
@@ -152,7 +152,7 @@ import Testing
         // A frame of 0x0909 bytes is not complete with a hundred bytes.
         if !isEncrypted { server.send([UInt8](repeating: 9, count: 4000)) }
         #expect(done.wait(until: .now.advanced(by: .seconds(20))))
-        #expect(told.withLock { $0?.code } == .protocolViolation)
+        #expect(failure.withLock { $0?.code } == .protocolViolation)
     }
 
     @Test func aBurstOfCommandsIsCutAndDoesNotHideTheEndOfTheSession() async {

@@ -36,13 +36,13 @@ import Testing
         var observer = MasterObserver()
         let served = ServedTimeline(clock: clock)
         let synchronizer = RenderSynchronizer(clock: clock)
-        var (told, beside): (SentAnchor?, SentAnchor?) = (nil, nil)
+        var (sentAnchor, beside): (SentAnchor?, SentAnchor?) = (nil, nil)
         var run = Run()
         for beat in 0..<(seconds * 8) {
             receive(foreign.exchange(at: clock.now), UInt16(truncatingIfNeeded: beat), &observer)
             clock.advance(by: .milliseconds(125))
             if let mapping = observer.mapping(at: clock.now, fallbackPath: .zero) {
-                served.follow(identity, of: peer, at: mapping, isPlaying: told != nil)
+                served.follow(identity, of: peer, at: mapping, isPlaying: sentAnchor != nil)
             }
             if beat == 12 {
                 let start = clock.now.advanced(by: .milliseconds(500))
@@ -53,17 +53,17 @@ import Testing
                         media: .zero, position: RTPTimestamp(rawValue: 0), moment: timeline.mapping.target(at: start),
                         speed: 1, epoch: timeline.epoch, generation: snapshot.generation, delay: .zero)
                 }
-                (told, beside) = (line(theirs), line(served.timeline))
+                (sentAnchor, beside) = (line(theirs), line(served.timeline))
             }
-            guard let told, let beside else { continue }
+            guard let sentAnchor, let beside else { continue }
             if beat % 4 == 0, let theirs = served.timeline(ofMaster: identity),
-                let held = told.segment(on: theirs, at: clock.now)
+                let held = sentAnchor.segment(on: theirs, at: clock.now)
             {
                 synchronizer.steer(toward: held)
             }
             guard beat % 8 == 0, synchronizer.effectiveRate > 0 else { continue }
             // Ground truth: the speaker's clock and the anchor that it was sent.
-            let heard = told.media.advanced(by: told.moment.duration(to: foreign.time(at: clock.now)))
+            let heard = sentAnchor.media.advanced(by: sentAnchor.moment.duration(to: foreign.time(at: clock.now)))
             let seen = synchronizer.currentTime()
             run.errors.append(Double((seen - heard).nanoseconds) / 1e3)
             let ours = beside.media.advanced(by: beside.moment.duration(to: served.instant(at: clock.now)))
@@ -122,21 +122,21 @@ import Testing
             mapping: ClockMapping(
                 sourceAnchor: now, targetAnchor: PTPInstant(nanoseconds: 77), rateOffset: 50e-6), epoch: 3,
             isSteered: true)
-        let told = SentAnchor(
+        let sentAnchor = SentAnchor(
             media: MediaTime(value: 10, timescale: 1), position: RTPTimestamp(rawValue: 0),
             moment: PTPInstant(nanoseconds: 77), speed: 1, epoch: 3, generation: 1, delay: .zero)
         let same = TimebaseSegment(
             mediaAnchor: MediaTime(value: 10, timescale: 1), hostAnchor: now, rate: 1.00005, speed: 1)
-        #expect(told.distance(to: same, on: timeline, at: now.advanced(by: .seconds(100))) < .microseconds(1))
+        #expect(sentAnchor.distance(to: same, on: timeline, at: now.advanced(by: .seconds(100))) < .microseconds(1))
         // Without steering the timeline is off by 5 ms after 100 s.
         let straight = TimebaseSegment(mediaAnchor: MediaTime(value: 10, timescale: 1), hostAnchor: now, rate: 1)
-        let away = told.distance(to: straight, on: timeline, at: now.advanced(by: .seconds(100)))
+        let away = sentAnchor.distance(to: straight, on: timeline, at: now.advanced(by: .seconds(100)))
         #expect(abs(away.inMilliseconds - 5) < 0.01)
         let faster = TimebaseSegment(mediaAnchor: .zero, hostAnchor: now, rate: 2)
-        #expect(told.distance(to: faster, on: timeline, at: now) > .seconds(60))
+        #expect(sentAnchor.distance(to: faster, on: timeline, at: now) > .seconds(60))
         var other = timeline
         other = PTPTimeline(grandmaster: identity, mapping: other.mapping, epoch: 4, isSteered: true)
-        #expect(told.segment(on: other, at: now) == nil, "a master that stepped makes it void")
+        #expect(sentAnchor.segment(on: other, at: now) == nil, "a master that stepped makes it void")
     }
 }
 

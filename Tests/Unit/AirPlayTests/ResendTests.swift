@@ -8,7 +8,7 @@ import Testing
 @testable import AirPlay
 
 /// Retransmissions go only to the receiver of the stream, and are limited to what it can use.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct ResendTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ResendTests {
     private static let format = StreamFormat.lossless44100
     private static let packets = 500
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AirPlay
 
-@Suite(.timeLimit(.minutes(1))) struct SpeakerInquiryTests {
+@Suite(.timeLimit(.minutes(5))) struct SpeakerInquiryTests {
     private let identity = SenderIdentity(rawValue: 0xA1B2_C3D4_E5F6_0718, name: "Test")
 
     /// Queries a receiver that sends these bytes.

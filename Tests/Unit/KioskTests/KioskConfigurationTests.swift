@@ -158,11 +158,12 @@ import Testing
         let plain = try read("playlist = \"a.mp4\"\n[timeline]\nfile = \"t.jsonl\"").timeline
         #expect(plain == .init(file: "/srv/kiosk/t.jsonl"))
         #expect(plain?.rotation == .init(maxSize: 64 << 20, maxAge: .seconds(86_400), keep: 7))
-        let told = try read(
+        let parsed = try read(
             "playlist = \"a.mp4\"\n[timeline]\nfile = \"/var/t\"\nmax_size = \"10MiB\"\nmax_age = \"1:00:00\"\nkeep = 0"
         )
         #expect(
-            told.timeline == .init(file: "/var/t", rotation: .init(maxSize: 10 << 20, maxAge: .seconds(3600), keep: 0)))
+            parsed.timeline
+                == .init(file: "/var/t", rotation: .init(maxSize: 10 << 20, maxAge: .seconds(3600), keep: 0)))
         #expect(
             mistakes("playlist = \"a.mp4\"\n[timeline]\nmax_size = \"10 GB\"\nmax_age = -1\nkeep = 100\ncolour = 3")
                 == [
@@ -178,12 +179,12 @@ import Testing
             mistakes("playlist = \"a.mp4\"\nscreen = 1\noperator_screen = 1") == [
                 "line 3: operator_screen: films are shown on this screen; choose another one, or \"other\""
             ])
-        let told = try read("playlist = \"a.mp4\"\nscreen = 1\noperator_screen = \"HDMI-2\"")
-        #expect(told.operatorScreen == .chosen(.named("HDMI-2")))
+        let parsed = try read("playlist = \"a.mp4\"\nscreen = 1\noperator_screen = \"HDMI-2\"")
+        #expect(parsed.operatorScreen == .chosen(.named("HDMI-2")))
     }
 
     @Test func allMistakesAreReportedTogetherWithTheirLines() {
-        let told = mistakes(
+        let parsed = mistakes(
             """
             playlist = ["a.mp4", 7]
             volme = 3
@@ -201,7 +202,7 @@ import Testing
             days = ["monday"]
             """)
         #expect(
-            told == [
+            parsed == [
                 "line 1: playlist: expected a string or a list of strings, not a number",
                 "line 2: there is no key 'volme'; did you mean volume?",
                 "line 3: volume: a volume is a number from 0 to 130",
@@ -224,9 +225,9 @@ import Testing
         "playlist = [", "a = 1\na = 2", "[day_parts.a]\n[day_parts.a]", "from = 25:00:00", "\u{0}", "= 3",
         "[:x]", "[[.a]]", "a = { :b = 1 }", "a.:b = 1",
     ]) func invalidTOMLIsReportedWithItsLine(_ text: String) throws {
-        let told = mistakes(text)
-        #expect(told.count == 1)
-        #expect(try #require(told.first).contains("TOML syntax error"))
+        let parsed = mistakes(text)
+        #expect(parsed.count == 1)
+        #expect(try #require(parsed.first).contains("TOML syntax error"))
     }
 
     @Test func aPlaylistOfNothingIsAMistake() {

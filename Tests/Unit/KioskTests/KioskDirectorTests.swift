@@ -45,7 +45,7 @@ import Testing
         let rig = KioskRig(films: ["1.mp4", "bad.mp4"]) { $0.onBrokenItem = .stop }
         rig.start()
         guard case .broken(let error) = rig.join() else {
-            Issue.record("it went on")
+            Issue.record("the kiosk continued")
             return
         }
         #expect(error.message.contains("bad.mp4"))
@@ -156,7 +156,7 @@ import Testing
         let rig = KioskRig(films: ["1.mp4", "2.mp4", "bad.mp4"]) { $0.onBrokenItem = .stop }
         rig.start()
         guard case .broken = rig.join() else {
-            Issue.record("it went on")
+            Issue.record("the kiosk continued")
             return
         }
         #expect(rig.hasSaid("playing '1.mp4'") && rig.hasSaid("playing '2.mp4'"))
@@ -593,19 +593,19 @@ import Testing
         let folder = rig.folder + "/kept"
         // A file in place of the folder: root may write anywhere else.
         try Data().write(to: URL(fileURLWithPath: folder))
-        let told = Lock<[String?]>([])
+        let reports = Lock<[String?]>([])
         let places = KioskResumePositions(StateFolder(path: folder), configuration: "wall.toml") { event in
-            told.withLock { $0.append(event) }
+            reports.withLock { $0.append(event) }
         }
         for starts in 1...2 {
             places.scheduleWrite(KioskResumePositions.Kept(starts: starts))
             places.writePending()
-            #expect(told.withLock { $0.count } == 1)
+            #expect(reports.withLock { $0.count } == 1)
         }
         try FileManager.default.removeItem(atPath: folder)
         places.scheduleWrite(KioskResumePositions.Kept(starts: 3))
         places.writePending()
-        let all = told.withLock { $0 }
+        let all = reports.withLock { $0 }
         #expect(all.count == 2)
         #expect(all.first.flatMap { $0 }?.hasPrefix("the kiosk's position cannot be stored: ") == true)
         #expect(all.last.flatMap { $0 } == nil)
@@ -682,7 +682,7 @@ import Testing
     @Test func freeMemoryIsReturnedEveryMinute() {
         let rig = KioskRig(films: ["long.mp4"])
         rig.start()
-        _ = rig.wait(atMost: .seconds(185)) { false }
+        _ = rig.wait(atMost: .seconds(185), step: .milliseconds(500)) { false }
         #expect(rig.releases.withLock { $0 } == 3)
         _ = rig.end()
     }

@@ -84,6 +84,22 @@ import Testing
         }
     }
 
+    @Test func theLinkIsReportedWithoutATokenFromAFile() throws {
+        let (folder, rig, reports) = (TemporaryFolder(), KioskRig(), Lock<[String]>([]))
+        let control = PlayerControl(rig.player, table: table)
+        defer { control.close() }
+        var address = try HTTPAddress(parsing: "127.0.0.1:1")
+        address.port = 0
+        for file in [folder.write("0123456789abcdef\n", to: "token"), nil] {
+            let page = try KioskPage.start(
+                KioskConfiguration.Page(address: address, tokenFile: file), control, screenshot: { nil }
+            ) { _, text in reports.withLock { $0.append(text) } }
+            page?.close()
+        }
+        let tokens = reports.withLock { $0.map { String($0.split(separator: "/")[2]) } }
+        #expect(tokens.first == "TOKEN" && tokens.last?.count == 22, "\(reports.withLock { $0 })")
+    }
+
     @Test func aTokenIsReadFromItsFile() throws {
         let folder = TemporaryFolder()
         let file = folder.write("0123456789abcdef\n", to: "token")

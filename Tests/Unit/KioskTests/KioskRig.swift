@@ -177,13 +177,15 @@ final class KioskRig: @unchecked Sendable {
     func start() { try! director.start() }
 
     /// Advances virtual time until a condition holds; returns false after `limit`.
-    func wait(atMost limit: Duration = .seconds(300), until isSo: () -> Bool) -> Bool {
+    func wait(
+        atMost limit: Duration = .seconds(300), step: Duration = .milliseconds(20), until isSo: () -> Bool
+    ) -> Bool {
         let deadline = clock.now.advanced(by: limit)
         while true {
             runUntilIdle()
             if isSo() { return true }
             guard clock.now < deadline else { return false }
-            clock.advance(by: .milliseconds(20))
+            clock.advance(by: step)
         }
     }
 

@@ -15,10 +15,10 @@ struct OperatorBoardTests {
         health.outputs = [KioskHealth.Output("Hall"), KioskHealth.Output("Foyer")]
         (health.offset, health.skew) = (.microseconds(-400), .microseconds(1250))
         (health.pictures, health.dropped) = (2000, 3)
-        var told = OperatorBoard(health: health)
-        (told.status, told.next) = ("Plays 'Sunrise' (1 of 2)", "Noon")
-        told.duration = MediaTime(value: 300, timescale: 1)
-        return told
+        var operatorBoard = OperatorBoard(health: health)
+        (operatorBoard.status, operatorBoard.next) = ("Plays 'Sunrise' (1 of 2)", "Noon")
+        operatorBoard.duration = MediaTime(value: 300, timescale: 1)
+        return operatorBoard
     }
 
     @Test func whatPlaysWhatFollowsHowMuchIsLeftAndWhoIsHeardAreRead() {
@@ -33,34 +33,34 @@ struct OperatorBoardTests {
     }
 
     @Test func faultsAreHighlighted() {
-        var told = playing()
-        told.health.fault = "no picture since 5 s"
-        told.health.outputs[1].isConnected = false
-        told.health.offset = .milliseconds(60)
-        told.health.configuration.refusal = "wall.toml line 1: playlist"
+        var operatorBoard = playing()
+        operatorBoard.health.fault = "no picture since 5 s"
+        operatorBoard.health.outputs[1].isConnected = false
+        operatorBoard.health.offset = .milliseconds(60)
+        operatorBoard.health.configuration.refusal = "wall.toml line 1: playlist"
         #expect(
-            told.board.lines.filter(\.isTrouble) == [
+            operatorBoard.board.lines.filter(\.isTrouble) == [
                 .init("Fault", "no picture since 5 s", isTrouble: true), .init("Lost", "Foyer", isTrouble: true),
                 .init("Lip sync", "sound 60.0 ms late", isTrouble: true),
                 .init("Configuration", "wall.toml line 1: playlist", isTrouble: true),
             ])
-        #expect(told.board.lines.contains(.init("Rooms", "Hall")))
+        #expect(operatorBoard.board.lines.contains(.init("Rooms", "Hall")))
     }
 
     @Test func aFilmOfUnknownLengthAndAKioskWithoutSoundSayLess() {
-        var told = playing()
-        (told.duration, told.next, told.hasSound) = (nil, nil, false)
+        var operatorBoard = playing()
+        (operatorBoard.duration, operatorBoard.next, operatorBoard.hasSound) = (nil, nil, false)
         #expect(
-            told.board.lines == [
+            operatorBoard.board.lines == [
                 .init("Played", "01:23"), .init("Next", "nothing"), .init("Pictures", "2000 shown, 3 dropped"),
             ])
     }
 
     @Test func aKioskThatIsOffSaysSoAndNoPlace() {
-        var told = playing()
-        told.health.shown = .off("quiet hours")
-        told.status = "Quiet hours: screen and sound are off"
-        #expect(told.board.title == "Quiet hours: screen and sound are off")
-        #expect(!told.board.lines.contains { $0.label == "Left" })
+        var operatorBoard = playing()
+        operatorBoard.health.shown = .off("quiet hours")
+        operatorBoard.status = "Quiet hours: screen and sound are off"
+        #expect(operatorBoard.board.title == "Quiet hours: screen and sound are off")
+        #expect(!operatorBoard.board.lines.contains { $0.label == "Left" })
     }
 }

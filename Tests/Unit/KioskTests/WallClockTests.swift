@@ -29,12 +29,12 @@ final class WallRig: Sendable {
 
     let clock = ManualClock()
     let machine: Lock<Machine>
-    let told = Lock<[String]>([])
+    let messages = Lock<[String]>([])
     let wall: WallClock
     private let origin: HostInstant
 
     init(_ machine: Machine = Machine()) {
-        let (clock, told) = (clock, told)
+        let (clock, messages) = (clock, messages)
         let origin = clock.now
         self.origin = origin
         let state = Lock(machine)
@@ -55,7 +55,7 @@ final class WallRig: Sendable {
                 let machine = state.withLock { $0 }
                 return SystemClockReading(host: clock.now, system: Self.system(machine, since: origin, at: clock.now))
             },
-            tell: { sentence in told.withLock { $0.append(sentence) } })
+            report: { sentence in messages.withLock { $0.append(sentence) } })
     }
 
     static func truth(_ machine: Machine, since origin: HostInstant, at now: HostInstant) -> WallInstant {
@@ -92,7 +92,7 @@ final class WallRig: Sendable {
         let later = rig.clock.now.advanced(by: .seconds(16))
         #expect(mapping.source(at: mapping.target(at: later)) - later < .nanoseconds(3))
         #expect(rig.wall.shown.standing == .synchronised)
-        #expect(rig.told.withLock { $0 } == ["The wall uses chrony's time from 10.0.0.1."])
+        #expect(rig.messages.withLock { $0 } == ["The wall uses chrony's time from 10.0.0.1."])
     }
 
     @Test func aStepByChronyMovesNothing() throws {
@@ -101,7 +101,7 @@ final class WallRig: Sendable {
         rig.machine.withLock { $0.offset = .zero }
         rig.run(for: .seconds(60))
         #expect(abs(try #require(rig.error).inSeconds) < 1e-6)
-        #expect(rig.told.withLock { $0.count } == 1)
+        #expect(rig.messages.withLock { $0.count } == 1)
     }
 
     @Test func anAdministratorsStepIsDoubtedUntilChronyHasMeasured() throws {
@@ -112,7 +112,7 @@ final class WallRig: Sendable {
         rig.run(for: .seconds(30))
         #expect(abs(try #require(rig.error).inSeconds) < 1e-6, "the line goes on")
         #expect(
-            rig.told.withLock { $0.last }
+            rig.messages.withLock { $0.last }
                 == "The clock of this computer was set 2.000 s later; the wall keeps its previous time until the new time is confirmed."
         )
         rig.machine.withLock {
@@ -124,7 +124,7 @@ final class WallRig: Sendable {
         }
         rig.run(for: .seconds(60))
         #expect(abs(try #require(rig.error).inSeconds) < 1e-6)
-        #expect(rig.told.withLock { $0.count } == 2, "one sentence, not one for each reading")
+        #expect(rig.messages.withLock { $0.count } == 2, "one sentence, not one for each reading")
     }
 
     @Test func aStepThatChronyConfirmsIsAcceptedAndReported() throws {
@@ -142,7 +142,7 @@ final class WallRig: Sendable {
         }
         rig.run(for: .seconds(34))
         #expect(abs(try #require(rig.error).inSeconds - 0.3) < 1e-6)
-        #expect(rig.told.withLock { $0.last } == "The wall's time is 0.300 s later from now on.")
+        #expect(rig.messages.withLock { $0.last } == "The wall's time is 0.300 s later from now on.")
     }
 
     @Test func whenChronyIsSilentTheTimelineKeepsItsRate() throws {
@@ -156,7 +156,7 @@ final class WallRig: Sendable {
         rig.run(for: .seconds(60))
         #expect(rig.wall.shown.standing == .synchronised)
         #expect(
-            rig.told.withLock { $0 } == [
+            rig.messages.withLock { $0 } == [
                 "The wall uses chrony's time from 10.0.0.1.",
                 "Chronyc does not respond; check that chronyd runs. The wall continues with its last known time.",
                 "The wall uses chrony's time from 10.0.0.1.",
@@ -169,7 +169,7 @@ final class WallRig: Sendable {
         #expect(rig.wall.shown.standing == .system)
         #expect(rig.error == .zero)
         #expect(
-            rig.told.withLock { $0 } == [
+            rig.messages.withLock { $0 } == [
                 "Chronyc is not installed; install chrony. The wall uses this computer's time."
             ])
     }
@@ -181,7 +181,7 @@ final class WallRig: Sendable {
         rig.run(for: .seconds(30))
         #expect(rig.wall.shown.standing == .system)
         #expect(
-            rig.told.withLock { $0 } == [
+            rig.messages.withLock { $0 } == [
                 "Chrony has found no reference. The wall uses this computer's time."
             ])
     }

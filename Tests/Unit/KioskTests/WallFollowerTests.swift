@@ -11,7 +11,7 @@ private final class WallScreen {
     let rig: WallRig
     let synchronizer: RenderSynchronizer
     let follower: WallFollower
-    let told = Lock<[String]>([])
+    let messages = Lock<[String]>([])
     /// The current item and its position on the player's timeline.
     let playing = Lock<WallFollower.Playing?>(nil)
     let line: WallLine
@@ -23,10 +23,10 @@ private final class WallScreen {
         line = WallLine(
             epoch: WallRig.epoch.advanced(by: .seconds(30)),
             items: [30, 12, 45].map { FilmExtent(end: MediaTime(value: $0, timescale: 1)) })!
-        let (playing, told) = (playing, told)
+        let (playing, messages) = (playing, messages)
         follower = WallFollower(
             clock: rig.wall, line: line, playing: { playing.withLock { $0 } },
-            tell: { item in told.withLock { $0.append(item) } })
+            report: { item in messages.withLock { $0.append(item) } })
         if follows { synchronizer.follow(follower) }
     }
 
@@ -126,7 +126,7 @@ private final class WallScreen {
         screen.run(for: .seconds(10))
         #expect(screen.jumps == 2)
         #expect(abs(try #require(screen.error)) < 1e-4)
-        #expect(screen.told.withLock { $0 } == ["The film is 300.0 ms behind the wall; seeking."])
+        #expect(screen.messages.withLock { $0 } == ["The film is 300.0 ms behind the wall; seeking."])
         #expect(screen.follower.status.jumps == 1)
     }
 

@@ -100,8 +100,8 @@ struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
             "-f", "rawvideo", "-pixel_format", format, "-video_size", "\(Self.width)x\(Self.height)", "-i", raw,
         ]
         // In H.264 the matrix coefficients identify RGB (H.273, 8.3); there ffmpeg's value is kept.
-        let isToldByMatrix = coding.contains("libx264rgb")
-        let tags = ["-color_range", range] + (isToldByMatrix ? [] : ["-colorspace", system.name])
+        let isGivenByMatrix = coding.contains("libx264rgb")
+        let tags = ["-color_range", range] + (isGivenByMatrix ? [] : ["-colorspace", system.name])
         return try TestClips.make(
             "patches-\(format).\(container)", input + TestClips.words(coding) + ["-pix_fmt", format] + tags)
     }

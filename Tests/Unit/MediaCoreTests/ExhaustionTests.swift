@@ -16,7 +16,7 @@ import Testing
         let error = ExhaustionError.thread(EAGAIN)
         #expect(error.code == .threads)
         #expect(error.message.contains("more threads (limit of processes: ulimit -u"))
-        #expect(!ExhaustionError.thread(EPERM).message.contains("ulimit -u"), "another cause is told as what it is")
+        #expect(!ExhaustionError.thread(EPERM).message.contains("ulimit -u"), "another cause has its own message")
     }
 
     @Test func aPrivateFileIsItsOwnersOnlyAlsoWhereItWasThereBefore() throws {

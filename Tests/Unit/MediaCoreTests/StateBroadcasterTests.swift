@@ -14,7 +14,7 @@ import Testing
         #expect(last == 3 && !comes)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aWaiterWakesForTheValueAndChecksOnlyNewOnes() {
+    @Test(.timeLimit(.minutes(5))) func aWaiterWakesForTheValueAndChecksOnlyNewOnes() {
         let board = StateBroadcaster(0)
         let waits = Signal()
         let asked = Lock(0)
@@ -37,7 +37,7 @@ import Testing
         #expect(asked.withLock { $0 } <= 7)
     }
 
-    @Test(.timeLimit(.minutes(1))) func theEndReleasesAllWaitersWithTheLastValue() {
+    @Test(.timeLimit(.minutes(5))) func theEndReleasesAllWaitersWithTheLastValue() {
         let board = StateBroadcaster(1)
         let waits = Signal()
         let answers = Lock<[Int]>([])
@@ -61,7 +61,7 @@ import Testing
         #expect(last == 2 && !comes)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aReaderHearsTheValueThatIsThereTheLastOneAndTheEnd() async {
+    @Test(.timeLimit(.minutes(5))) func aReaderHearsTheValueThatIsThereTheLastOneAndTheEnd() async {
         let board = StateBroadcaster("first")
         #expect(!board.hasReaders)
         let values = board.values

@@ -22,7 +22,7 @@ import Testing
         ("film?token=0123456789abcdef&for=http://a:b@example.org/", "film?token=…&for=http://…@example.org/"),
         ("udp://@239.1.1.1:1234", "udp://@239.1.1.1:1234"), ("/home/a@b/film.mkv", "/home/a@b/film.mkv"),
     ])
-    func credentialsOfAnAddressAreNotPrinted(address: String, told: String) {
-        #expect(PrintableText.withoutCredentials(address) == told)
+    func credentialsOfAnAddressAreNotPrinted(address: String, printed: String) {
+        #expect(PrintableText.withoutCredentials(address) == printed)
     }
 }

@@ -420,11 +420,11 @@ import Testing
         defer { server.stop() }
         let clip = try TestClips.flashAndBeep(
             "net.mp4", "-c:v libx264 -g 25 -c:a aac -movflags +faststart", seconds: 6)
-        let told = Lock<[String]>([])
+        let messages = Lock<[String]>([])
         let (opened, lost) = (Lock<MediaFile?>(nil), Lock<String?>(nil))
         var options = ReadOptions()
         options.onTrouble = { sentence in
-            told.withLock { $0.append(sentence) }
+            messages.withLock { $0.append(sentence) }
             lost.withLock { $0 = opened.withLock { $0 }?.lostServer }
         }
         let film = try MediaFile.open(
@@ -432,7 +432,7 @@ import Testing
         opened.withLock { $0 = film }
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
         #expect(try SeenPictures.decode(reader).pictures.count > 140)
-        #expect(told.withLock { $0 } == ["the connection to 127.0.0.1 was lost; reconnecting"])
+        #expect(messages.withLock { $0 } == ["the connection to 127.0.0.1 was lost; reconnecting"])
         #expect(lost.withLock { $0 } == "127.0.0.1" && film.lostServer == nil)
     }
 

@@ -50,7 +50,7 @@ import Testing
         #expect(world.instance.timeline(for: world.speaker)?.grandmaster == world.identity)
         #expect(world.ahead == 0)
         #expect(world.instance.readiness(of: world.speaker) == .ready, "the film can go on")
-        #expect(world.instance.peer(world.speaker)?.isDoubted(at: world.time.now) == true, "and it is told")
+        #expect(world.instance.peer(world.speaker)?.isDoubted(at: world.time.now) == true, "and it is reported")
         world.pass(4)
         #expect(world.instance.peer(world.speaker)?.isDoubted(at: world.time.now) == false)
     }
@@ -128,7 +128,7 @@ import Testing
         #expect(world.instance.served.timeline.epoch == epoch)
         #expect(world.instance.peer(world.speaker)?.isDoubted(at: world.time.now) == true)
         world.pass(3, stepped)
-        #expect(world.instance.served.timeline.epoch > epoch, "what was told before is told anew")
+        #expect(world.instance.served.timeline.epoch > epoch, "earlier times are void")
         #expect(abs(try #require(world.ahead) - 7) < 0.001)
         world.pass(3, stepped)
         #expect(world.instance.readiness(of: world.speaker) == .ready)

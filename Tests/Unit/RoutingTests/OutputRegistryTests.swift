@@ -53,7 +53,7 @@ import Testing
         #expect(unknown.code == .unavailable)
     }
 
-    @Test(.timeLimit(.minutes(1))) func itsPlacesAreOfferedBesideTheOthersAsTheyCome() async {
+    @Test(.timeLimit(.minutes(5))) func itsPlacesAreOfferedBesideTheOthersAsTheyCome() async {
         let toys = toys()
         let known = SoundCardProvider().thisComputer
         let detector = RouteDetector(OutputRegistry([toys]), known: [known])

@@ -47,7 +47,7 @@ struct StreamRig {
     private var kept = RetransmitBuffer()
     private let realtimeUnpacker: RealtimeUnpacker
     private var bufferedUnpacker: BufferedUnpacker
-    private var told: SentAnchor
+    private var sentAnchor: SentAnchor
     /// The frame of the audio that is placed next.
     private var next: Int64 = 0
     private var isFed = true
@@ -76,15 +76,18 @@ struct StreamRig {
         line = RTPTimestampMapper(sampleRate: Self.rate, first: counters.timestamp)
         store.beginNumbering(at: buffered.nextSequence)
         start = host.now.advanced(by: .seconds(1))
-        told = SentAnchor(
+        sentAnchor = SentAnchor(
             media: .zero, position: counters.timestamp, moment: PTPInstant(nanoseconds: start.nanoseconds), speed: 1,
             epoch: 0, generation: 0, delay: .zero)
         if kind == .realtime {
             pacing.begin(
-                .init(position: told.position, moment: told.moment, grandmaster: ClockIdentity(rawValue: Self.master)),
+                .init(
+                    position: sentAnchor.position, moment: sentAnchor.moment,
+                    grandmaster: ClockIdentity(rawValue: Self.master)),
                 at: host.now)
         } else {
-            engine.setAnchor(PlayoutAnchor(position: told.position, instant: told.moment, clock: Self.master))
+            engine.setAnchor(
+                PlayoutAnchor(position: sentAnchor.position, instant: sentAnchor.moment, clock: Self.master))
         }
     }
 
@@ -203,10 +206,10 @@ struct StreamRig {
         }
         let reach = SentAnchor.longestReach(sampleRate: Self.rate)
         guard renews,
-            let anchor = told.renewed(
+            let anchor = sentAnchor.renewed(
                 at: PTPInstant(nanoseconds: now.nanoseconds), sampleRate: Self.rate, reach: reach)
         else { return }
-        told = anchor
+        sentAnchor = anchor
         renewals += 1
         engine.setAnchor(PlayoutAnchor(position: anchor.position, instant: anchor.moment, clock: Self.master))
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 
 /// A group on a computer on which no further thread can be created.
-@Suite(.timeLimit(.minutes(1))) final class ExhaustedGroupTests {
+@Suite(.timeLimit(.minutes(5))) final class ExhaustedGroupTests {
     private let clock = ManualClock()
     private let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
     private let synchronizer: RenderSynchronizer
@@ -47,14 +47,15 @@ import Testing
             body()
             return nil
         }
-        let told = Lock<[OutputError]>([])
-        renderer.onEvent { event in if case .outputFailed(let error) = event { told.withLock { $0.append(error) } } }
+        let failures = Lock<[OutputError]>([])
+        renderer.onEvent { event in if case .outputFailed(let error) = event { failures.withLock { $0.append(error) } }
+        }
         renderer.setOutput(OutputGroup(members: [RecordingOutput()], codecs: SyntheticCodecs(), work: work))
         synchronizer.addRenderer(renderer)
         try enqueue(1)
         runUntilIdle()
-        #expect(told.withLock { $0.count } == 1)
-        #expect(told.withLock { $0.first?.message.contains("more threads") } == true)
+        #expect(failures.withLock { $0.count } == 1)
+        #expect(failures.withLock { $0.first?.message.contains("more threads") } == true)
     }
 
     @Test func aChangeOfMembersWithoutAThreadIsRefusedAndNothingChanges() async throws {

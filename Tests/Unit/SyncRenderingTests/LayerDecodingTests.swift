@@ -5,7 +5,7 @@ import Testing
 @testable import TalkieTestKit
 
 /// Layers that receive encoded video.
-@Suite(.timeLimit(.minutes(1))) struct LayerDecodingTests {
+@Suite(.timeLimit(.minutes(5))) struct LayerDecodingTests {
     private struct Codecs: VideoCodecs {
         var refusal: MediaError?
         func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder {

@@ -147,9 +147,9 @@ import Testing
             return
         }
         try rig.run([first], for: 6)
-        let told = try #require(first.state.withLock { $0.timeline })
-        #expect(told.upcoming.rate == 0 && told.upcoming.mediaAnchor > .zero)
-        #expect(told.upcoming.hostAnchor > rig.clock.now, "\(told)")
+        let published = try #require(first.state.withLock { $0.timeline })
+        #expect(published.upcoming.rate == 0 && published.upcoming.mediaAnchor > .zero)
+        #expect(published.upcoming.hostAnchor > rig.clock.now, "\(published)")
         #expect(rig.outcomes.withLock { $0.isEmpty })
         try rig.run([first, second], for: 20)
         #expect(rig.outcomes.withLock { $0.count } == 1)
@@ -200,11 +200,13 @@ import Testing
     @Test func theFinalProgressIsReportedNoLaterThanTheEnd() throws {
         let output = RecordingOutput(capacity: 1_000_000)
         let rig = Rig(output)
-        let isToldInTime = Lock(true)
+        let isReportedInTime = Lock(true)
         let renderer = rig.renderer
         rig.renderer.onEvent { _ in
             let status = renderer.progress
-            if status.isDrained, status.acceptedUntil != status.enqueuedUntil { isToldInTime.withLock { $0 = false } }
+            if status.isDrained, status.acceptedUntil != status.enqueuedUntil {
+                isReportedInTime.withLock { $0 = false }
+            }
         }
         for round in 1...3 {
             // Audio after an end has a separate end.
@@ -216,7 +218,7 @@ import Testing
                 rig.renderer.progress.acceptedUntil == MediaTime(value: Int64(round) * 5 * 4_096, timescale: 48_000))
             #expect(numbers(output).count == round * 5 * 4_096)
         }
-        #expect(isToldInTime.withLock { $0 })
+        #expect(isReportedInTime.withLock { $0 })
     }
 
     @Test func aFlushReachesTheOnlyMemberAndLaterAudioRestarts() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 
 /// A real renderer with a group of recording outputs; film time is advanced manually, the feeders are real threads.
-@Suite(.timeLimit(.minutes(1))) struct OutputGroupTests {
+@Suite(.timeLimit(.minutes(5))) struct OutputGroupTests {
     private let clock = ManualClock()
     private let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
     private let synchronizer: RenderSynchronizer
@@ -88,7 +88,7 @@ import Testing
     @Test func aMemberThatIsNotThereLeavesTheOthersPlayingAndIsAnEvent() throws {
         let present = RecordingOutput()
         let absent = RecordingOutput()
-        absent.state.withLock { $0.refusal = OutputError(.unavailable, "nobody answers") }
+        absent.state.withLock { $0.refusal = OutputError(.unavailable, "no answer") }
         let group = group([present, absent])
         renderer.setOutput(group, id: OutputID(3))
         try renderer.start { _ in }
@@ -144,7 +144,7 @@ import Testing
         let renderer = AudioRenderer(codecs: SyntheticCodecs(), events: events)
         let synchronizer = RenderSynchronizer(clock: clock)
         renderer.setOutput(group)
-        #expect(openings(first) == 0, "nobody listens yet")
+        #expect(openings(first) == 0, "not opened yet")
         synchronizer.addRenderer(renderer)
         #expect(openings(first) == 1 && openings(second) == 1)
         // A member that replaces another one before playback is opened, and the other one is closed.
@@ -171,15 +171,15 @@ import Testing
 
     @Test func anEmptyGroupFailsAndHoldsNothing() throws {
         let members = [RecordingOutput(), RecordingOutput()]
-        for member in members { member.state.withLock { $0.refusal = OutputError(.busy, "somebody plays there") } }
+        for member in members { member.state.withLock { $0.refusal = OutputError(.busy, "the output is in use") } }
         let group = group(members)
-        let told = Lock<OutputError?>(nil)
+        let failure = Lock<OutputError?>(nil)
         renderer.setOutput(group)
-        try renderer.start { event in if case .outputFailed(let error) = event { told.withLock { $0 = error } } }
+        try renderer.start { event in if case .outputFailed(let error) = event { failure.withLock { $0 = error } } }
         defer { renderer.invalidate() }
         renderer.enqueue(try #require(try sound.read()))
-        #expect(eventually { told.withLock { $0 != nil } })
-        #expect(told.withLock { $0?.code } == .busy)
+        #expect(eventually { failure.withLock { $0 != nil } })
+        #expect(failure.withLock { $0?.code } == .busy)
         #expect(members.allSatisfy { $0.state.withLock { $0.isClosed } })
     }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import TalkieTestKit
 
 /// The asynchronous producer interface; film time is advanced manually.
-@Suite(.timeLimit(.minutes(1))) struct ReceiverTests {
+@Suite(.timeLimit(.minutes(5))) struct ReceiverTests {
     let clock = ManualClock()
     let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
     var sound: any SampleSource { film.source(for: film.summary.tracks[1]) }

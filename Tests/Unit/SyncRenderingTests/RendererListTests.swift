@@ -131,18 +131,22 @@ import Testing
     @Test func aLaterRemovalTakesThePlaceOfAnEarlierOneAndStrangersAreNotRemoved() throws {
         let synchronizer = RenderSynchronizer(clock: clock)
         let layer = DisplayLayer(depth: 8)
-        let told = Lock<[String]>([])
-        synchronizer.removeRenderer(layer) { value in told.withLock { $0.append("stranger \(value)") } }
+        let completions = Lock<[String]>([])
+        synchronizer.removeRenderer(layer) { value in completions.withLock { $0.append("stranger \(value)") } }
         synchronizer.addRenderer(layer)
-        synchronizer.removeRenderer(layer, at: second(5)) { value in told.withLock { $0.append("first \(value)") } }
-        synchronizer.removeRenderer(layer, at: second(9)) { value in told.withLock { $0.append("second \(value)") } }
+        synchronizer.removeRenderer(layer, at: second(5)) { value in
+            completions.withLock { $0.append("first \(value)") }
+        }
+        synchronizer.removeRenderer(layer, at: second(9)) { value in
+            completions.withLock { $0.append("second \(value)") }
+        }
         synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
         clock.advance(by: .seconds(6))
         synchronizer.performDueWork()
         #expect(synchronizer.renderers.count == 1)
         clock.advance(by: .seconds(4))
         synchronizer.performDueWork()
-        #expect(told.withLock { $0 } == ["stranger false", "first false", "second true"])
+        #expect(completions.withLock { $0 } == ["stranger false", "first false", "second true"])
     }
 
     @Test func aJumpOverTheMomentRemovesToo() throws {

@@ -157,6 +157,24 @@ import Testing
         )
     }
 
+    /// In a separate process, whose standard error is captured.
+    @Test func droppedSoundIsReportedOnceUnlessAPlayerEnqueuesIt() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let tests = RendererStatusTests()
+            tests.synchronizer.setRate(0, time: second(20))
+            let source = tests.sound
+            for reportsDrop in [false, true] {
+                let renderer = AudioRenderer(codecs: SyntheticCodecs())
+                tests.synchronizer.addRenderer(renderer)
+                for _ in 0..<2 { renderer.enqueue(try #require(try source.read()), reportsDrop: reportsDrop) }
+                #expect(renderer.progress.lateBuffers == 2)
+            }
+        }
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        let count = said.split(separator: "\n").filter { $0.hasPrefix("AudioRenderer: audio before") }.count
+        #expect(count == 1, "\(said)")
+    }
+
     @Test func soundThatIsEnqueuedTooLateIsCounted() throws {
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         var feeder = renderer.startWithoutThread { _ in }
@@ -213,10 +231,10 @@ import Testing
     }
 
     @Test func aLastingFailureIsReportedOnceAndAgainAfterAFlush() throws {
-        let told = Lock(0)
+        let failureCount = Lock(0)
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         var feeder = renderer.startWithoutThread { event in
-            if case .outputFailed = event { told.withLock { $0 += 1 } }
+            if case .outputFailed = event { failureCount.withLock { $0 += 1 } }
         }
         let output = RecordingOutput()
         synchronizer.addRenderer(renderer)
@@ -227,10 +245,10 @@ import Testing
         output.state.withLock { $0.failure = OutputError(.lost, "gone") }
         feeder.performDueWork()
         feeder.performDueWork()
-        #expect(told.withLock { $0 } == 1)
+        #expect(failureCount.withLock { $0 } == 1)
         renderer.flush()
         feeder.performDueWork()
-        #expect(told.withLock { $0 } == 2)
+        #expect(failureCount.withLock { $0 } == 2)
         #expect(renderer.status == .failed)
     }
 

@@ -361,12 +361,12 @@ import Testing
         let rig = Rig()
         for number in 0..<150 { rig.renderer.enqueue(CountedLine(number, at: 0, for: 1 + Double(number) / 100).cue) }
         rig.synchronizer.setRate(1, time: .zero)
-        var told: [String] = []
+        var problems: [String] = []
         for _ in 0..<20 {
             rig.run(for: .milliseconds(50))
-            if let trouble = rig.renderer.takeTrouble() { told.append(trouble) }
+            if let trouble = rig.renderer.takeTrouble() { problems.append(trouble) }
         }
-        #expect(told == ["there are too many subtitles at once; some are not shown"])
+        #expect(problems == ["there are too many subtitles at once; some are not shown"])
     }
 
     /// For the thread sanitizer: the thread draws while others enqueue, query, hide and flush.

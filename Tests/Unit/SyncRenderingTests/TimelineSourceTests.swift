@@ -9,11 +9,11 @@ import Testing
     /// A fixed timeline, and the outcomes that were reported.
     private final class Source: TimelineSource {
         let line: TimebaseSegment?
-        let told = Lock<[TimelineOutcome]>([])
+        let outcomes = Lock<[TimelineOutcome]>([])
         init(_ line: TimebaseSegment?) { self.line = line }
         func line(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment? { line }
-        func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant) { told.withLock { $0.append(outcome) } }
-        var last: TimelineOutcome? { told.withLock { $0.last } }
+        func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant) { outcomes.withLock { $0.append(outcome) } }
+        var last: TimelineOutcome? { outcomes.withLock { $0.last } }
     }
 
     private func running() throws -> VirtualStage {

@@ -66,8 +66,8 @@ import Testing
         #expect(abs(line.mediaAnchor.seconds - slept.seconds) < 0.3)
         #expect(abs(try #require(stage.sounds(from: line.hostAnchor).first).film - line.mediaAnchor.seconds) < 0.001)
         #expect(stage.worstError(from: line.hostAnchor) < 0.001)
-        let told = events(stage).compactMap { if case .resumed(let asleep) = $0 { asleep } else { nil } }
-        #expect(told == [.seconds(3600)])
+        let reported = events(stage).compactMap { if case .resumed(let asleep) = $0 { asleep } else { nil } }
+        #expect(reported == [.seconds(3600)])
     }
 
     @Test func theFirstCallAfterASuspensionDetectsIt() throws {
@@ -142,10 +142,10 @@ import Testing
         stage.run(for: .milliseconds(500))
         #expect(stage.synchronizer.pendingStart == nil)
         #expect(stage.synchronizer.effectiveRate == 1)
-        let told = events(stage).compactMap { event -> OutputWait.Cause? in
+        let reported = events(stage).compactMap { event -> OutputWait.Cause? in
             if case .startWaits(let cause, _) = event { cause } else { nil }
         }
-        #expect(told.first == .picture)
+        #expect(reported.first == .picture)
     }
 
     @Test func withoutSoundItIsTheSoundThatIsWaitedFor() throws {

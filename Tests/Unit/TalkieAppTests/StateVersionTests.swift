@@ -107,8 +107,8 @@ import Testing
         #expect(try files.read("\(Self.kitchenReceiver).damaged") == bytes)
         let newer = Array("talkie receiver 2\n{}\n".utf8)
         try files.write(Self.kitchenReceiver, newer)
-        let (unread, told) = receiver.read()
-        #expect(unread == nil && told?.contains("newer Talkie (version 2)") == true)
+        let (unread, unreadNote) = receiver.read()
+        #expect(unread == nil && unreadNote?.contains("newer Talkie (version 2)") == true)
         #expect(receiver.write(content)?.contains("newer Talkie (version 2)") == true)
         #expect(try files.read(Self.kitchenReceiver) == newer)
     }

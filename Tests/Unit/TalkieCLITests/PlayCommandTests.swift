@@ -220,6 +220,10 @@ import Testing
         #expect(try spoken("a.mkv", "--remote").remote?.text == "0.0.0.0:9596")
         #expect(try spoken("--remote", "127.0.0.1", "a.mkv").remote?.text == "127.0.0.1:9596")
         #expect(try spoken("--remote=127.0.0.1:80", "a.mkv").remote?.text == "127.0.0.1:80")
+        #expect(try spoken("--remote", ".").remote == .standard)
+        for word in ["localhost", "localhost:9596", ":9596", "9596", "127.0.0.1:0", "256.0.0.1", "[::1]:9596"] {
+            #expect(throws: (any Error).self, "\(word) is no film") { try spoken("--remote", word, "a.mkv") }
+        }
         #expect(try spoken("--loop", "a.mkv").files == ["a.mkv"])
     }
 
@@ -233,14 +237,14 @@ import Testing
     }
 
     @Test func mpvsOptionsSetTheRequestHeaders() throws {
-        let told = try arguments(
+        let parsed = try arguments(
             "a", "--user-agent=Me", "--referrer=http://p/", "--http-header-fields=A: 1\\, 2,B: 3",
             "--http-header-fields-append=C: 4",
             "--network-timeout=7", "--cookies-file=c.txt")
-        #expect(told.options.reading.userAgent == "Me" && told.options.reading.referrer == "http://p/")
-        #expect(told.options.reading.headerFields.map(\.value) == ["1, 2", "3", "4"])
-        #expect(told.options.reading.readTimeout == .seconds(7) && told.options.reading.openTimeout == .seconds(7))
-        #expect(told.cookieFile == "c.txt" && told.sharesCookies)
+        #expect(parsed.options.reading.userAgent == "Me" && parsed.options.reading.referrer == "http://p/")
+        #expect(parsed.options.reading.headerFields.map(\.value) == ["1, 2", "3", "4"])
+        #expect(parsed.options.reading.readTimeout == .seconds(7) && parsed.options.reading.openTimeout == .seconds(7))
+        #expect(parsed.cookieFile == "c.txt" && parsed.sharesCookies)
         #expect(try arguments("a", "--no-cookies", "--cookies-file=c.txt").cookieFile == nil)
         #expect(try arguments("a", "--cookies").sharesCookies && !arguments("a").sharesCookies)
         #expect(FlagWords.settled(["--cookies=no"]) == ["--no-cookies"])

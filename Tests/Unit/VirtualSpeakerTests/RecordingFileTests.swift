@@ -32,13 +32,13 @@ import Testing
     @Test func aFullDiskDuringARecordingIsReportedOnce() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         symlink("/dev/full", folder + "/heard.wav")
-        let told = Lock<[String]>([])
+        let errors = Lock<[String]>([])
         let file = try WAVFile(path: folder + "/heard.wav", sampleRate: 44_100) { text in
-            told.withLock { $0.append(text) }
+            errors.withLock { $0.append(text) }
         }
         for frame in 0..<3 { file.write([0.5, 0.5], at: DeviceFrame(Int64(frame))) }
-        #expect(told.withLock { $0.count } == 1)
-        #expect(told.withLock { $0.first?.contains("No space left on device") } == true)
+        #expect(errors.withLock { $0.count } == 1)
+        #expect(errors.withLock { $0.first?.contains("No space left on device") } == true)
     }
 
     @Test func aRecordEndsAtItsLargestSizeAndSaysSo() throws {

@@ -13,8 +13,8 @@ typedef struct sd_bus_message csystemd_message;
 enum csystemd_which { csystemd_system_bus = 0, csystemd_session_bus = 1 };
 
 /* Connects to a bus. `address` follows the D-Bus specification, "Server Addresses"; NULL selects the bus in the
- * environment, or the default. `timeout` is that of method calls in microseconds. Returns NULL on failure; `error` is
- * then a negative errno value. */
+ * environment, or the default. `timeout` is that of the connection and of method calls in microseconds. Returns NULL on
+ * failure; `error` is then a negative errno value. */
 csystemd_bus *csystemd_bus_open(int32_t which, const char *address, uint64_t timeout, int32_t *error);
 void csystemd_bus_close(csystemd_bus *bus);
 /* Requests a name without waiting for it; -EEXIST if it has an owner. */

@@ -114,15 +114,17 @@ private final class ControlledFilm {
         if !shows("json", change + "true", change + "false") { others.append("JSON") }
         if !shows("events", "\"pause\":true", "\"pause\":false") { others.append("page") }
         if !shows("status", "Paused", "Playing") { others.append("playerctl") }
-        let told = speaker.record.events
-        let line = told.lastIndex { event in
+        let recorded = speaker.record.events
+        let line = recorded.lastIndex { event in
             switch event {
             case .paused, .anchor: true
             default: false
             }
         }
-        let isTold = told[(line ?? told.endIndex)...].contains { if case .progress = $0 { true } else { false } }
-        if !isTold || (line.map { told[$0] == .paused } ?? false) != isPaused { others.append("speaker") }
+        let isReported = recorded[(line ?? recorded.endIndex)...].contains {
+            if case .progress = $0 { true } else { false }
+        }
+        if !isReported || (line.map { recorded[$0] == .paused } ?? false) != isPaused { others.append("speaker") }
         return others
     }
 

@@ -45,7 +45,7 @@ import Testing
         var state = PlayerState()
         state.phase = .playing
         _ = observations.add(try ControlTable.player.property("pause"), handler("pause"))
-        #expect(!observations.needsTicks(in: state), "nothing that is observed changes by itself")
+        #expect(!observations.needsTicks(in: state), "no observed property is continuous")
         _ = observations.add(try ControlTable.player.property("time-pos"), handler("time-pos"))
         #expect(observations.needsTicks(in: state))
         #expect(pass(&observations, state) == ["pause no", "time-pos 0"])

@@ -118,11 +118,11 @@ import Testing
             esac
             """)
         var options = PageOptions()
-        let told = Lock<[String]>([])
-        options.onList = { _, films in told.withLock { $0 += films.map { "\($0.address) \($0.title ?? "")" } } }
+        let listed = Lock<[String]>([])
+        options.onList = { _, films in listed.withLock { $0 += films.map { "\($0.address) \($0.title ?? "")" } } }
         let film = try finder(path, options).open(server.url("page.html"))
         #expect(film.summary.title == "One itself")
-        #expect(told.withLock { $0 } == ["http://two/ Two"])
+        #expect(listed.withLock { $0 } == ["http://two/ Two"])
     }
 
     @Test(arguments: [

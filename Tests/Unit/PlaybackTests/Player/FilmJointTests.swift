@@ -458,7 +458,7 @@ import Testing
             remark: { ($0 as? CountedFilm).map { "film \($0.number)" } })
         programme.core.setNext([QueueItem("two"), QueueItem("sound")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
-        let told = programme.playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
-        #expect(told == ["film 1", "film 2", "film 3"])
+        let messages = programme.playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        #expect(messages == ["film 1", "film 2", "film 3"])
     }
 }

@@ -32,8 +32,8 @@ import Testing
         #expect(programme.numbers.count { $0 == 1_000_000 } >= 4)
         #expect(programme.playerEvents.count { if case .sought = $0 { true } else { false } } >= 4)
         #expect(programme.core.state.hasVideo && programme.core.state.hasAudio)
-        let told = programme.playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
-        #expect(told.count == 1, "\(told)")
+        let messages = programme.playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        #expect(messages.count == 1, "\(messages)")
         film.presence.withLock { $0 = .there }
         programme.run(for: .seconds(5))
         let rounds = programme.began.count

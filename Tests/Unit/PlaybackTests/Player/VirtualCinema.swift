@@ -15,6 +15,7 @@ final class VirtualCinema: VirtualPlayer {
     let device: VirtualPlayoutDevice
     let card: VirtualSoundCard
     let core: PlaybackEngine
+    var engine = SteppedEngine()
     let mailbox = PlayerMailbox()
     private let presenter: FramePresenter
     var feeder: AudioFeeder?
@@ -93,8 +94,9 @@ final class VirtualCinema: VirtualPlayer {
     /// Advances virtual time in steps while nothing is due.
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
+        engine.wake()
         while clock.now < end {
-            runUntilIdle()
+            runWhatIsDue()
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
             card.run(until: max(next, clock.now.advanced(by: .microseconds(1))))

@@ -8,6 +8,7 @@ import MediaCore
 protocol VirtualPlayer: AnyObject {
     var clock: ManualClock { get }
     var core: PlaybackEngine { get }
+    var engine: SteppedEngine { get set }
     var feeder: AudioFeeder? { get set }
     var pipelines: Lock<[TrackPipeline]> { get }
     /// Advances virtual time.
@@ -26,12 +27,17 @@ extension VirtualPlayer {
     var runners: PipelineRunners? { nil }
     func runAddedUntilIdle() -> Bool { false }
 
-    /// Runs everything that can progress without time passing.
+    /// Runs everything that can progress without time passing, the engine at least once.
     func runUntilIdle() {
+        engine.wake()
+        runWhatIsDue()
+    }
+
+    /// Runs everything that is due without time passing.
+    func runWhatIsDue() {
         var moved = true
         while moved {
-            moved = false
-            _ = core.runIteration()
+            moved = engine.runIfDue(core, at: clock.now)
             for pipeline in pipelines.withLock({ $0 }) where mayRun(pipeline) {
                 if let runners {
                     while case .again? = runners.runIteration(pipeline) { moved = true }

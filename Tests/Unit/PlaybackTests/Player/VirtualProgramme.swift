@@ -23,6 +23,7 @@ final class VirtualProgramme: VirtualPlayer {
     let screen: VirtualScreen
     let tape: TapeOutput
     let core: PlaybackEngine
+    var engine = SteppedEngine()
     let mailbox = PlayerMailbox()
     let board: PlayerStatePublisher
     private let presenter: FramePresenter?
@@ -139,8 +140,9 @@ final class VirtualProgramme: VirtualPlayer {
     /// Advances virtual time in steps while nothing is due.
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
+        engine.wake()
         while clock.now < end {
-            runUntilIdle()
+            runWhatIsDue()
             for drawer in drawers { drawer.step() }
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
             let before = screen.shown.count

@@ -115,10 +115,10 @@ import Testing
         #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
-        let told = queue.playerEvents.withLock { playerEvents in
+        let messages = queue.playerEvents.withLock { playerEvents in
             playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
         }
-        #expect(told == ["The kitchen is dark. The other outputs continue."])
+        #expect(messages == ["The kitchen is dark. The other outputs continue."])
     }
 
     @Test func anOutputThatBecomesAvailableJoinsInStep() throws {
@@ -133,8 +133,8 @@ import Testing
         #expect(queue.heardInKitchen.count > 5 * VirtualQueue.rate)
         #expect(try parting(queue) < 0.2)
         #expect(queue.stretches.map(\.sound) == [1] && queue.holes == 0)
-        let told = queue.playerEvents.withLock { $0.count { if case .message = $0 { true } else { false } } }
-        #expect(told == 1)
+        let messages = queue.playerEvents.withLock { $0.count { if case .message = $0 { true } else { false } } }
+        #expect(messages == 1)
     }
 
     @Test func anOutputThatDoesNotGetReadyHoldsAStartForEightSecondsAndNoLonger() throws {

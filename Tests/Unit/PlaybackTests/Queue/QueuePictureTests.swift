@@ -327,10 +327,10 @@ import Testing
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.pictureRuns == ["black", "2:0...0", "black"])
         #expect(queue.stretches.count == 3 && queue.holes == 0)
-        let told = queue.playerEvents.withLock { $0 }.count { event in
+        let messageCount = queue.playerEvents.withLock { $0 }.count { event in
             if case .message(let text) = event { text.contains("damaged") } else { false }
         }
-        #expect(told == 2)
+        #expect(messageCount == 2)
     }
 
     @Test func aPictureOfItsOwnStaysForAsLongAsItIsToAndTheNextFollows() throws {

@@ -76,6 +76,7 @@ final class VirtualQueue: VirtualPlayer {
     let synchronizer: RenderSynchronizer
     let card: VirtualSoundCard
     let core: PlaybackEngine
+    var engine = SteppedEngine()
     let opened = Lock<[String]>([])
     /// Items that have disappeared.
     let absent = Lock<Set<String>>([])
@@ -197,8 +198,9 @@ final class VirtualQueue: VirtualPlayer {
 
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
+        engine.wake()
         while clock.now < end {
-            runUntilIdle()
+            runWhatIsDue()
             var next = min(end, clock.now.advanced(by: .milliseconds(5)))
             while let due = present() {
                 if due > clock.now {

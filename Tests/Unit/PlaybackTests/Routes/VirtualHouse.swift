@@ -26,6 +26,7 @@ final class VirtualHouse {
     let screen: VirtualScreen
     let group: OutputGroup
     let core: PlaybackEngine
+    private var engine = SteppedEngine()
     let mailbox = PlayerMailbox()
     let messages = Lock<[String]>([])
     /// Reports about outputs.
@@ -180,12 +181,16 @@ final class VirtualHouse {
         if case .changed(let moment, _)? = outcomes.withLock({ $0.last }) { moment } else { nil }
     }
 
-    /// Runs everything that can progress without time passing.
+    /// Runs everything that can progress without time passing, the engine at least once.
     func runUntilIdle() {
+        engine.wake()
+        runWhatIsDue()
+    }
+
+    private func runWhatIsDue() {
         var moved = true
         while moved {
-            moved = false
-            _ = core.runIteration()
+            moved = engine.runIfDue(core, at: clock.now)
             for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.runIteration() { moved = true } }
             if feeders.runUntilIdle() { moved = true }
             _ = group.advanceChange()
@@ -195,8 +200,9 @@ final class VirtualHouse {
     /// Advances virtual time in steps that are short compared with a card's queue.
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
+        engine.wake()
         while clock.now < end {
-            runUntilIdle()
+            runWhatIsDue()
             var next = min(end, clock.now.advanced(by: .milliseconds(2)))
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
             next = max(next, clock.now.advanced(by: .microseconds(10)))

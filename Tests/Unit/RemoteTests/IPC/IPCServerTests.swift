@@ -29,6 +29,10 @@ import Testing
         #expect(client.reply() == #"{"data":null,"request_id":0,"error":"success"}"#)
         client.send(#"{"command":["get_property","time-pos"],"request_id":"x"}"# + "\n")
         #expect(client.reply() == #"{"request_id":"x","error":"property unavailable"}"#)
+        for id in ["1e+19", "-1e+20", "123456789012.25"] {
+            client.send(#"{"command":["client_name"],"request_id":\#(id)}"# + "\n")
+            #expect(client.reply() == #"{"data":"ipc-1","request_id":\#(id),"error":"success"}"#)
+        }
         #expect(client.request(#"["client_name"]"#) == #""ipc-1""#)
         #expect(client.request(#"["get_version"]"#) == "131077")
         #expect(client.request(#"["get_property","property-list"]"#)?.contains(#""time-pos""#) == true)

@@ -47,9 +47,9 @@ import Testing
         let text = text("fs=\"yes", "really quiet", "=5", "[open", "[a] b", "mute", "volume=%9%5", "[]")
         #expect(text.settings.map(\.name) == ["mute"] && text.profiles.isEmpty)
         #expect(text.mistakes.map(\.line) == [1, 2, 3, 4, 5, 7, 8])
-        let told = ConfigMistake.messages(for: text.mistakes)
-        #expect(told[0] == "talkie.conf line 1: unterminated quote")
-        #expect(told[1] == "talkie.conf line 2: 'quiet' follows the option; write name=value")
+        let messages = ConfigMistake.messages(for: text.mistakes)
+        #expect(messages[0] == "talkie.conf line 1: unterminated quote")
+        #expect(messages[1] == "talkie.conf line 2: 'quiet' follows the option; write name=value")
     }
 
     @Test func aFileThatIsSomethingElseIsBounded() {
@@ -58,8 +58,8 @@ import Testing
         let wrong = ConfigText(
             [UInt8](repeating: 0xFF, count: 100) + [10] + [UInt8](repeating: 10, count: 100), file: "f")
         #expect(wrong.mistakes.count == 1)
-        let told = ConfigMistake.messages(for: (1...1000).map { ConfigMistake("f", line: $0, "no") })
-        #expect(told.count == ConfigMistake.maxReported + 1 && told.last == "950 more mistakes there")
+        let messages = ConfigMistake.messages(for: (1...1000).map { ConfigMistake("f", line: $0, "no") })
+        #expect(messages.count == ConfigMistake.maxReported + 1 && messages.last == "950 more mistakes there")
     }
 
     @Test func theFolderIsReadBoundedAndSaysWhoMayReadIt() throws {

@@ -11,7 +11,7 @@ import Testing
         let text = try String(contentsOf: folder.appending(path: "docs/guides/controls.md"), encoding: .utf8)
         let lines = text.split(separator: "\n").map(String.init)
         let start = try #require(lines.firstIndex(of: "## \(heading)"))
-        // Behind the two lines of the table's head.
+        // After the two lines of the table's head.
         return Array(lines[(start + 3)...].prefix { $0.hasPrefix("|") })
     }
 

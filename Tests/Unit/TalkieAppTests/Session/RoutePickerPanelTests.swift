@@ -90,6 +90,18 @@ import Testing
         #expect(routes.ids == [kitchen.id] && routes.name == "Kitchen")
     }
 
+    @Test func outputsAreNamedTogetherAlsoIfTheirNamesHaveCommas() throws {
+        let (rooms, cards) = (SessionRooms(), ["alsa:hdmi:CARD=A", "alsa:hdmi:CARD=A,DEV=1", "local"])
+        let rows = cards.map { RoutePicker.Row(id: $0, name: $0, isTicked: false) }
+        #expect(rooms.set(rows, ids: [cards[1], cards[2]]))
+        #expect(try rooms.ids(try #require(rooms.current)) == [cards[1], cards[2]])
+        #expect(try rooms.ids("local,alsa:hdmi:CARD=A") == [cards[2], cards[0]])
+        #expect(try rooms.ids(",local,") == ["local"])
+        for list in ["", ",", "local,alsa", "alsa:hdmi:CARD=A,DEV=10", "localalsa:hdmi:CARD=A"] {
+            #expect(throws: ControlError.self) { try rooms.ids(list) }
+        }
+    }
+
     @Test func aSpeakerOfTheStartStaysListedAfterItWasLeft() {
         let rig = SessionRig("long")
         defer { rig.player.shutDown() }

@@ -23,17 +23,17 @@ import Testing
         }
     }
 
-    private func play(_ film: String) async throws -> SessionRig {
+    private func play(_ film: String) throws -> SessionRig {
         let rig = SessionRig(film, logs: true)
         try rig.director.start()
-        for await state in rig.player.states where state.phase == .playing { break }
+        rig.wait { $0.phase == .playing }
         return rig
     }
 
-    @Test(.timeLimit(.minutes(1))) func aControllerPausesShowsTextAndQuits() async throws {
-        let rig = try await play("long")
+    @Test(.timeLimit(.minutes(5))) func aControllerPausesShowsTextAndQuits() throws {
+        let rig = try play("long")
         perform("set pause yes", rig)
-        for await state in rig.player.states where state.phase == .paused { break }
+        rig.wait { $0.phase == .paused }
         perform("add audio-delay 0.1", rig)
         perform("show-text hello", rig)
         perform("screenshot", rig)
@@ -47,8 +47,8 @@ import Testing
         #expect(!log.contains("Paused") && !log.contains("Audio delay"), "the effect of keys alone is displayed")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theOutputsAreListedAndChosen() async throws {
-        let rig = try await play("long")
+    @Test(.timeLimit(.minutes(5))) func theOutputsAreListedAndChosen() throws {
+        let rig = try play("long")
         let card = rig.toys.place("card").id
         let arrived = Signal()
         let control = rig.director.control
@@ -67,37 +67,47 @@ import Testing
         #expect(answers.withLock { $0.filter { $0 == "wrong-type" }.count } == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aLoadedFilmFollowsOrReplacesTheOthers() async throws {
+    /// Loads a film, and waits for the reply.
+    private func load(_ film: String, _ mode: String, _ rig: SessionRig) {
+        let answered = Signal()
+        rig.director.control.perform([.text("loadfile"), .text(film), .text(mode)]) { result in
+            if case .success(.object) = result { answered.raise() }
+        }
+        answered.wait()
+    }
+
+    @Test(.timeLimit(.minutes(5))) func thePlaylistHasALoadedFilmWhenTheReplyArrives() throws {
+        let folder = TemporaryFolder()
+        let film = folder.write("film", to: "long 1.mkv")
+        let rig = try play(film)
+        for count in 2...30 {
+            load(film, "append", rig)
+            #expect(try rig.director.control.value(of: "playlist-count") == .whole(count))
+        }
+        #expect(rig.end(.terminalKey("q")) == 0)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aLoadedFilmFollowsOrReplacesTheOthers() throws {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "long 3.mkv"].map { folder.write("film", to: $0) }
-        let rig = try await play(films[0])
-        let control = rig.director.control
-        func load(_ film: String, _ mode: String) {
-            let answered = Signal()
-            control.perform([.text("loadfile"), .text(film), .text(mode)]) { result in
-                if case .success(.object) = result { answered.raise() }
-            }
-            answered.wait()
-        }
-        load(films[2], "append")
-        load(films[1], "insert-next")
-        for await state in rig.player.states where state.items.count == 3 {
-            #expect(state.items.map(\.address) == films)
-            break
-        }
-        load(films[2], "replace")
-        for await state in rig.player.states where state.items.map(\.address) == [films[2]] { break }
+        let rig = try play(films[0])
+        load(films[2], "append", rig)
+        load(films[1], "insert-next", rig)
+        rig.wait { $0.items.count == 3 }
+        #expect(rig.player.state.items.map(\.address) == films)
+        load(films[2], "replace", rig)
+        rig.wait { $0.items.map(\.address) == [films[2]] }
         perform("loadfile /no/such/film", rig)
         #expect(rig.end(.terminalKey("q")) == 0)
         #expect(answers.withLock { $0 } == ["failed"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func afterTheEndEveryCommandIsAnswered() async throws {
-        let rig = try await play("long")
+    @Test(.timeLimit(.minutes(5))) func afterTheEndEveryCommandIsAnswered() throws {
+        let rig = try play("long")
         #expect(rig.end(.terminalKey("q")) == 0)
         perform("show-text late", rig)
         perform("set pause yes", rig)
-        rig.director.tellRest()
+        rig.director.reportRest()
         #expect(answers.withLock { $0 } == ["unavailable", "unavailable"])
         #expect(throws: ControlError.self) { try rig.director.control.observe("pause") { _ in } }
     }

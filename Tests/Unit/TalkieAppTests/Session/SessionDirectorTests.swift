@@ -15,7 +15,7 @@ import Testing
 @Suite struct SessionDirectorTests {
     private typealias Rig = SessionRig
 
-    @Test(.timeLimit(.minutes(1))) func theRecordOfAListNamesEachFilmAndWhereItBegins() throws {
+    @Test(.timeLimit(.minutes(5))) func theRecordOfAListNamesEachFilmAndWhereItBegins() throws {
         let folder = TemporaryFolder()
         let rig = Rig("a", "b", "c", timeline: folder.path("record"))
         #expect(rig.run() == 0)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func theRecordNamesTheFilmsThatAreSkippedWithTheirFailure() {
+    @Test(.timeLimit(.minutes(5))) func theRecordNamesTheFilmsThatAreSkippedWithTheirFailure() {
         let folder = TemporaryFolder()
         let rig = Rig("bad 1", "bad 2", "a", timeline: folder.path("record"))
         #expect(rig.run() == 66)
@@ -53,19 +53,20 @@ import Testing
         #expect(record.last == "ended" && record.count { $0 == "a" } == 1, "\(record)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theListPlaysToItsEnd() {
+    @Test(.timeLimit(.minutes(5))) func theListPlaysToItsEnd() {
         let rig = Rig("a", "b")
         #expect(rig.run() == 0)
         #expect(rig.played == ["a", "b"])
         #expect(rig.person.output() == "")
     }
 
-    @Test(.timeLimit(.minutes(1))) func whereNoWindowNamesItATerminalDoes() {
+    @Test(.timeLimit(.minutes(5))) func whereNoWindowNamesItATerminalDoes() {
         let rig = Rig("Sonata", "Rondo", showsStatus: true)
         #expect(rig.run() == 0)
-        let told = rig.person.output()
+        let output = rig.person.output()
         #expect(
-            told.contains("talkie: playing 'Sonata' (1 of 2).") && told.contains("talkie: playing 'Rondo' (2 of 2)."))
+            output.contains("talkie: playing 'Sonata' (1 of 2).")
+                && output.contains("talkie: playing 'Rondo' (2 of 2)."))
         var quiet = PlayArguments(files: [])
         quiet.isReallyQuiet = true
         let silent = Rig("Sonata", arguments: quiet, showsStatus: true)
@@ -73,14 +74,14 @@ import Testing
         #expect(silent.person.output() == "")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmThatCannotBeOpenedIsReportedAndSkipped() {
+    @Test(.timeLimit(.minutes(5))) func aFilmThatCannotBeOpenedIsReportedAndSkipped() {
         let rig = Rig("bad", "a")
         #expect(rig.run() == 66)
         #expect(rig.played == ["bad", "a"])
         #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmThatFailedAheadIsReportedOnceAndSkipped() {
+    @Test(.timeLimit(.minutes(5))) func aFilmThatFailedAheadIsReportedOnceAndSkipped() {
         let rig = Rig("a", "bad", "b")
         #expect(rig.run() == 66)
         #expect(rig.played == ["a", "bad", "b"])
@@ -90,7 +91,7 @@ import Testing
         #expect(last.played == ["a", "bad"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func manyFailuresOfAListAreSummarized() {
+    @Test(.timeLimit(.minutes(5))) func manyFailuresOfAListAreSummarized() {
         let rig = Rig(more: (1...40).map { "bad \($0)" } + ["a", "b"])
         #expect(rig.run() == 66)
         #expect(rig.played.suffix(2) == ["a", "b"])
@@ -101,7 +102,7 @@ import Testing
         #expect(all.person.output().split(separator: "\n").count == 10)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aListRepeatsAsRequestedWithFailuresReportedEachTime() {
+    @Test(.timeLimit(.minutes(5))) func aListRepeatsAsRequestedWithFailuresReportedEachTime() {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .times(1)
         let rig = Rig("a", "bad", arguments: arguments)
@@ -110,7 +111,7 @@ import Testing
         #expect(rig.person.output() == "talkie: 'bad' is no film.\ntalkie: 'bad' is no film.\n")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
+    @Test(.timeLimit(.minutes(5))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .forever
         let rig = Rig("bad 1", "bad 2", arguments: arguments)
@@ -118,7 +119,7 @@ import Testing
         #expect(rig.played == ["bad 1", "bad 2"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func aLoopingListWaitsForMissingFilmsAndReportsThatOnce() throws {
+    @Test(.timeLimit(.minutes(5))) func aLoopingListWaitsForMissingFilmsAndReportsThatOnce() throws {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .forever
         let rig = Rig("stick 1", "stick 2", arguments: arguments)
@@ -139,20 +140,20 @@ import Testing
         while rig.player.state.phase != .playing { rig.wakeSignal.wait() }
         #expect(HostInstant.now - back < .seconds(30), "0.7 s on a machine that has time")
         #expect(rig.end(.terminalKey("q")) == 0)
-        let told = rig.person.output().split(separator: "\n")
+        let output = rig.person.output().split(separator: "\n")
         for name in ["stick 1", "stick 2"] {
-            #expect((1...2).contains(told.count { $0.contains("there is no '\(name)'") }), "\(told)")
+            #expect((1...2).contains(output.count { $0.contains("there is no '\(name)'") }), "\(output)")
         }
-        #expect(told.count { $0.contains("as soon as one is available again") } == 1)
+        #expect(output.count { $0.contains("as soon as one is available again") } == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
+    @Test(.timeLimit(.minutes(5))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
         #expect(Rig("long").run(.terminalKey("q")) == 0)
         #expect(Rig("long").run(.screen(.close)) == 0)
         #expect(Rig("long").run(.request(.end(status: 130)), .terminalKey("q")) == 130)
     }
 
-    @Test(.timeLimit(.minutes(1))) func keysMoveThroughTheList() {
+    @Test(.timeLimit(.minutes(5))) func keysMoveThroughTheList() {
         let rig = Rig("long 1", "long 2", "c")
         #expect(
             rig.run(.terminalKey(">"), .screen(.key("<", isRepeat: false)), .terminalKey("ENTER"), .terminalKey(">"))
@@ -161,7 +162,7 @@ import Testing
         #expect(rig.played.last == "c")
     }
 
-    @Test(.timeLimit(.minutes(1))) func quickKeysAddUp() {
+    @Test(.timeLimit(.minutes(5))) func quickKeysAddUp() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -174,7 +175,7 @@ import Testing
         #expect(abs(state.speed - 1.1) < 1e-9)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() throws {
+    @Test(.timeLimit(.minutes(5))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() throws {
         // Volume changes before the output is open are not sent to it.
         func play(_ rig: Rig, then keys: String...) throws -> Int32 {
             try rig.director.start()
@@ -204,37 +205,37 @@ import Testing
         #expect(loud.output.state.withLock { $0.gains }.contains(1), "100 was asked for")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSilentOutputAndItsReturnAreReported() {
+    @Test(.timeLimit(.minutes(5))) func aSilentOutputAndItsReturnAreReported() {
         let rig = Rig("long")
         #expect(
             rig.run(
                 .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
-        let told = rig.person.output()
-        #expect(told.contains("'recording' is silent."))
-        #expect(!told.contains(". ."))
-        #expect(told.contains("'recording' is available again."))
+        let output = rig.person.output()
+        #expect(output.contains("'recording' is silent."))
+        #expect(!output.contains(". ."))
+        #expect(output.contains("'recording' is available again."))
     }
 
     /// A television that is switched off takes its sound card with it.
     // feature: screen
-    @Test(.timeLimit(.minutes(1))) func aFilmContinuesWhileItsDisplayIsAwayAlsoWithoutSound() {
+    @Test(.timeLimit(.minutes(5))) func aFilmContinuesWhileItsDisplayIsAwayAlsoWithoutSound() {
         let rig = Rig("long")
         let error = OutputError(.unavailable, "no display can be reached; connect one")
         #expect(
             rig.run(
                 .screen(.away(error)), .output(OutputID(0), isLost: true), .screen(.back), .terminalKey("q")) == 0)
-        let told = rig.person.output()
-        #expect(told.contains("connect one. The film continues; its picture returns with a display."), "\(told)")
-        #expect(told.contains("The picture has returned."), "\(told)")
+        let output = rig.person.output()
+        #expect(output.contains("connect one. The film continues; its picture returns with a display."), "\(output)")
+        #expect(output.contains("The picture has returned."), "\(output)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func implausibleTimesAreReported() {
+    @Test(.timeLimit(.minutes(5))) func implausibleTimesAreReported() {
         let rig = Rig("long")
         #expect(rig.run(.clock(OutputID(0), .doubted), .terminalKey("q")) == 0)
         #expect(rig.person.output().contains("PTP times sent in the name of 'recording' do not match its clock"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
+    @Test(.timeLimit(.minutes(5))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
@@ -247,7 +248,7 @@ import Testing
         #expect(waiting.director.outputs.lost.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostContinuesOnThisComputerIfRequested() async {
+    @Test(.timeLimit(.minutes(5))) func aFilmWhoseOnlyOutputIsLostContinuesOnThisComputerIfRequested() async {
         for (policy, wanted) in [(LostRoutePolicy.local, ["card"]), (nil, ["recording"]), (.wait, ["recording"])] {
             var arguments = PlayArguments(files: [])
             arguments.lostRoute = policy
@@ -265,7 +266,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aReplacedCardIsReportedOnceAndNotAsLost() {
+    @Test(.timeLimit(.minutes(5))) func aReplacedCardIsReportedOnceAndNotAsLost() {
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
@@ -274,7 +275,7 @@ import Testing
         #expect(rig.director.outputs.lost.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
+    @Test(.timeLimit(.minutes(5))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
         let rig = Rig("short")
         let states = rig.player.states
         let phases = Task {
@@ -288,7 +289,7 @@ import Testing
         #expect(rig.player.audioOutputs.map(\.name) == ["recording"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
+    @Test(.timeLimit(.minutes(5))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
         let kept = Rig("long")
         #expect(kept.run(.terminalKey("q")) == 0)
         let ended = Rig("short", routes: [ToyProvider([:]).place("card")])
@@ -301,7 +302,7 @@ import Testing
         #expect(RouteHistory(StateFolder(path: unkept.folder.path)).read().entries.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func anUnreadableHistoryIsReportedOnce() throws {
+    @Test(.timeLimit(.minutes(5))) func anUnreadableHistoryIsReportedOnce() throws {
         let card = ToyProvider([:]).place("card")
         for speakers in [[], [SpeakerArgument(.named("toy:card"))]] {
             var arguments = PlayArguments(files: [])
@@ -310,8 +311,8 @@ import Testing
                 let rig = Rig("short", arguments: arguments, routes: [card])
                 try StateFolder(path: rig.folder.path).write("route-habits", Array(bytes.utf8))
                 #expect(rig.run() == 0)
-                let told = rig.person.output()
-                #expect(told.ranges(of: words).count == 1, "\(told)")
+                let output = rig.person.output()
+                #expect(output.ranges(of: words).count == 1, "\(output)")
             }
         }
     }
@@ -319,7 +320,7 @@ import Testing
     @Test func aFileFoundUnreadableDuringPlaybackIsReportedOnce() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
-        rig.toys.unread.withLock { $0 = ["told at the start"] }
+        rig.toys.unread.withLock { $0 = ["a note of the start"] }
         let desk = RouteController(
             player: rig.player, registry: OutputRegistry([rig.toys]),
             routes: [], home: rig.toys.place("card"), post: { _ in })
@@ -330,7 +331,7 @@ import Testing
     }
 
     /// Outputs are created on another thread, because that reads files.
-    @Test(.timeLimit(.minutes(1))) func aPlaceWhoseVolumeCannotBeSetSaysWhyLater() throws {
+    @Test(.timeLimit(.minutes(5))) func aPlaceWhoseVolumeCannotBeSetSaysWhyLater() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
         let (event, arrival) = (Lock<RouteController.Event?>(nil), Signal())
@@ -353,7 +354,7 @@ import Testing
         #expect(desk.picker?.notice == "no toy is there")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
+    @Test(.timeLimit(.minutes(5))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -363,7 +364,7 @@ import Testing
         #expect(rig.player.state.volume == 98)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aKeyHeldDownDoesNotSwitchToAndFro() {
+    @Test(.timeLimit(.minutes(5))) func aKeyHeldDownDoesNotSwitchToAndFro() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -373,16 +374,16 @@ import Testing
         #expect(rig.player.state.volume == 96)
     }
 
-    @Test(.timeLimit(.minutes(1))) func onlyTheRequestedLevelIsPrinted() {
+    @Test(.timeLimit(.minutes(5))) func onlyTheRequestedLevelIsPrinted() {
         var arguments = PlayArguments(files: [])
         arguments.isReallyQuiet = true
         let quiet = Rig("bad", "long", arguments: arguments)
         #expect(quiet.run(.remark(.warning, "a warning"), .remark(.error, "an error"), .terminalKey("q")) == 0)
-        let told = quiet.person.output()
-        #expect(told.contains("an error.") && !told.contains("a warning"))
+        let output = quiet.person.output()
+        #expect(output.contains("an error.") && !output.contains("a warning"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func aScreenThatWasAskedForByNumberIsTheUsersWill() {
+    @Test(.timeLimit(.minutes(5))) func aScreenThatWasAskedForByNumberIsTheUsersWill() {
         let gone = OutputError(.unavailable, "there is no screen 7")
         var arguments = PlayArguments(files: [])
         arguments.screen = .number(7)

@@ -18,15 +18,15 @@ import Testing
     private typealias Rig = SessionRig
 
     /// Quits in the middle of a film by a key.
-    private func quit(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) async {
+    private func quit(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) {
         var arguments = PlayArguments(files: [])
         try! arguments.keys.bind("x", to: "seek 30 absolute")
         arguments.keepsPlaces = keeps
         let rig = Rig(more: films, arguments: arguments, folder: folder)
         try! rig.director.start()
-        for await state in rig.player.states where state.phase == .playing { break }
+        rig.wait { $0.phase == .playing }
         rig.mailbox.post(.terminalKey("x"))
-        for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 30 { break }
+        rig.wait { $0.phase == .playing && $0.position.seconds >= 30 }
         #expect(rig.end(.terminalKey(key)) == 0)
     }
 
@@ -34,41 +34,41 @@ import Testing
     private func beginning(
         _ films: String..., in folder: TemporaryFolder, by key: String = "q",
         change: (inout PlayArguments) -> Void = { _ in }
-    ) async -> (film: String?, seconds: Double) {
+    ) -> (film: String?, seconds: Double) {
         var arguments = PlayArguments(files: [])
         change(&arguments)
         let rig = Rig(more: films, arguments: arguments, folder: folder)
         try! rig.director.start()
         var place = 0.0
-        for await state in rig.player.states where state.phase == .playing {
-            place = state.position.seconds
-            break
+        rig.wait {
+            place = $0.position.seconds
+            return $0.phase == .playing
         }
         #expect(rig.end(.terminalKey(key)) == 0)
         return (rig.played.first.map { String($0.split(separator: "/").last ?? "") }, place)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmResumesAfterShiftQAndRestartsAfterQ() async {
+    @Test(.timeLimit(.minutes(5))) func aFilmResumesAfterShiftQAndRestartsAfterQ() {
         let folder = TemporaryFolder()
         let film = folder.write("film", to: "long")
-        await quit(film, by: "Q", in: folder)
-        #expect(await beginning(film, in: folder, by: "Q").seconds >= 30)
-        #expect(await beginning(film, in: folder, change: { $0.resumesPlayback = false }).seconds < 10)
+        quit(film, by: "Q", in: folder)
+        #expect(beginning(film, in: folder, by: "Q").seconds >= 30)
+        #expect(beginning(film, in: folder, change: { $0.resumesPlayback = false }).seconds < 10)
         #expect(
-            await beginning(film, in: folder, change: { $0.options.start = .fromStart(.zero) }).seconds < 10,
-            "whoever says where to begin is taken at his word")
-        #expect(await beginning(film, in: folder).seconds >= 30)
-        #expect(await beginning(film, in: folder).seconds < 10, "q has forgotten it")
+            beginning(film, in: folder, change: { $0.options.start = .fromStart(.zero) }).seconds < 10,
+            "a given start replaces the stored position")
+        #expect(beginning(film, in: folder).seconds >= 30)
+        #expect(beginning(film, in: folder).seconds < 10, "q has forgotten it")
     }
 
-    @Test(.timeLimit(.minutes(1))) func everyEndKeepsThePlaceWhereThatIsWanted() async {
+    @Test(.timeLimit(.minutes(5))) func everyEndKeepsThePlaceWhereThatIsWanted() {
         let folder = TemporaryFolder()
         let film = folder.write("film", to: "long")
-        await quit(film, by: "q", in: folder, keeps: true)
-        #expect(await beginning(film, in: folder).seconds >= 30)
+        quit(film, by: "q", in: folder, keeps: true)
+        #expect(beginning(film, in: folder).seconds >= 30)
     }
 
-    @Test(.timeLimit(.minutes(1))) func thePositionOfAFilmIsNotStoredAsThatOfTheOneBeforeIt() throws {
+    @Test(.timeLimit(.minutes(5))) func thePositionOfAFilmIsNotStoredAsThatOfTheOneBeforeIt() throws {
         let folder = TemporaryFolder()
         let films = ["long 1", "long 2"].map { folder.write($0, to: $0) }
         let rig = Rig(films[1], folder: folder)
@@ -88,17 +88,15 @@ import Testing
         #expect(rig.end(.terminalKey("q")) == 0)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aListBeginsWithTheFilmThatWasStopped() async {
+    @Test(.timeLimit(.minutes(5))) func aListBeginsWithTheFilmThatWasStopped() {
         let folder = TemporaryFolder()
         let films = ["long 1", "long 2", "long 3"].map { folder.write($0, to: $0) }
-        await quit(films[1], by: "Q", in: folder)
-        let begun = await beginning(films[0], films[1], films[2], in: folder)
+        quit(films[1], by: "Q", in: folder)
+        let begun = beginning(films[0], films[1], films[2], in: folder)
         #expect(begun.film == "long 2" && begun.seconds >= 30)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFinishedFilmIsForgottenAndALaterOneResumes()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(5))) func aFinishedFilmIsForgottenAndALaterOneResumes() throws {
         let folder = TemporaryFolder()
         let short = folder.write("film", to: "short")
         let long = folder.write("film", to: "long")
@@ -110,9 +108,9 @@ import Testing
         let rig = Rig(more: [short, long], timeline: records.path("record"), folder: folder)
         try rig.director.start()
         var seen = 0.0
-        for await state in rig.player.states where state.phase == .playing && state.current?.address == long {
-            seen = state.position.seconds
-            break
+        rig.wait {
+            seen = $0.position.seconds
+            return $0.phase == .playing && $0.current?.address == long
         }
         #expect(rig.end(.terminalKey("Q")) == 0)
         #expect(seen >= 30)
@@ -124,7 +122,7 @@ import Testing
         #expect(lines.count == 3 && lines[1].contains("ended") && lines[2].contains("long"), "\(lines)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() throws {
+    @Test(.timeLimit(.minutes(5))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() throws {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "long 10.mkv"].map { folder.write("film", to: $0) }
         var arguments = PlayArguments(files: [])
@@ -148,7 +146,7 @@ import Testing
         #expect(rig.played.first == films[0] && Set(rig.played.dropFirst()) == [films[1]], "\(rig.played)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmThatHasEndedIsNotFollowedByWhatWasOnlyOffered() {
+    @Test(.timeLimit(.minutes(5))) func aFilmThatHasEndedIsNotFollowedByWhatWasOnlyOffered() {
         let folder = TemporaryFolder()
         let films = ["short 1.mkv", "short 2.mkv"].map { folder.write("film", to: $0) }
         let rig = Rig(films[0], folder: folder)
@@ -158,27 +156,25 @@ import Testing
 
     // MARK: Files dropped on the window
 
-    @Test(.timeLimit(.minutes(1))) func filesThatAreDroppedPlayInPlaceOfTheListOrBehindIt() async {
+    @Test(.timeLimit(.minutes(5))) func filesThatAreDroppedPlayInPlaceOfTheListOrBehindIt() {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "short.mkv"].map { folder.write("film", to: $0) }
         let rig = Rig("long", folder: folder)
         try! rig.director.start()
-        for await state in rig.player.states where state.phase == .playing { break }
+        rig.wait { $0.phase == .playing }
         rig.mailbox.post(.screen(.dropped([films[0], "/no/such/film"], appends: false)))
-        for await state in rig.player.states where state.phase == .playing && state.current?.address == films[0] {
-            break
-        }
+        rig.wait { $0.phase == .playing && $0.current?.address == films[0] }
         rig.mailbox.post(.screen(.dropped([films[2]], appends: true)))
         rig.mailbox.post(.screen(.dropped(["/nothing/else"], appends: true)))
         rig.mailbox.post(.terminalKey(">"))
         #expect(rig.end() == 0)
         #expect(rig.played == ["long", films[0], films[2]])
-        let told = rig.person.output()
-        #expect(told.contains("there is no file '/no/such/film'"), "\(told)")
-        #expect(told.contains("there is no file '/nothing/else'"), "\(told)")
+        let output = rig.person.output()
+        #expect(output.contains("there is no file '/no/such/film'"), "\(output)")
+        #expect(output.contains("there is no file '/nothing/else'"), "\(output)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theLogContainsMessagesOfEveryLevel() {
+    @Test(.timeLimit(.minutes(5))) func theLogContainsMessagesOfEveryLevel() {
         let folder = TemporaryFolder()
         var arguments = PlayArguments(files: [])
         arguments.isReallyQuiet = true
@@ -193,24 +189,24 @@ import Testing
 
     // MARK: Repeated section
 
-    @Test(.timeLimit(.minutes(1))) func oneKeyMarksABeginningThenAnEndAndThenNeither() async {
+    @Test(.timeLimit(.minutes(5))) func oneKeyMarksABeginningThenAnEndAndThenNeither() {
         var arguments = PlayArguments(files: [])
         try! arguments.keys.bind("x", to: "seek 30 absolute")
         try! arguments.keys.bind("z", to: "seek 1 absolute")
         let rig = Rig("long", arguments: arguments)
         try! rig.director.start()
-        for await state in rig.player.states where state.phase == .playing { break }
+        rig.wait { $0.phase == .playing }
         // During a pause the marks do not depend on how soon the keys are handled.
         rig.mailbox.post(.terminalKey("p"))
         rig.mailbox.post(.terminalKey("z"))
-        for await state in rig.player.states where state.phase == .paused && state.position.seconds == 1 { break }
+        rig.wait { $0.phase == .paused && $0.position.seconds == 1 }
         rig.mailbox.post(.terminalKey("l"))
         rig.mailbox.post(.terminalKey("x"))
-        for await state in rig.player.states where state.phase == .paused && state.position.seconds == 30 { break }
+        rig.wait { $0.phase == .paused && $0.position.seconds == 30 }
         rig.mailbox.post(.terminalKey("l"))
         rig.mailbox.post(.terminalKey("p"))
         // Back at the section's start.
-        for await state in rig.player.states where state.phase == .playing && state.position.seconds < 20 { break }
+        rig.wait { $0.phase == .playing && $0.position.seconds < 20 }
         rig.mailbox.post(.terminalKey("l"))
         #expect(rig.end(.terminalKey("q")) == 0)
         #expect(rig.director.controls.sectionStart == nil && rig.director.controls.sectionEnd == nil)

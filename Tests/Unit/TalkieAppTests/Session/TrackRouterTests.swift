@@ -8,7 +8,7 @@ import Testing
 @testable import Routing
 
 /// The division of places between the main audio track and tracks of their own.
-@Suite(.timeLimit(.minutes(1))) final class TrackRouterTests {
+@Suite(.timeLimit(.minutes(5))) final class TrackRouterTests {
     private let rig = SessionRig("long")
     private let (hall, kitchen, study) = (
         RecordingOutput(name: "Hall"), RecordingOutput(name: "Kitchen"), RecordingOutput(name: "Study")

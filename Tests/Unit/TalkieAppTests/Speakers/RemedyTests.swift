@@ -94,9 +94,9 @@ import Testing
         #expect(!failure.message.contains("talkie"))
         let error = SessionPairing.translated(failure)
         #expect(error.code == .pairingRequired && error.remedy?.action == .pairByPIN)
-        let told = TalkieError(error).saying(RemedyPhrases.commands.inErrors)
+        let described = TalkieError(error).saying(RemedyPhrases.commands.inErrors)
         #expect(
-            told.message
+            described.message
                 == "The speaker plays only for paired senders; run 'talkie pair' once and type its PIN."
         )
         var configuration = AirPlaySession.Configuration(

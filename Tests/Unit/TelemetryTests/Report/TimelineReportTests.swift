@@ -114,8 +114,9 @@ import Testing
     @Test func aSpeakersTimelineHoldsUntilItsAudioRestarts() throws {
         var timeline = SyntheticTimeline()
         timeline.start(at: 0)
-        let told = timeline.instant(0)
-        timeline.add("anchor", at: 0, "\"film\":0,\"anchor_ns\":\(told),\"ptp_ns\":\(told),\"route\":0")
+        let anchorInstant = timeline.instant(0)
+        timeline.add(
+            "anchor", at: 0, "\"film\":0,\"anchor_ns\":\(anchorInstant),\"ptp_ns\":\(anchorInstant),\"route\":0")
         // More frames than may wait for the next record.
         for index in 0..<15_000 { timeline.frame(due: 1 + Double(index) / 25, lateMs: 2) }
         timeline.add("route", at: 602, "\"route\":0,\"state\":\"lost\"")

@@ -107,9 +107,9 @@ import Testing
             complaints.withLock { $0.append(complaint) }
         }
         distributor.stop()
-        let told = complaints.withLock { $0 }
-        #expect(told.count == 1)
-        #expect(told.first?.contains("No space left on device") == true)
+        let reported = complaints.withLock { $0 }
+        #expect(reported.count == 1)
+        #expect(reported.first?.contains("No space left on device") == true)
         #expect(distributor.statistics.underruns == 20_000)
     }
 
@@ -133,14 +133,14 @@ import Testing
         ] {
             log.append(.clock(state: state, output: OutputID(2)))
         }
-        let told = Lock<[SpeakerClockState]>([])
+        let reported = Lock<[SpeakerClockState]>([])
         let distributor = EventDistributor(log: log, clock: clock)
         try distributor.start(clockNews: { output, state in
             #expect(output == OutputID(2))
-            told.withLock { $0.append(state) }
+            reported.withLock { $0.append(state) }
         })
         distributor.stop()
-        #expect(told.withLock { $0 } == [.stalled, .doubted, .ready])
+        #expect(reported.withLock { $0 } == [.stalled, .doubted, .ready])
     }
 
     @Test func whatOtherClocksDoIsInTheRecord() throws {

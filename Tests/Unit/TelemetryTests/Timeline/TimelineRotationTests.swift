@@ -187,7 +187,7 @@ import Testing
             clock.advance(by: TimelineWriter.pause)
             writer.performDueWork(at: clock.now)
             let more = writer.takeComplaint()
-            #expect(more == nil, "told once")
+            #expect(more == nil, "complaintCount once")
         }
         disk.room.withLock { $0 = .max }
         clock.advance(by: .seconds(9))
@@ -240,24 +240,24 @@ import Testing
         let disk = Disk()
         var writer = try writer(nil, disk: disk)
         writer.flush(at: clock.now)
-        var told = 0
+        var complaintCount = 0
         for second in 0..<600 {
             disk.room.withLock { $0 = second % 12 == 0 ? 150 : 0 }
             writer.write(frame(second))
             writer.performDueWork(at: clock.now)
-            if writer.takeComplaint() != nil { told += 1 }
+            if writer.takeComplaint() != nil { complaintCount += 1 }
             clock.advance(by: .seconds(1))
         }
-        #expect(told == 1)
+        #expect(complaintCount == 1)
         disk.room.withLock { $0 = .max }
         for second in 0..<60 {
             writer.write(frame(second))
             writer.performDueWork(at: clock.now)
-            if writer.takeComplaint() != nil { told += 1 }
+            if writer.takeComplaint() != nil { complaintCount += 1 }
             clock.advance(by: .seconds(1))
         }
         writer.finish(at: clock.now)
-        #expect(told == 2)
+        #expect(complaintCount == 2)
         #expect(!events("t.jsonl").contains("garbage") && events("t.jsonl").last == "end")
     }
 
