@@ -375,8 +375,8 @@ struct RendererState {
         return applyProcessing(after: before)
     }
 
-    /// Sets the gain of an output that the feeder has adopted. Under the lock, as other changes of the gain: the last one
-    /// is applied last.
+    /// Sets the gain of an output that the feeder has adopted. Under the lock, as other changes of the gain: the last
+    /// one is applied last.
     func applyGain(to adopted: (any AudioOutput)?) { if let gain { adopted?.setGain(gain) } }
 
     private func applyGain() {
