@@ -141,7 +141,8 @@ final class PlaybackTracks {
     /// Returns true if the current entry was read to its end from its start and neither audio nor video was decoded.
     func hasFoundNothing(since seek: PendingSeek) -> Bool {
         let entries = list.list.entries
-        guard let entry = entries.first, entries.count < 2 || entries[1].isLoop, seek.movesPicture,
+        // A removed entry may end at its start, before anything of it is decoded.
+        guard let entry = entries.first, !entry.isCut, entries.count < 2 || entries[1].isLoop, seek.movesPicture,
             seek.target == entry.begin
         else { return false }
         var tracks = 0

@@ -106,8 +106,9 @@ final class VirtualQueue: VirtualPlayer {
     private let presenter: FramePresenter
     /// False blocks the video thread, as by a slow disk.
     var picturesMove = true
-    /// The name of a preparation that never ends; nil if there is none.
+    /// The name of preparations that do not run; nil if there is none.
     let heldTask = Lock<String?>(nil)
+    private let heldWork = Lock<[@Sendable () -> Void]>([])
     let events: EventLog
 
     /// - Parameters:
@@ -132,7 +133,8 @@ final class VirtualQueue: VirtualPlayer {
         for card in [card, kitchen] { (card.edges.fadeIn, card.edges.fadeOut) = (.zero, .zero) }
         board = PlayerStatePublisher(timebase: synchronizer.timebase)
         let (opened, decoders, playerEvents, pipelines) = (opened, decoders, playerEvents, pipelines)
-        let (videoPipelines, absent, network, heldTask) = (videoPipelines, absent, network, heldTask)
+        let (videoPipelines, absent, network) = (videoPipelines, absent, network)
+        let (heldTask, heldWork) = (heldTask, heldWork)
         let parts = Player.Parts(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }
@@ -156,7 +158,7 @@ final class VirtualQueue: VirtualPlayer {
                 if name == "video" { videoPipelines.withLock { $0.append(ObjectIdentifier(pipeline)) } }
             },
             runBackgroundWork: { name, body in
-                if heldTask.withLock({ $0 }) != name { body() }
+                if heldTask.withLock({ $0 }) == name { heldWork.withLock { $0.append(body) } } else { body() }
                 return nil
             },
             onEvent: { item in playerEvents.withLock { $0.append(item) } })
@@ -177,6 +179,16 @@ final class VirtualQueue: VirtualPlayer {
     func addSound(_ choice: SoundTrackChoice) {
         core.addSound(choice, to: kitchen, number: 1)
         for sound in core.tracks.added.all { addedFeeders.append(AudioFeeder(renderer: sound.renderer)) }
+    }
+
+    /// Runs the preparations that were held back, and those that follow.
+    func releaseTasks() {
+        heldTask.withLock { $0 = nil }
+        let held = heldWork.withLock { held in
+            defer { held = [] }
+            return held
+        }
+        for work in held { work() }
     }
 
     @discardableResult
