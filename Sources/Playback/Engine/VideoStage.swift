@@ -127,7 +127,7 @@ final class VideoStage: TrackStage {
         guard let present else { return reachEnd(of: entry) }
         do throws(MediaError) {
             defer { noteRead(present) }
-            let step = try present.step(noting: intake)
+            let step = try stepAdaptively(present, of: entry)
             // The layer may have been flushed for another item while a read blocked.
             if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
             switch step {
@@ -145,6 +145,18 @@ final class VideoStage: TrackStage {
             if !isCancelled { layer.finish() }
             throw error
         }
+    }
+
+    /// Performs a step of the track, which may end the skip policy `syncOnly` at a sync frame that is not late.
+    private func stepAdaptively(
+        _ pictures: PictureTrack, of entry: PlaybackList.ScheduledItem
+    ) throws(MediaError) -> PictureTrack.Step {
+        guard pictures.decoder.skipPolicy == .syncOnly else { return try pictures.step(noting: intake) }
+        let timebase = setting.timebase
+        pictures.playhead = timebase.rate > 0 ? timebase.currentTime - (entry.offset ?? .zero) : nil
+        let step = try pictures.step(noting: intake)
+        if pictures.decoder.skipPolicy > .syncOnly { policy.reset() }
+        return step
     }
 
     /// Records the end of the video and its errors.

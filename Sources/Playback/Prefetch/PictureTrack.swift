@@ -41,6 +41,8 @@ final class PictureTrack: @unchecked Sendable {
     /// The last returned frame, and the latest sync frame's time, since the last seek.
     private var last: SampleBuffer?
     private var lastSync: MediaTime?
+    /// The media time at which playback is, for `endSyncOnly`; nil: no sync frame is late.
+    var playhead: MediaTime?
     /// The last frame before a seek without a flush. It remains displayed if no frame starts at the target.
     private var staying: (picture: SampleBuffer, place: MediaTime)?
 
@@ -195,7 +197,10 @@ final class PictureTrack: @unchecked Sendable {
         do {
             if let buffer = try nextPacket(noting: intake) {
                 failuresInARow = 0
-                if buffer.flags.contains(.sync) { lastSync = buffer.presentationTime ?? lastSync }
+                if buffer.flags.contains(.sync), let sync = buffer.presentationTime {
+                    lastSync = sync
+                    endSyncOnly(at: sync)
+                }
                 try decoder.send(buffer)
             } else {
                 finish()
@@ -211,6 +216,18 @@ final class PictureTrack: @unchecked Sendable {
             }
         }
         return .moved
+    }
+
+    /// Ends the skip policy `syncOnly` before a sync frame that is not late is decoded.
+    ///
+    /// The decoded frame would come too late for this: a decoder that reorders returns it only after further frames,
+    /// with H.264 and two B-frames after two more sync frames, and what was skipped until then lacks as a reference.
+    private func endSyncOnly(at sync: MediaTime) {
+        guard decoder.skipPolicy == .syncOnly, playhead.map({ sync >= $0 }) ?? true else { return }
+        decoder.skipPolicy = .referencesOnly
+        // Leading frames lack their reference, and frames from before the sync frame would count as late. Before the
+        // first frame after a seek the decoder is empty, and its target remains.
+        if last != nil { decoder.dropFrames(before: sync) }
     }
 
     /// Reads one packet in advance.
