@@ -18,7 +18,7 @@ extension LoopTests {
         private static let cases: [(Route, Int)] =
             [16, 24, 31, 32].flatMap { [(.buffered, $0), (.realtime, $0)] } + [(.realtimeNTP, 32)]
 
-        /// All of 2.5 s of film is audible in one piece, whichever counter wraps.
+        /// All of four seconds of film is audible in one piece, whichever counter wraps.
         @Test(arguments: cases)
         func nothingIsHeardOfACounterThatGoesRound(route: Route, bits: Int) throws {
             let receiver = try SoftwareSpeaker(
@@ -33,12 +33,12 @@ extension LoopTests {
                 address: SpeakerAddress(host: receiver.configuration.address.description, port: receiver.port),
                 identity: identity)
             let border: UInt64 = 1 << UInt64(bits)
-            // The wrap is 0.75 s of frames, 100 packets of the 16-bit or 23-bit sequence number, and 150 packets of the
-            // nonce ahead: 0.8 and 1.2 s.
-            let sequence = UInt32(truncatingIfNeeded: bits == 16 || route != .buffered ? 1 << 16 : 1 << 23) &- 100
+            // The wrap is 1.5 s of frames, 200 packets of the 16-bit or 23-bit sequence number, and 300 packets of the
+            // nonce ahead.
+            let sequence = UInt32(truncatingIfNeeded: bits == 16 || route != .buffered ? 1 << 16 : 1 << 23) &- 200
             configuration.firstCounters = StreamCounters(
-                timestamp: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: border &- 33075)), sequence: sequence,
-                nonce: border - 150)
+                timestamp: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: border &- 66150)), sequence: sequence,
+                nonce: border - 300)
             configuration.longestAnchor = .seconds(1)
             let speaker = AirPlaySpeaker(
                 name: "Counters", configuration: configuration, clocks: clocks, route: route)
@@ -53,15 +53,14 @@ extension LoopTests {
             let record = receiver.record
             let limit = HostInstant.now.advanced(by: .seconds(25))
             let first = configuration.firstCounters!.timestamp
-            let length = Int64(110_250)
-            let last = first.advanced(byFrames: length)
+            let last = first.advanced(byFrames: 4 * 44100)
             try #require(
                 record.wait(until: limit) { $0.instant(of: last) != nil },
                 "\(synchronizer.pendingStart?.waits ?? []), \(record.events.suffix(8))")
             let (begin, end) = (
                 try #require(record.instant(of: first.advanced(byFrames: 4410))), record.instant(of: last)
             )
-            let drift = (try #require(end) - begin) - HeardSpan.length(length - 4410)
+            let drift = (try #require(end) - begin) - HeardSpan.length(4 * 44100 - 4410)
             let anchors = record.events.filter { if case .anchor = $0 { true } else { false } }.count
             let complaints = record.events.filter {
                 switch $0 {
@@ -69,7 +68,7 @@ extension LoopTests {
                 default: false
                 }
             }
-            print("counters, \(route), 2^\(bits): \(anchors) anchors, moved by \(drift.inMilliseconds) ms in 2.5 s")
+            print("counters, \(route), 2^\(bits): \(anchors) anchors, moved by \(drift.inMilliseconds) ms in 4 s")
             // On a busy machine the clock may move a speaker by a frame; a packet has 352.
             let spans = record.spans
             let seams = zip(spans, spans.dropFirst()).map { earlier, later in
