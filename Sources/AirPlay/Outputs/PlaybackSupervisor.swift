@@ -114,9 +114,10 @@ final class PlaybackSupervisor: Sendable {
 
     /// Sends one due request about the displayed item. Returns whether one was sent; others may be due then.
     ///
-    /// Nothing is sent before a pending start, which it would delay.
+    /// Nothing is sent before a pending start, which it would delay, nor to an unresponsive speaker: requests wait for
+    /// seconds each, and the first answer to a keep-alive request would be noticed late.
     private func updateDisplay(_ core: SessionCore) -> Bool {
-        guard !core.isLost, let speaker else { return false }
+        guard !core.isLost, !core.shared.isUnresponsive, let speaker else { return false }
         let (context, input) = speaker.state.withLock { ($0.context, $0.input) }
         guard let context, let input else { return false }
         // The start that the anchor names may be ahead.
