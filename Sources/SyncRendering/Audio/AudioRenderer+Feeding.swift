@@ -33,7 +33,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// Video or subtitle buffers set `status` to failed and `error` to the reason.
     public func enqueue(_ buffer: SampleBuffer) { enqueue(buffer, reportsDrop: true) }
 
-    /// Same.
+    /// Appends audio to the queue, as `enqueue(_:)` does.
     ///
     /// - Parameter reportsDrop: Whether dropped audio is reported to the developer. A player's reader delivers audio
     ///   of the old position until its thread has executed a seek.
