@@ -26,7 +26,7 @@ struct ChosenSpeaker: Sendable {
     ///   name or address.
     init(
         _ speaker: DiscoveredSpeaker, query: String, knowledge: SpeakerKnowledge,
-        clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
+        clockPorts: (DiscoveredSpeaker) -> RouteConditions.ClockPorts
     ) throws(TalkieError) {
         let name = speaker.name
         let stored = speaker.id.map { knowledge.credentials(for: $0) }
@@ -40,7 +40,7 @@ struct ChosenSpeaker: Sendable {
                 remedy: .pairAgain(query))
         }
         memory = speaker.id.flatMap { knowledge.memory(of: $0) }
-        let ports = clockPorts(speaker.endpoint?.address)
+        let ports = clockPorts(speaker)
         let decision = RouteDecision.decide(
             for: speaker,
             under: RouteConditions(memory: memory, clockPorts: ports, isPaired: credentials.accessory != nil))

@@ -16,7 +16,7 @@ struct SpeakerSelection {
     var browse: Browse
     /// Identifies the receiver at an address.
     var inquire: (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker
-    var clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) }
+    var clockPorts: (DiscoveredSpeaker) -> RouteConditions.ClockPorts = { .check(toward: $0) }
     /// Receives a sentence about a wait.
     var notice: (String) -> Void = { _ in }
 
@@ -24,7 +24,7 @@ struct SpeakerSelection {
         knowledge: SpeakerKnowledge, clock: any HostClock = MonotonicClock(),
         browse: @escaping Browse,
         inquire: @escaping (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker,
-        clockPorts: @escaping (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) },
+        clockPorts: @escaping (DiscoveredSpeaker) -> RouteConditions.ClockPorts = { .check(toward: $0) },
         notice: @escaping (String) -> Void = { _ in }
     ) {
         self.knowledge = knowledge

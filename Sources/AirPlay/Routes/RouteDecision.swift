@@ -63,6 +63,11 @@ package struct RouteDecision: Hashable, Sendable {
         return deliberation.choice()
     }
 
+    /// Returns true if a speaker's clock can be PTP, which requires UDP ports 319 and 320.
+    static func canUsePTP(_ traits: SpeakerTraits) -> Bool {
+        Deliberation(traits: traits, conditions: RouteConditions()).ptpRefusal == nil
+    }
+
     /// Returns the decision for a discovered speaker.
     package static func decide(
         for speaker: DiscoveredSpeaker, under conditions: RouteConditions = RouteConditions()
@@ -173,7 +178,8 @@ private struct Deliberation {
         return nil
     }
 
-    private var ptpRefusal: String? {
+    /// Why PTP cannot be used; nil if it can.
+    var ptpRefusal: String? {
         if !features.contains(.ptp) { return "does not advertise bit 41 (PTP)" }
         if let version, version < DottedVersion("366")! { return "its AirPlay version \(version) is below 366" }
         return nil

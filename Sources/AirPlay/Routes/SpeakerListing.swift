@@ -1,6 +1,6 @@
 internal import AirPlayWire
 package import MediaCore
-package import Sockets
+internal import Sockets
 
 /// One entry of `talkie speakers`: a speaker or pair, its abilities, and its route.
 package struct SpeakerListing: Hashable, Sendable {
@@ -42,10 +42,10 @@ package struct SpeakerListing: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - knowledge: The stored state; its notes report unreadable files.
-    ///   - clockPorts: Called once per entry with the speaker's address.
+    ///   - clockPorts: Called once per entry.
     package static func list(
         _ entries: [SpeakerEntry], knowledge: SpeakerKnowledge,
-        clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
+        clockPorts: (DiscoveredSpeaker) -> RouteConditions.ClockPorts
     ) -> [SpeakerListing] {
         entries.map { entry in
             let speaker = entry.leader
@@ -53,7 +53,7 @@ package struct SpeakerListing: Hashable, Sendable {
             let isPaired = credentials.accessory != nil
             let conditions = RouteConditions(
                 memory: speaker.id.flatMap { knowledge.memory(of: $0) },
-                clockPorts: clockPorts(speaker.endpoint?.address), isPaired: isPaired)
+                clockPorts: clockPorts(speaker), isPaired: isPaired)
             return SpeakerListing(
                 entry: entry, decision: .decide(for: speaker, under: conditions), isPaired: isPaired,
                 hasPassword: credentials.password != nil)

@@ -147,6 +147,22 @@ import Testing
         }
     }
 
+    /// Another program that starts at the same moment would find them busy and choose a worse route.
+    @Test func aSpeakerWithoutPTPTakesNoPortsFromOtherPrograms() throws {
+        let (event, general): (UInt16, UInt16) = (32335, 32336)
+        let clocks = PTPDirectory(identity: ClockIdentity(rawValue: 7), eventPort: event, generalPort: general)
+        let local = IPv4Address(rawValue: 0x7F00_0001)
+        func check(_ features: String) -> RouteConditions.ClockPorts {
+            let speaker = DiscoveredSpeaker.announced("Bath", "features=\(features)", address: "127.0.0.9")
+            return .check(toward: speaker, reservedIn: clocks)
+        }
+        #expect(check("0x405C4A00,0x5A140") == .available)
+        try PTPPorts.check(on: local, eventPort: event, generalPort: general)
+        #expect(check("0x405C4A00,0x5A340") == .available)
+        #expect(throws: PTPError.self) { try PTPPorts.check(on: local, eventPort: event, generalPort: general) }
+        clocks.releaseReservations()
+    }
+
     @Test func keysAndPasswordsThatAreKeptAreUsed() throws {
         let knowledge = SpeakerKnowledge(folder: StateFolder(path: folder.path))
         let accessory = PairedAccessory(identifier: [1, 2], publicKey: [UInt8](repeating: 7, count: 32))
