@@ -13,9 +13,8 @@ extension RouteConditions.ClockPorts {
         toward speaker: DiscoveredSpeaker, reservedIn clocks: PTPDirectory? = nil
     ) -> RouteConditions.ClockPorts {
         guard RouteDecision.canUsePTP(speaker.traits) else { return .available }
-        let local =
-            (speaker.endpoint?.address).flatMap { IPv4Address($0.description) }.flatMap { TCPSocket.localAddress(toward: $0) }
-            ?? IPv4Address(rawValue: 0x7F00_0001)
+        let address = (speaker.endpoint?.address).flatMap { IPv4Address($0.description) }
+        let local = address.flatMap { TCPSocket.localAddress(toward: $0) } ?? IPv4Address(rawValue: 0x7F00_0001)
         do {
             if let clocks { try clocks.reserve(on: local) } else { try PTPPorts.check(on: local) }
             return .available
