@@ -9,8 +9,8 @@ enum ArtworkFinder {
     static let maxSide = 600
     /// The beginning of a film is often black: a frame is taken after this part of it.
     private static let part: Int64 = 10
-    /// The maximum number of steps to the first frame.
-    private static let maxSteps = 1000
+    /// The maximum number of packets up to the first frame.
+    private static let maxPackets = 1000
 
     /// Returns the image of an item. Blocks on the disk or the network, and decodes one frame.
     ///
@@ -48,18 +48,22 @@ enum ArtworkFinder {
         _ track: Track, _ media: PrefetchedMedia, _ parts: Player.Parts
     ) throws(MediaError) -> NowPlaying.Artwork? {
         let summary = media.film.summary
-        let pictures = try parts.pictures(of: media, track)
+        guard let format = track.videoFormat else { return nil }
+        let source = try media.source(for: track)
         if !track.isCoverArt, !track.isPicture, summary.isSeekable, let duration = summary.duration {
-            try pictures.seek(to: MediaTime(nanoseconds: duration.nanoseconds / part), aim: .anySyncBefore)
+            try source.seek(to: MediaTime(nanoseconds: duration.nanoseconds / part), mode: .syncBefore)
         }
-        for _ in 0..<maxSteps {
-            switch try pictures.step() {
-            case .moved: continue
-            case .ended: return nil
-            case .picture(let buffer):
-                guard case .picture(let picture) = buffer.payload else { return nil }
+        let decoder = try parts.makeDecoder(format)
+        for _ in 0..<maxPackets {
+            guard let buffer = try source.read() else { return nil }
+            try decoder.send(buffer)
+            // Drained after one packet: with reordering and frame threads, a decoder otherwise holds several frames of
+            // megabytes before it returns the first, and glibc retains their memory.
+            decoder.finish()
+            if case .picture(let picture)? = decoder.receive()?.payload {
                 return parts.encodeArtwork(picture).flatMap { NowPlaying.Artwork($0) }
             }
+            decoder.flush()
         }
         return nil
     }

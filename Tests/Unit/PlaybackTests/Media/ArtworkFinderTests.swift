@@ -8,11 +8,14 @@ import Testing
 /// Images that outputs display for items.
 @Suite struct ArtworkFinderTests {
     /// Components whose encoder writes the number of the frame after the signature of a JPEG.
-    private var parts: Player.Parts {
+    ///
+    /// - Parameter delay: The number of frames that the decoder holds.
+    private func parts(delay: Int) -> Player.Parts {
         var parts = Player.Parts(
             open: { (address, _) throws(MediaError) in try NumberedFilm(address, rate: 8000) },
             codecs: SyntheticCodecs(),
-            makeDecoder: { (format) throws(MediaError) in try NumberedPictureDecoder(format) }, audioOutput: nil)
+            makeDecoder: { (format) throws(MediaError) in try NumberedPictureDecoder(format, delay: delay) },
+            audioOutput: nil)
         parts.encodeArtwork = { picture in
             (picture as? NumberedPicture).map { [0xFF, 0xD8, 0xFF, UInt8($0.number % NumberedFilm.spread)] }
         }
@@ -20,9 +23,9 @@ import Testing
     }
 
     /// Returns the number of the frame that is found for an item.
-    private func frame(_ address: String, allowsFrame: Bool = true) throws -> UInt8? {
+    private func frame(_ address: String, allowsFrame: Bool = true, delay: Int = 0) throws -> UInt8? {
         let media = PrefetchedMedia(try NumberedFilm(address, rate: 8000))
-        return ArtworkFinder.find(in: media, parts: parts, allowsFrame: allowsFrame)?.bytes.last
+        return ArtworkFinder.find(in: media, parts: parts(delay: delay), allowsFrame: allowsFrame)?.bytes.last
     }
 
     @Test func aCoverIsFoundAlsoOnServersAndAFrameOfAFilmInFilesOnly() throws {
@@ -31,6 +34,11 @@ import Testing
         // A tenth of ten seconds: the sync frame at or before it.
         #expect(try frame("1/80000/25:1/250") == 24)
         #expect(try frame("1/80000/25:1/250", allowsFrame: false) == nil)
+    }
+
+    @Test func aDecoderThatReordersReturnsTheFirstFrameWithoutFurtherPackets() throws {
+        // More than the longest search reads.
+        #expect(try frame("1/800000/25:1/2500", delay: 2000) == 240)
     }
 
     @Test func whatCannotBeReadTwiceOrDecodedHasNoImage() throws {

@@ -101,12 +101,15 @@ final class NumberedPictureDecoder: PictureDecoder {
     let item: Int
     private let frame: MediaTime
     private let givesNothing: Bool
+    /// The number of frames that it holds for reordering until it is finished.
+    private var delay: Int
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
     var skipPolicy = SkipPolicy.full
     let decodeErrorCount = 0
 
-    init(_ format: VideoFormat) throws(MediaError) {
+    init(_ format: VideoFormat, delay: Int = 0) throws(MediaError) {
+        self.delay = delay
         let words = format.parameters.codec.split(separator: " ").map(String.init)
         guard words.count == 4, let item = Int(words[1]), let value = Int64(words[2]), let scale = Int32(words[3])
         else { throw MediaError(.unsupported, "there is no decoder for \(format.parameters.codec)") }
@@ -123,8 +126,8 @@ final class NumberedPictureDecoder: PictureDecoder {
                 payload: .picture(NumberedPicture(item * NumberedFilm.spread + number)), presentationTime: time,
                 duration: frame))
     }
-    func finish() {}
-    func receive() -> SampleBuffer? { waiting.isEmpty ? nil : waiting.removeFirst() }
+    func finish() { delay = 0 }
+    func receive() -> SampleBuffer? { waiting.count <= delay ? nil : waiting.removeFirst() }
     func flush() {
         waiting.removeAll()
         discardsBefore = nil
