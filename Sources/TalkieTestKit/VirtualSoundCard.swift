@@ -35,6 +35,8 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     package private(set) var failover: DeviceFailover?
     /// The fixed timeline of an output that cannot be moved, such as a speaker in the same group.
     package var held: (() -> TimebaseSegment?)?
+    /// Adjusts the rate of `held`; nil: the clock cannot be adjusted.
+    package var adjustHeld: ((Double) -> Bool)?
     /// Simulates an absent speaker.
     package var isAway = false
     /// Simulates a speaker that has to follow a clock first.
@@ -104,6 +106,7 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     }
 
     package var remoteTimeline: TimebaseSegment? { held?() }
+    package func adjustRemoteRate(by offset: Double) -> Bool { adjustHeld?(offset) ?? false }
     package var loss: OutputError? {
         guard let failover, failover.place == nil else { return nil }
         return OutputError(.lost, "\(name) is gone; connect it again")

@@ -198,6 +198,9 @@ package final class AirPlaySession: Sendable {
     /// The timeline of instants sent to the speaker; nil while unknown. Never blocks.
     var timeline: PTPTimeline? { shared.clock?.timeline }
 
+    /// Adjusts the rate of the time served to the speaker; see `ServedTimeline.adjust`. Never blocks.
+    func adjustClock(by rateOffset: Double) -> Bool { shared.clock?.served.adjust(by: rateOffset) ?? false }
+
     /// The synchronization state of the speaker's clock, and when it is ready, if known. Never blocks.
     package var clock: (readiness: ClockReadiness, ready: HostInstant?) {
         shared.clock?.state ?? (.cold, nil)

@@ -39,6 +39,14 @@ enum SessionClock: Sendable {
         }
     }
 
+    /// The time that this computer serves.
+    var served: ServedTimeline {
+        switch self {
+        case .ptp(let instance, _): instance.served
+        case .ntp(let responder): responder.served
+        }
+    }
+
     /// Whether the speaker's own clock is followed.
     var isFollowed: Bool {
         guard case .ptp(let instance, let address) = self else { return false }

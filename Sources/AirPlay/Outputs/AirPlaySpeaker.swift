@@ -177,6 +177,11 @@ package final class AirPlaySpeaker: AudioOutput {
         return sent.segment(on: timeline, at: host.now)
     }
 
+    /// Adjusts the rate of the clock that this computer serves to its speakers. Any thread.
+    package func adjustRemoteRate(by offset: Double) -> Bool {
+        state.withLock { $0.session }?.adjustClock(by: offset) ?? false
+    }
+
     // MARK: Starts
 
     private var timing: SpeakerTiming? { state.withLock { $0.session }.map { SpeakerTiming($0) } }

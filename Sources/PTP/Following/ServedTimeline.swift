@@ -1,7 +1,8 @@
 package import MediaCore
 package import Sockets
 
-/// The time that this computer serves to receivers: the host's monotonic clock, unless a remote master is followed.
+/// The time that this computer serves to receivers: the host's monotonic clock, unless a remote master is followed, or
+/// a wall's time (`adjust`).
 ///
 /// While a receiver insists on being grandmaster, the served time follows that master by rate, at most 100 ppm, never
 /// in a step. The master's time is the served time plus a constant. All other receivers follow the master through this
@@ -20,8 +21,7 @@ package final class ServedTimeline: Sendable {
     private static let timeConstant = 8.0
     /// A larger deviation from the master is a step; nanoseconds. 10 ms take 100 s at 100 ppm.
     private static let largestDeviation: Int64 = 10_000_000
-    /// A phase correction applies for this long after its measurement. If the master falls silent, only its rate is
-    /// kept.
+    /// A phase correction, or an adjustment, applies for this long. If the master falls silent, only its rate is kept.
     private static let correctionTime: Duration = .seconds(1)
 
     /// The remote master that the served time follows.
@@ -118,6 +118,18 @@ package final class ServedTimeline: Sendable {
             }
             state.steadyBend = Self.held(measured.rateOffset)
             Self.bend(&state, by: bend, from: ours, at: now, uncertainty: measured.uncertainty)
+            return true
+        }
+    }
+
+    /// Runs the served time at another rate than the host clock, for a second unless repeated.
+    ///
+    /// - Returns: false, without effect, while a remote master is followed.
+    package func adjust(by rateOffset: Double) -> Bool {
+        let now = clock.now
+        return read { state in
+            guard state.leader == nil else { return false }
+            Self.bend(&state, by: rateOffset, from: state.mapping.target(at: now), at: now, uncertainty: .zero)
             return true
         }
     }

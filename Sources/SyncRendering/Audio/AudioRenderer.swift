@@ -219,6 +219,11 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         return line
     }
 
+    /// Adjusts the rate of `remoteTimeline`; see `AudioOutput.adjustRemoteRate`. Any thread.
+    public func adjustRemoteRate(by offset: Double) -> Bool {
+        state.withLock { $0.output }?.adjustRemoteRate(by: offset) ?? false
+    }
+
     // MARK: Follower
 
     /// The lead that the output needs for a start, less the delay of the audio. Any thread.

@@ -177,6 +177,12 @@ struct GroupMembers {
         return nil
     }
 
+    /// Adjusts the rate of `remoteTimeline`.
+    func adjustRemoteRate(by offset: Double) -> Bool {
+        let feed = open.first { $0.renderer.remoteTimeline != nil }
+        return feed?.renderer.adjustRemoteRate(by: offset) ?? false
+    }
+
     /// See `OutputGroup.wait`.
     var wait: OutputWait? {
         var longest: OutputWait?

@@ -42,6 +42,9 @@ extension OutputGroup {
     /// followed.
     public var remoteTimeline: TimebaseSegment? { current.remoteTimeline }
 
+    /// Adjusts the rate of `remoteTimeline`, and thereby the clock of all such members.
+    public func adjustRemoteRate(by offset: Double) -> Bool { current.adjustRemoteRate(by: offset) }
+
     /// Whether every playing and open member is drained.
     public var isDrained: Bool { current.isDrained }
 

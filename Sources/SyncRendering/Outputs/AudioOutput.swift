@@ -130,6 +130,10 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// for outputs that follow the timebase, which most do. Any thread.
     var remoteTimeline: TimebaseSegment? { get }
 
+    /// Adjusts the rate of `remoteTimeline` to differ from this computer's clock by a ratio, for about a second; the
+    /// caller repeats it. Returns false, without effect, if the device follows only its own clock. Any thread.
+    func adjustRemoteRate(by offset: Double) -> Bool
+
     /// The end of the audio accepted since the last flush, in media time; nil if there is none.
     var acceptedUntil: MediaTime? { get }
 
@@ -253,4 +257,6 @@ extension AudioOutput {
     public var gainFailure: OutputError? { nil }
     /// Nil: the output follows the timebase.
     public var remoteTimeline: TimebaseSegment? { nil }
+    /// False: there is no clock to adjust.
+    public func adjustRemoteRate(by offset: Double) -> Bool { false }
 }

@@ -23,6 +23,9 @@ public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
     /// The timeline of delivered audio whose timing is fixed; see `AudioOutput.remoteTimeline`. Any thread.
     var remoteTimeline: TimebaseSegment? { get }
 
+    /// Adjusts the rate of `remoteTimeline`; see `AudioOutput.adjustRemoteRate`. Any thread.
+    func adjustRemoteRate(by offset: Double) -> Bool
+
     /// Appends a buffer to the queue, even if the renderer is not ready for more; the caller must bound the amount.
     func enqueue(_ buffer: SampleBuffer)
 
@@ -64,4 +67,6 @@ extension QueuedSampleBufferRendering {
     public var earliestStart: HostInstant? { nil }
     /// Nil: the renderer follows the timebase.
     public var remoteTimeline: TimebaseSegment? { nil }
+    /// False: there is no clock to adjust.
+    public func adjustRemoteRate(by offset: Double) -> Bool { false }
 }

@@ -8,6 +8,9 @@ internal import Synchronization
 extension RenderSynchronizer {
     /// The interval of the service: a rate error of 100 ppm accumulates 25 µs meanwhile.
     private static let upkeepInterval: Duration = .milliseconds(250)
+    /// A deviation of audio in a speaker decays by 1/e in this time, in seconds: a millisecond, as much as chrony's
+    /// estimate changes between two polls, changes the rate by half a quartz's error.
+    private static let remoteTimeConstant = 40.0
     /// The time in which a sound card's pump and a speaker's control thread detect a suspension, or send their first
     /// request.
     private static let noticeTime: Duration = .milliseconds(250)
@@ -45,7 +48,7 @@ extension RenderSynchronizer {
         for renderer in renderers {
             if let line = renderer.remoteTimeline {
                 steer(toward: line)
-                reportDeviation(isOutvoted: true)
+                reportDeviation(isOutvoted: !adjust(line, of: renderer))
                 return
             }
         }
@@ -60,6 +63,20 @@ extension RenderSynchronizer {
         steer(
             toward: TimebaseSegment(
                 mediaAnchor: segment.mediaTime(at: now), hostAnchor: now, rate: segment.speed, speed: segment.speed))
+    }
+
+    /// Adjusts the clock of audio in a speaker towards the `TimelineSource`. Returns false if there is none, or the
+    /// speaker requires its own clock.
+    private func adjust(_ own: TimebaseSegment, of renderer: any QueuedSampleBufferRendering) -> Bool {
+        let now = clock.now
+        let snapshot = TimebaseSnapshot(current: own, scheduled: nil, generation: 0)
+        guard let source = leader.withLock({ $0.source }), let line = source.line(of: own, at: now),
+            let late = Self.lateness(of: line, beside: snapshot, at: now)
+        else { return false }
+        // Too far away: parallel until a seek.
+        let isNear = max(late, .zero - late) < Self.reach
+        let correction = isNear ? late.inSeconds / Self.remoteTimeConstant : 0
+        return renderer.adjustRemoteRate(by: line.rate / line.speed - 1 - correction)
     }
 
     // MARK: Suspension

@@ -3,8 +3,8 @@ package import MediaCore
 /// An external clock for the timeline, for example that of a wall of screens. Queried a few times a second by the
 /// timeline's service.
 ///
-/// Audio in an output with its own clock takes precedence, because it cannot be moved. The source is then notified of
-/// the deviation.
+/// Audio in a speaker cannot be moved: the clock that this computer serves to it is adjusted. A speaker that requires
+/// its own clock takes precedence. The source is then notified of the deviation.
 package protocol TimelineSource: AnyObject, Sendable {
     /// Returns the timeline that should replace `segment`, which is in effect; nil if unknown. Called on the thread
     /// that services the timeline; must not block.

@@ -144,7 +144,7 @@ public final class Timebase: Sendable {
     }
 
     /// Whether an external clock leads the timeline (`TimelineSource`). Outputs whose audio is out of reach of steering
-    /// then report their timing, which takes precedence. Lock-free.
+    /// then report their timing, which the timebase follows. Lock-free.
     package internal(set) var isLed: Bool {
         get { original?.isLed ?? led.load(ordering: .relaxed) }
         set { led.store(newValue, ordering: .relaxed) }

@@ -39,6 +39,19 @@ import Testing
             abs(theirs.mapping.target(at: clock.now).nanoseconds - clock.now.nanoseconds - (1 << 60) - 5_000_000) <= 2)
     }
 
+    @Test func anAdjustmentChangesTheRateForASecondAndYieldsToAMaster() {
+        let served = ServedTimeline(clock: clock)
+        #expect(served.adjust(by: 40e-6))
+        clock.advance(by: .milliseconds(500))
+        #expect(served.instant(at: clock.now).nanoseconds - clock.now.nanoseconds == 20_000)
+        #expect(served.adjust(by: -1e-3) && served.timeline.mapping.rateOffset == -ServedTimeline.largestBend)
+        clock.advance(by: .seconds(100))
+        #expect(served.instant(at: clock.now).nanoseconds - clock.now.nanoseconds == -80_000)
+        #expect(served.timeline.isSteered && served.timeline.epoch == 0)
+        served.follow(master, of: speaker, at: mapping(ahead: 5), isPlaying: false)
+        #expect(!served.adjust(by: 40e-6))
+    }
+
     @Test func aSecondMasterIsTurnedAwayUntilTheFirstIsGone() {
         let served = ServedTimeline(clock: clock)
         served.follow(master, of: speaker, at: mapping(ahead: 5), isPlaying: false)

@@ -57,6 +57,27 @@ import Testing
         #expect(abs(late.inSeconds + 0.005 + 60 * 80e-6) < 2e-4, "\(late)")
     }
 
+    @Test func aSpeakerWhoseClockIsServedFollowsTheSource() throws {
+        let stage = try running()
+        let (held, clock) = (Lock(line(stage, 0.99996)), stage.clock)
+        stage.card.held = { held.withLock { $0 } }
+        stage.card.adjustHeld = { offset in
+            held.withLock { line in
+                line.mediaAnchor = line.mediaTime(at: clock.now)
+                (line.hostAnchor, line.rate) = (clock.now, 1 + max(-100e-6, min(100e-6, offset)))
+            }
+            return true
+        }
+        let source = Source(line(stage, 1.00004, late: .milliseconds(-5)))
+        stage.synchronizer.follow(source)
+        stage.run(for: .seconds(300))
+        let now = clock.now
+        let (film, audio) = (stage.synchronizer.currentTime(), held.withLock { $0.mediaTime(at: now) })
+        #expect(abs((audio - source.line!.mediaTime(at: now)).seconds) < 50e-6)
+        #expect(abs((film - audio).seconds) < 50e-6)
+        guard case .followed? = source.last else { return #expect(Bool(false), "\(String(describing: source.last))") }
+    }
+
     @Test func aSourceTooFarAwayIsNotifiedAndTheRateUnchanged() throws {
         let stage = try running()
         let source = Source(line(stage, 1, late: .milliseconds(-300)))
