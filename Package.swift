@@ -79,6 +79,8 @@ let package = Package(
         .target(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
             linkerSettings: [.linkedLibrary("gmp")]),
+        // Redirects calls of libass, in every process that draws subtitles.
+        .target(name: "CAssMemory", path: "Sources/CLibraries/CAssMemory"),
         .target(name: "CTOML", path: "Sources/CLibraries/CTOML"),
         // Opened at run time, by what needs them.
         .target(name: "CSystemd", path: "Sources/CLibraries/CSystemd"),
@@ -95,7 +97,7 @@ let package = Package(
         module("SyncRendering", ["MediaCore"]),
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg", "CUchardet"]),
-        module("Text", ["MediaCore", "CASS"]),
+        module("Text", ["MediaCore", "CASS", "CAssMemory"]),
         module("CardPlayout", ["SyncRendering", "MediaCore"]),
         module(
             "ScreenOutput",

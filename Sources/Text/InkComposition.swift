@@ -3,10 +3,15 @@ internal import MediaCore
 
 /// Iterates over libass's image list, which is valid until the next rendering.
 struct InkImages: Sequence, IteratorProtocol {
+    /// Maximum number of pixels in all images; those after it are not drawn. Thousands may share one bitmap.
+    private static let maxPixels = 1 << 30
     private var following: UnsafeMutablePointer<ASS_Image>?
+    private var pixels = 0
     init(first: UnsafeMutablePointer<ASS_Image>?) { following = first }
     mutating func next() -> ASS_Image? {
         guard let image = following?.pointee else { return nil }
+        pixels += Int(image.w) * Int(image.h)
+        guard pixels <= Self.maxPixels else { return nil }
         following = image.next
         return image
     }
@@ -56,9 +61,9 @@ enum InkComposition {
     /// Source-over compositing; source and destination have straight alpha.
     private static func blend(_ image: ASS_Image, over pixels: UnsafeMutableBufferPointer<UInt8>, _ rect: PixelRect) {
         let visible = image.place.intersection(rect)
-        guard !visible.isEmpty, let bitmap = image.bitmap else { return }
         let ink = (blue: image.color >> 8 & 255, green: image.color >> 16 & 255, red: image.color >> 24)
         let opacity = 255 - image.color & 255
+        guard !visible.isEmpty, opacity > 0, let bitmap = image.bitmap else { return }
         for y in visible.y..<(visible.y + visible.height) {
             let row = bitmap + (y - Int(image.dst_y)) * Int(image.stride) - Int(image.dst_x)
             for x in visible.x..<(visible.x + visible.width) where row[x] != 0 {

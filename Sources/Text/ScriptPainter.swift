@@ -35,12 +35,15 @@ package final class ScriptPainter {
         }
     }
 
-    private let engine: AssEngine
+    /// Internal for tests.
+    let engine: AssEngine
     private var track: UnsafeMutablePointer<ASS_Track>?
     private var hasOwnFonts = false
     private var frame: Frame?
     /// The `numbers` of the events in `track`.
     private var loaded: [UInt64] = []
+    /// The `numbers` of events that alone need more than the maximum memory.
+    private var exhausting: [UInt64]?
 
     /// Resource limits for untrusted scripts.
     private enum Limit {
@@ -51,13 +54,25 @@ package final class ScriptPainter {
         static let side = 8192
         /// Maximum size of an event in bytes; larger ones are dropped.
         static let event = 1 << 16
+        /// Maximum size of simultaneous events in bytes; the rest is dropped. libass lays out about 1 MB in a second.
+        static let events = 2 << 20
+        /// Maximum memory of libass in bytes; glyphs beyond are not drawn. Counts the previous frame and the caches.
+        static let memory = 384 << 20
     }
 
     /// Creates a renderer; nil if out of memory. Scans the system fonts.
-    package init?() {
-        guard let engine = AssEngine(glyphs: Limit.glyphs, megabytes: Limit.megabytes) else { return nil }
+    package convenience init?() { self.init(memory: Limit.memory) }
+
+    /// Creates a renderer with a maximum memory in bytes, for tests.
+    init?(memory: Int) {
+        guard let engine = AssEngine(glyphs: Limit.glyphs, megabytes: Limit.megabytes, memory: memory) else {
+            return nil
+        }
         self.engine = engine
     }
+
+    /// True if the events drawn last need too much memory and are incomplete.
+    package var isIncomplete: Bool { exhausting != nil }
 
     deinit { if let track { ass_free_track(track) } }
 
@@ -77,7 +92,7 @@ package final class ScriptPainter {
                         Int32(clamping: bytes.count))
                 }
             }
-            engine.findFonts()
+            renewRenderer()
             hasOwnFonts = !fonts.isEmpty
         }
         track = ass_new_track(engine.library)
@@ -99,15 +114,39 @@ package final class ScriptPainter {
         else { return [] }
         if numbers != loaded {
             ass_flush_events(track)
+            var size = 0
             for event in events where event.bytes.count <= Limit.event {
+                size += event.bytes.count
+                if size > Limit.events { break }
                 // libass modifies the buffer during the call and does not retain it.
                 var bytes = event.bytes.map { CChar(bitPattern: $0) }
                 ass_process_chunk(track, &bytes, Int32(clamping: bytes.count), event.start, event.duration)
             }
             loaded = numbers
         }
-        apply(frame)
-        return InkComposition.pieces(ass_render_frame(engine.renderer, track, moment, nil), within: frame.area)
+        if exhausting != numbers, isIncomplete { renewRenderer() }
+        var images = render(track, at: moment, in: frame)
+        if engine.isExhausted, !isIncomplete {
+            // Second attempt, without caches and the previous frame.
+            renewRenderer()
+            images = render(track, at: moment, in: frame)
+            if engine.isExhausted { exhausting = numbers }
+        }
+        return InkComposition.pieces(images, within: frame.area)
+    }
+
+    private func render(
+        _ track: UnsafeMutablePointer<ASS_Track>, at moment: Int64, in frame: Frame
+    ) -> UnsafeMutablePointer<ASS_Image>? {
+        engine.limited {
+            apply(frame)
+            return ass_render_frame(engine.renderer, track, moment, nil)
+        }
+    }
+
+    private func renewRenderer() {
+        engine.renewRenderer()
+        (frame, exhausting) = (nil, nil)
     }
 
     private func apply(_ frame: Frame) {

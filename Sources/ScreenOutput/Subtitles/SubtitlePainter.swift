@@ -9,6 +9,8 @@ package final class SubtitlePainter: SubtitleDrawing {
     /// The bitmaps last scaled, by cue and canvas.
     private var scaled: (number: UInt64, canvas: SubtitleCanvas, images: [OverlayImage])?
     private var trouble: String?
+    /// Whether incomplete drawing was reported for `sheet`.
+    private var isReported = false
 
     /// Creates a painter. Without memory for libass only bitmaps are drawn; `takeTrouble` has the reason.
     package init() { if painter == nil { trouble = "not enough memory to draw subtitles" } }
@@ -48,14 +50,18 @@ package final class SubtitlePainter: SubtitleDrawing {
         }
         if sheet !== self.sheet {
             painter.use(header: sheet.header, fonts: sheet.fonts)
-            self.sheet = sheet
+            (self.sheet, isReported) = (sheet, false)
         }
         // Unstyled text is scaled with the window and may cover borders, as in mpv (`sub-scale-with-window`,
         // `sub-use-margins`). Text positioned by an author belongs to the video.
         let frame = ScriptPainter.Frame(
             area: canvas.area, picture: sheet.isAuthored ? canvas.picture : canvas.words,
             storage: sheet.isAuthored ? canvas.storage : canvas.words.size)
-        return painter.draw(events, numbers: numbers, at: time.nanoseconds.flooredMilliseconds, in: frame)
+        let images = painter.draw(events, numbers: numbers, at: time.nanoseconds.flooredMilliseconds, in: frame)
+        if painter.isIncomplete, !isReported {
+            (trouble, isReported) = ("some subtitles need too much memory and are shown incompletely", true)
+        }
+        return images
     }
 
     // MARK: Bitmaps

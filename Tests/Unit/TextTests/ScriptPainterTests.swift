@@ -58,7 +58,7 @@ import Testing
     @Test func anEventBehindItsEndIsNotSeen() { #expect(draw("gone", at: 1000).isEmpty) }
 
     @Test(arguments: [
-        "", "{", "{\\", "{\\t(", "{\\p1}m 0 0 l", "{\\fs9999}x", "{\\blur9999}x", "{\\fscx1000000\\fscy1000000}x",
+        "", "{", "{\\", "{\\t(", "{\\p1}m 0 0 l", "{\\fs99999}x", "{\\blur9999}x", "{\\fscx1000000\\fscy1000000}x",
         "{\\pos(1e30,-1e30)}x", "\u{0}", String(repeating: "{\\t(\\frz3600)}x", count: 500),
     ])
     func whatMakesNoSenseIsDrawnSomehowOrNotAtAll(_ text: String) {
