@@ -121,6 +121,7 @@ private final class FloatEncoder: PCMEncoder {
     private let format: PCMFormat
     private var start: MediaTime?
     private var given: Int64 = 0
+    /// The left channel, each sample twice.
     private var samples: [Float] = []
     private var isFinished = false
 
@@ -129,7 +130,13 @@ private final class FloatEncoder: PCMEncoder {
     func send(_ block: PCMBlock) {
         if start == nil { start = block.start }
         isFinished = false
-        samples += (0..<block.frames).map { block.samples[$0 * format.channels] }
+        var frame = 0
+        while frame < block.frames {
+            let value = block.samples[frame * format.channels]
+            samples.append(value)
+            samples.append(value)
+            frame += 1
+        }
     }
     func finish() { isFinished = true }
     func reset() {
@@ -138,18 +145,18 @@ private final class FloatEncoder: PCMEncoder {
 
     func receive(into batch: PacketBatch) -> Bool {
         var gave = false
-        while samples.count >= framesPerPacket || (isFinished && !samples.isEmpty) {
-            let piece = Array(samples.prefix(framesPerPacket))
-            samples.removeFirst(piece.count)
+        while samples.count >= 2 * framesPerPacket || (isFinished && !samples.isEmpty) {
+            let frames = min(framesPerPacket, samples.count / 2)
             let time = (start ?? .zero) + MediaTime(value: given, timescale: Int32(format.sampleRate))
-            piece.flatMap { [$0, $0] }.withUnsafeBytes {
+            samples[..<(2 * frames)].withUnsafeBytes {
                 batch.append(
                     $0,
                     as: PacketBatch.Packet(
                         presentationTime: time,
-                        duration: MediaTime(value: Int64(piece.count), timescale: Int32(format.sampleRate))))
+                        duration: MediaTime(value: Int64(frames), timescale: Int32(format.sampleRate))))
             }
-            given += Int64(piece.count)
+            samples.removeFirst(2 * frames)
+            given += Int64(frames)
             gave = true
         }
         return gave

@@ -19,7 +19,7 @@ struct SegmentTemplate {
     func pieces(
         in base: WebAddress, _ film: Double?, _ budget: inout DASHManifest.Budget
     ) throws(DASHManifest.Budget.Exceeded) -> (DASHManifest.Piece?, [DASHManifest.Piece])? {
-        guard let media = value("media") else { return nil }
+        guard let media = value("media").map(parts(of:)) else { return nil }
         let scale = max(1, value("timescale").flatMap { Double($0) } ?? 1)
         guard scale < 1e12, let first = (value("startNumber").map { Int64($0) } ?? 1)?.boundedTicks, first >= 0 else {
             return nil
@@ -40,13 +40,15 @@ struct SegmentTemplate {
         }
         var pieces: [DASHManifest.Piece] = []
         for (index, entry) in times.enumerated() {
-            let name = filled(media, number: first + Int64(index), time: entry.time)
+            let name = Self.filled(media, number: first + Int64(index), time: entry.time)
             guard let address = base.resolving(name) else { return nil }
             try budget.spend(on: address)
             pieces.append(DASHManifest.Piece(address: address, range: nil, seconds: Double(entry.length) / scale))
         }
         guard let initialization = value("initialization") else { return (nil, pieces) }
-        guard let address = base.resolving(filled(initialization, number: first, time: 0)) else { return nil }
+        guard let address = base.resolving(Self.filled(parts(of: initialization), number: first, time: 0)) else {
+            return nil
+        }
         return (DASHManifest.Piece(address: address, range: nil, seconds: 0), pieces)
     }
 
@@ -76,30 +78,45 @@ struct SegmentTemplate {
         return times
     }
 
-    /// Replaces identifiers (5.3.9.4.4): `$Number$`, `$Time$`, `$Bandwidth$` with a width such as `%05d`,
-    /// `$RepresentationID$`, and `$$`.
-    private func filled(_ pattern: String, number: Int64, time: Int64) -> String {
-        var text = ""
-        for (index, part) in pattern.split(separator: "$", omittingEmptySubsequences: false).prefix(64).enumerated() {
-            guard !index.isMultiple(of: 2) else {
-                text += part
-                continue
-            }
+    /// A part of a pattern: a text, or a number with at least `width` digits.
+    private enum Part {
+        case text(String)
+        case number(width: Int)
+        case time(width: Int)
+    }
+
+    /// Splits a pattern at its identifiers (5.3.9.4.4): `$Number$`, `$Time$`, `$Bandwidth$` with a width such as
+    /// `%05d`, `$RepresentationID$`, and `$$`.
+    private func parts(of pattern: String) -> [Part] {
+        pattern.split(separator: "$", omittingEmptySubsequences: false).prefix(64).enumerated().map { index, part in
+            guard !index.isMultiple(of: 2) else { return .text(String(part)) }
             let words = part.split(separator: "%", maxSplits: 1)
             let width = words.count > 1 ? min(32, Int(words[1].filter(\.isNumber)) ?? 1) : 1
-            func padded(_ value: Int64) -> String {
-                let digits = String(value)
-                return String(repeating: "0", count: max(0, width - digits.count)) + digits
+            return switch words.first {
+            case nil: .text("$")
+            case "Number": .number(width: width)
+            case "Time": .time(width: width)
+            case "Bandwidth": .text(Self.padded(bandwidth, width))
+            case "RepresentationID": .text(id)
+            default: .text("$\(part)$")
             }
-            switch words.first {
-            case nil: text += "$"
-            case "Number": text += padded(number)
-            case "Time": text += padded(time)
-            case "Bandwidth": text += padded(bandwidth)
-            case "RepresentationID": text += id
-            default: text += "$\(part)$"
+        }
+    }
+
+    private static func filled(_ parts: [Part], number: Int64, time: Int64) -> String {
+        var text = ""
+        for part in parts {
+            switch part {
+            case .text(let part): text += part
+            case .number(let width): text += padded(number, width)
+            case .time(let width): text += padded(time, width)
             }
         }
         return text
+    }
+
+    private static func padded(_ value: Int64, _ width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }

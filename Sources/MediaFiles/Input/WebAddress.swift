@@ -70,8 +70,11 @@ struct WebAddress: Sendable, Hashable {
         } else {
             whole = path[...(path.lastIndex(of: "/") ?? path.startIndex)] + reference
         }
-        guard var next = WebAddress(origin + Self.withoutDots(whole)) else { return nil }
-        next.credentials = credentials
+        // The origin is not parsed again: a manifest names thousands of segments.
+        let resolved = Self.withoutDots(whole)
+        guard origin.utf8.count + resolved.utf8.count <= Self.longest else { return nil }
+        var next = self
+        next.target = Self.encoded(resolved.utf8.prefix { $0 != UInt8(ascii: "#") })
         return next
     }
 
@@ -108,15 +111,18 @@ struct WebAddress: Sendable, Hashable {
     }
 
     /// Writes bytes that are not allowed in a request line as `%XX`.
-    private static func encoded(_ bytes: ArraySlice<UInt8>) -> String {
-        PercentEncoding.encoded(bytes) { $0 > 0x20 && $0 < 0x7F && !"\"<>".utf8.contains($0) }
+    private static func encoded(_ bytes: some Sequence<UInt8>) -> String {
+        PercentEncoding.encoded(bytes) {
+            $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: ">")
+        }
     }
 
     /// Removes dot segments (RFC 3986, 5.2.4).
     private static func withoutDots(_ whole: String) -> String {
-        let path = whole.prefix { $0 != "?" && $0 != "#" }
+        let path = Substring(whole.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
         var parts: [Substring] = []
-        let all = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let all = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+            .map { Substring($0) }
         for (index, part) in all.enumerated() {
             let isLast = index == all.count - 1
             if part == ".." { _ = parts.popLast() }

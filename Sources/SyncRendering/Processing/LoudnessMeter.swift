@@ -96,26 +96,44 @@ struct LoudnessMeter {
     mutating func measure(_ samples: UnsafePointer<Float>, frames count: Int) -> Bool {
         let channels = weights.count
         var hasEnded = false
-        for frame in 0..<count {
+        var done = 0
+        while done < count {
+            let part = min(count - done, tenth - frames)
             for channel in 0..<channels where weights[channel] > 0 {
-                let place = 4 * channel
-                // A non-finite sample would remain in the filter state forever.
-                let sample = Double(samples[frame * channels + channel])
-                let input = sample.isFinite ? sample : 0
-                let head = shelf.b.0 * input + memory[place]
-                memory[place] = shelf.b.1 * input - shelf.a.0 * head + memory[place + 1]
-                memory[place + 1] = shelf.b.2 * input - shelf.a.1 * head
-                let heard = lowCut.b.0 * head + memory[place + 2]
-                memory[place + 2] = lowCut.b.1 * head - lowCut.a.0 * heard + memory[place + 3]
-                memory[place + 3] = lowCut.b.2 * head - lowCut.a.1 * heard
-                sum += weights[channel] * heard * heard
+                addSquares(of: samples + done * channels + channel, frames: part, channel: channel)
             }
-            frames += 1
+            done += part
+            frames += part
             guard frames == tenth else { continue }
             endTenth()
             hasEnded = true
         }
         return hasEnded
+    }
+
+    /// Filters one channel of interleaved frames, and adds its weighted squares to `sum`.
+    private mutating func addSquares(of samples: UnsafePointer<Float>, frames: Int, channel: Int) {
+        let place = 4 * channel
+        let (shelf, lowCut, channels) = (shelf, lowCut, weights.count)
+        // Local variables: access to the array in each step takes several times as long.
+        var (m0, m1, m2, m3) = (memory[place], memory[place + 1], memory[place + 2], memory[place + 3])
+        var squares = 0.0
+        var index = 0
+        while index < frames * channels {
+            // A non-finite sample would remain in the filter state forever.
+            let sample = Double(samples[index])
+            let input = sample.isFinite ? sample : 0
+            let head = shelf.b.0 * input + m0
+            m0 = shelf.b.1 * input - shelf.a.0 * head + m1
+            m1 = shelf.b.2 * input - shelf.a.1 * head
+            let heard = lowCut.b.0 * head + m2
+            m2 = lowCut.b.1 * head - lowCut.a.0 * heard + m3
+            m3 = lowCut.b.2 * head - lowCut.a.1 * heard
+            squares += heard * heard
+            index += channels
+        }
+        (memory[place], memory[place + 1], memory[place + 2], memory[place + 3]) = (m0, m1, m2, m3)
+        sum += weights[channel] * squares
     }
 
     /// Adds the block that ends now to the histogram.

@@ -99,10 +99,21 @@ struct PlayConfiguration {
 
     private mutating func apply(_ text: ConfigText, profiles: [String]) {
         // Unused profiles are checked too, so that errors are found when they are written.
+        let settings = (text.settings + text.profiles.flatMap(\.settings)).filter { $0.name != "profile" }
         var sound: [ConfigText.Setting: String] = [:]
-        for setting in text.settings + text.profiles.flatMap(\.settings) where setting.name != "profile" {
+        for setting in settings {
             do throws(ValueError) { sound[setting] = try Self.word(for: setting) } catch {
                 mistakes.append(ConfigMistake(Self.settingsFile, line: setting.line, error.description))
+            }
+        }
+        // A parse takes as long for one option as for many: each is checked alone only if there is an error.
+        do throws(ValueError) { try Self.check(settings.compactMap { sound[$0] }) } catch {
+            for setting in settings {
+                guard let word = sound[setting] else { continue }
+                do throws(ValueError) { try Self.check([word]) } catch {
+                    sound[setting] = nil
+                    mistakes.append(ConfigMistake(Self.settingsFile, line: setting.line, error.description))
+                }
             }
         }
         add(text.settings, of: text, known: sound, inside: [])
@@ -145,7 +156,7 @@ struct PlayConfiguration {
 
     /// Returns a setting as a command line option.
     ///
-    /// - Throws: The usage error that the option would cause on the command line.
+    /// - Throws: The usage error for an option that is not supported here, and for a flag with a wrong value.
     private static func word(for setting: ConfigText.Setting) throws(ValueError) -> String {
         if typedOnly.contains(setting.name) {
             throw ValueError("--\(setting.name) is supported on the command line only")
@@ -153,10 +164,17 @@ struct PlayConfiguration {
         let word = "--\(setting.name)" + (setting.value.map { "=\($0)" } ?? "")
         let words = CommandWords.understood(["play", word], commands: ["play"]).dropFirst()
         if let objection = FlagWords.objection(to: Array(words)) { throw ValueError(objection) }
-        do { _ = try PlayCommand.parse(["film"] + FlagWords.settled(Array(words))) } catch {
+        return words[1]
+    }
+
+    /// Parses options without using them.
+    ///
+    /// - Throws: The usage error that the options would cause on the command line.
+    private static func check(_ options: [String]) throws(ValueError) {
+        guard !options.isEmpty else { return }
+        do { _ = try PlayCommand.parse(["film"] + FlagWords.settled(options)) } catch {
             throw ValueError(CommandLineRunner.sentence(of: error))
         }
-        return words[1]
     }
 
     /// Parses all settings and the typed options. Settings that conflict with typed or earlier ones are skipped.

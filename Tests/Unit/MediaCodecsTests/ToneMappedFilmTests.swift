@@ -12,6 +12,11 @@ import Testing
         [0, 0, 0], [0.3, 0.3, 0.3], [0.58, 0.58, 0.58], [0.75, 0.75, 0.75], [0.5, 0.2, 0.2], [0.2, 0.5, 0.2],
         [0.2, 0.2, 0.5], [0.45, 0.4, 0.3],
     ]
+    /// Kept, so that not each decoder fills a table.
+    private static let tables = [16, 18].compactMap {
+        ToneMapping(ColorDescription(primaries: 9, transfer: $0, matrix: 9), bitDepth: 10, peak: nil)
+            .map(ToneTable.table)
+    }
     private static let patch = 16
     private static let height = 33
 
@@ -42,6 +47,7 @@ import Testing
 
     private func pictures(_ path: String, toneMapping: ToneMappingSwitch = ToneMappingSwitch()) throws -> [SampleBuffer]
     {
+        #expect(Self.tables.count == 2)
         let film = try MediaFile.open(path)
         let source = try film.reader(for: try #require(film.summary.track(.video)))
         let decoder = try FilmPictureDecoder(
@@ -65,6 +71,10 @@ import Testing
                 Double(planes.bases.2![y / 2 * planes.strides.2 + x / 2]),
             ]
         }
+    }
+
+    @Test func decodersOfOneMappingShareATable() {
+        for table in Self.tables { #expect(ToneTable.table(of: table.mapping) === table) }
     }
 
     /// Each arrangement of the planes, and each of the two curves with two depths.

@@ -154,7 +154,7 @@ struct ToneReference {
     }
 
     @Test(arguments: [false, true]) func theTableKeepsToTheStandardsWithinSteps(hlg: Bool) throws {
-        let (table, reference) = (ToneTable(try mapping(hlg: hlg)), ToneReference(isHLG: hlg))
+        let (table, reference) = (ToneTable.table(of: try mapping(hlg: hlg)), ToneReference(isHLG: hlg))
         var errors: [Double] = []
         forColors(upTo: hlg ? 1 : ToneReference.pqSignal(1000)) { color in
             let code = ToneReference.codes(color)
@@ -172,7 +172,7 @@ struct ToneReference {
     }
 
     @Test(arguments: [false, true]) func greyStaysGreyAndGrowsWithTheFilm(hlg: Bool) throws {
-        let table = ToneTable(try mapping(hlg: hlg))
+        let table = ToneTable.table(of: try mapping(hlg: hlg))
         let place = table.place(blue: 512, red: 512)
         var last: Float = 0
         for luma in 0...1023 {

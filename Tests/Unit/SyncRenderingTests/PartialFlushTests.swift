@@ -337,8 +337,11 @@ private final class PacketOutput: PartialFlushing {
         #expect(rig.result == .flushed(from: rig.time(from)))
         rig.enqueue(2, from..<(from + 48_000))
         rig.renderer.finish()
-        let expected =
-            (0..<from).map { FloatCodecs.value(1, $0) } + (from..<(from + 48_000)).map { FloatCodecs.value(2, $0) }
+        var expected: [Float] = []
+        while expected.count < from + 48_000 {
+            let frame = Int64(expected.count)
+            expected.append(FloatCodecs.value(frame < from ? 1 : 2, frame))
+        }
         // The speaker plays its full buffer.
         var heard = outputs.map { _ in [Float]() }
         for _ in 0..<10 {
@@ -352,10 +355,9 @@ private final class PacketOutput: PartialFlushing {
                 }
             }
         }
-        for heard in heard {
-            #expect(heard.count == expected.count)
+        for heard in heard where heard != expected {
             let first = zip(heard, expected).enumerated().first { $0.element.0 != $0.element.1 }
-            #expect(first == nil, "frame \(first?.offset ?? -1)")
+            Issue.record("\(heard.count) of \(expected.count) frames, wrong from \(first?.offset ?? -1) on")
         }
     }
 

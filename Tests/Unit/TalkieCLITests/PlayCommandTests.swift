@@ -16,6 +16,28 @@ import Testing
         try #require(try TalkieCommand.parseAsRoot(["play"] + words) as? PlayCommand).arguments
     }
 
+    /// One group of options, with files.
+    private struct Part<Options: ParsableArguments>: ParsableCommand {
+        @Argument var files: [String]
+        @OptionGroup var options: Options
+    }
+
+    /// Returns the arguments of one group of options.
+    ///
+    /// In debug builds, ArgumentParser checks all options of a command several times at each parse.
+    private func arguments<Options: ParsableArguments>(
+        _ apply: (Options) -> (inout PlayArguments) -> Void, _ words: String...
+    ) throws -> PlayArguments { try part(apply, words) }
+
+    private func part<Options: ParsableArguments>(
+        _ apply: (Options) -> (inout PlayArguments) -> Void, _ words: [String]
+    ) throws -> PlayArguments {
+        let part = try Part<Options>.parse(words)
+        var arguments = PlayArguments(files: part.files)
+        apply(part.options)(&arguments)
+        return arguments
+    }
+
     /// Returns the message for a command line that must be rejected because of its arguments.
     private func refusal(_ words: String...) throws -> String {
         let outcome = CommandLineRunner.outcome(of: ["play"] + words)
@@ -43,6 +65,7 @@ import Testing
         #expect(options.audioTrack == nil && options.videoTrack == nil && options.audioLanguages.isEmpty)
         #expect(options.deinterlacing == .auto && arguments.view == PictureView())
         #expect(arguments.videoOutput == .auto && options.hardwareDecoding == .no)
+        #expect(options.secondarySubtitles == .none)
         #expect(options.audioDelay == .zero && options.startPolicy == .wait && options.audioDevice == nil)
     }
 
@@ -68,7 +91,8 @@ import Testing
         #expect(arguments.options.deinterlacing == .yes)
         let drawing = arguments.options.drawing
         #expect(drawing.toneMapping == .bt2446a && drawing.targetPeak == 400 && drawing.scaler == .catmullRom)
-        let plain = try self.arguments("a", "--target-peak=auto", "--tone-mapping=auto").options.drawing
+        let plain = try self.arguments(PictureOptions.apply, "a", "--target-peak=auto", "--tone-mapping=auto").options
+            .drawing
         #expect(plain == PictureDrawing())
         #expect(arguments.view.aspect == .ratio(2.35) && arguments.view.zoom == -0.5 && arguments.view.panscan == 0.25)
         #expect(arguments.view.panX == 0.1 && arguments.view.panY == -0.2 && arguments.view.rotation == 90)
@@ -88,16 +112,17 @@ import Testing
         #expect(options.audioLanguages == ["de", "en"])
         #expect(options.audioDelay == .milliseconds(-80))
         #expect(options.startPolicy == .picture)
-        #expect(!(try self.arguments("a", "--no-video")).options.playsVideo)
-        #expect(!(try self.arguments("a", "--no-audio")).options.playsAudio)
-        #expect(try self.arguments("a", "--screen", "DELL U2720Q").screen == .named("DELL U2720Q"))
+        #expect(!(try self.arguments(FilmOptions.apply, "a", "--no-video")).options.playsVideo)
+        #expect(!(try self.arguments(FilmOptions.apply, "a", "--no-audio")).options.playsAudio)
+        #expect(
+            try self.arguments(PictureOptions.apply, "a", "--screen", "DELL U2720Q").screen == .named("DELL U2720Q"))
     }
 
     @Test func coversPicturesAndSecondSubtitlesAreChosenByMpvsWords() throws {
-        let plain = try arguments("a").options
+        let plain = try arguments(CoverOptions.apply, "a").options
         #expect(plain.showsCoverArt && !plain.prefersExternalCovers && "\(plain.coverSearch)" == "exact")
-        #expect(plain.imageDisplayDuration == .seconds(1) && plain.secondarySubtitles == .none)
-        #expect(!(try arguments("a", "--audio-display=no")).options.showsCoverArt)
+        #expect(plain.imageDisplayDuration == .seconds(1))
+        #expect(!(try arguments(CoverOptions.apply, "a", "--audio-display=no")).options.showsCoverArt)
         let chosen = try arguments(
             "a", "--audio-display=external-first", "--cover-art-auto=fuzzy", "--cover-art-file=x.jpg",
             "--cover-art-file=y.png", "--image-display-duration=2.5", "--secondary-sid=2",
@@ -106,27 +131,31 @@ import Testing
         #expect(chosen.showsCoverArt && chosen.prefersExternalCovers && "\(chosen.coverSearch)" == "fuzzy")
         #expect(chosen.coverFiles == ["x.jpg", "y.png"] && chosen.imageDisplayDuration == .milliseconds(2500))
         #expect(chosen.secondarySubtitles == .number(2) && !chosen.showsSecondarySubtitles)
-        #expect(try arguments("a", "--image-display-duration=inf").options.imageDisplayDuration == nil)
+        #expect(
+            try arguments(CoverOptions.apply, "a", "--image-display-duration=inf").options.imageDisplayDuration == nil)
     }
 
     @Test func aNegativeTimeIsAValueAndNotAnOption() throws {
-        #expect(try arguments("a", "--start=-10").options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
-        #expect(try arguments("a", "--audio-delay", "-1").options.audioDelay == .seconds(-1))
+        #expect(
+            try arguments(FilmOptions.apply, "a", "--start=-10").options.start
+                == .fromEnd(MediaTime(value: 10, timescale: 1)))
+        #expect(try arguments(SoundOptions.apply, "a", "--audio-delay", "-1").options.audioDelay == .seconds(-1))
     }
 
     /// Expects each of these options with its value to be refused by a sentence that names it.
-    ///
-    /// The group is parsed without the command, all of whose options are checked at each parse of a debug build.
     private func expectRefused<Options: ParsableArguments>(_ group: Options.Type, _ options: (String, String)...) {
         for (name, value) in options {
-            do {
-                _ = try Options.parse([name, value])
-                Issue.record("\(name) \(value) was accepted")
-            } catch {
-                let sentence = Options.message(for: error).split(separator: "\n").first ?? ""
-                #expect(sentence.contains(name), "\(name) \(value): \(sentence)")
-            }
+            let sentence = sentence(group, name, value)
+            #expect(sentence.contains(name), "\(name) \(value): \(sentence)")
         }
+    }
+
+    /// Returns the sentence with which a group of options refuses these words; none if it accepts them.
+    private func sentence<Options: ParsableArguments>(_ group: Options.Type, _ words: String...) -> String {
+        do {
+            _ = try group.parse(words)
+            return ""
+        } catch { return String(group.message(for: error).split(separator: "\n").first ?? "") }
     }
 
     @Test func aValueOutOfRangeIsRefusedWithWhatIsExpected() {
@@ -152,9 +181,11 @@ import Testing
     }
 
     @Test func loudnessIsLeftAloneUnlessItIsAskedFor() throws {
-        #expect(try arguments("a", "--loudness-target=-16").options.loudness == nil)
-        #expect(try arguments("a", "--loudness=ebur128").options.loudness == -23)
-        #expect(try arguments("a", "--loudness=ebur128", "--loudness-target", "-16").options.loudness == -16)
+        #expect(try arguments(SoundOptions.apply, "a", "--loudness-target=-16").options.loudness == nil)
+        #expect(try arguments(SoundOptions.apply, "a", "--loudness=ebur128").options.loudness == -23)
+        #expect(
+            try arguments(SoundOptions.apply, "a", "--loudness=ebur128", "--loudness-target", "-16").options.loudness
+                == -16)
     }
 
     @Test func wordsThatMakeNoSenseAreUsageErrors() throws {
@@ -192,12 +223,20 @@ import Testing
         return try #require(try TalkieCommand.parseAsRoot(understood) as? PlayCommand).arguments
     }
 
+    private func spoken<Options: ParsableArguments>(
+        _ apply: (Options) -> (inout PlayArguments) -> Void, _ words: String...
+    ) throws -> PlayArguments {
+        let understood = CommandWords.understood(words, commands: ["play", "speakers", "help"])
+        #expect(understood.first == "play")
+        return try part(apply, Array(understood.dropFirst()))
+    }
+
     @Test func aFilmWithoutACommandPlays() throws {
         #expect(try spoken("film.mkv").files == ["film.mkv"])
-        #expect(try spoken("-fs", "/films/one").isFullScreen)
+        #expect(try spoken(PictureOptions.apply, "-fs", "/films/one").isFullScreen)
         #expect(try spoken("-").files == ["-"])
-        #expect(try spoken("https://example.org/film", "--loop").options.loopFile == .forever)
-        #expect(try spoken(#filePath, "--volume", "7").options.volume == 7)
+        #expect(try spoken(FilmOptions.apply, "https://example.org/film", "--loop").options.loopFile == .forever)
+        #expect(try spoken(SoundOptions.apply, #filePath, "--volume", "7").options.volume == 7)
         for words in [["speakers", "a.mkv"], ["--help"], ["--version"], ["-h"], ["help"], ["fly"], []] {
             #expect(CommandWords.understood(words, commands: ["play", "speakers", "help"]) == words)
         }
@@ -208,73 +247,82 @@ import Testing
     }
 
     @Test func mpvsSpellingsAreUnderstood() throws {
-        for word in ["--fs", "-fs", "--fullscreen"] { #expect(try arguments("a", word).isFullScreen) }
-        #expect(try spoken("--loop", "a.mkv").options.loopFile == .forever)
-        #expect(try spoken("--loop=3", "a.mkv").options.loopFile == .times(3))
-        #expect(try spoken("--loop", "3", "a.mkv").options.loopFile == .times(3))
-        #expect(try spoken("a.mkv", "--loop=no").options.loopFile == .times(0))
-        #expect(try spoken("a.mkv", "--loop-file", "--mute").options.loopFile == .forever)
-        #expect(try spoken("a.mkv", "--loop-playlist").loopPlaylist == .forever)
-        #expect(try spoken("a.mkv").remote == nil)
-        #expect(try spoken("--remote", "a.mkv").remote == .standard)
-        #expect(try spoken("a.mkv", "--remote").remote?.text == "0.0.0.0:9596")
-        #expect(try spoken("--remote", "127.0.0.1", "a.mkv").remote?.text == "127.0.0.1:9596")
-        #expect(try spoken("--remote=127.0.0.1:80", "a.mkv").remote?.text == "127.0.0.1:80")
-        #expect(try spoken("--remote", ".").remote == .standard)
-        for word in ["localhost", "localhost:9596", ":9596", "9596", "127.0.0.1:0", "256.0.0.1", "[::1]:9596"] {
-            #expect(throws: (any Error).self, "\(word) is no film") { try spoken("--remote", word, "a.mkv") }
+        for word in ["--fs", "-fs", "--fullscreen"] {
+            #expect(try arguments(PictureOptions.apply, "a", word).isFullScreen)
         }
-        #expect(try spoken("--loop", "a.mkv").files == ["a.mkv"])
+        #expect(try spoken(FilmOptions.apply, "--loop", "a.mkv").options.loopFile == .forever)
+        #expect(try spoken(FilmOptions.apply, "--loop=3", "a.mkv").options.loopFile == .times(3))
+        #expect(try spoken(FilmOptions.apply, "--loop", "3", "a.mkv").options.loopFile == .times(3))
+        #expect(try spoken(FilmOptions.apply, "a.mkv", "--loop=no").options.loopFile == .times(0))
+        #expect(try spoken("a.mkv", "--loop-file", "--mute").options.loopFile == .forever)
+        #expect(try spoken(FilmOptions.apply, "a.mkv", "--loop-playlist").loopPlaylist == .forever)
+        #expect(try spoken(RecordOptions.apply, "a.mkv").remote == nil)
+        #expect(try spoken(RecordOptions.apply, "--remote", "a.mkv").remote == .standard)
+        #expect(try spoken(RecordOptions.apply, "a.mkv", "--remote").remote?.text == "0.0.0.0:9596")
+        #expect(try spoken(RecordOptions.apply, "--remote", "127.0.0.1", "a.mkv").remote?.text == "127.0.0.1:9596")
+        #expect(try spoken(RecordOptions.apply, "--remote=127.0.0.1:80", "a.mkv").remote?.text == "127.0.0.1:80")
+        #expect(try spoken(RecordOptions.apply, "--remote", ".").remote == .standard)
+        for word in ["localhost", "localhost:9596", ":9596", "9596", "127.0.0.1:0", "256.0.0.1", "[::1]:9596"] {
+            #expect(throws: (any Error).self, "\(word) is no film") {
+                try spoken(RecordOptions.apply, "--remote", word, "a.mkv")
+            }
+        }
+        #expect(try spoken(FilmOptions.apply, "--loop", "a.mkv").files == ["a.mkv"])
     }
 
     @Test func serversAreVerifiedUnlessDisabled() throws {
-        #expect(try arguments("a").verifiesServers)
-        #expect(try arguments("a", "--tls-verify=yes", "--tls-ca-file", "own.pem").authorityFile == "own.pem")
-        #expect(try !arguments("a", "--tls-verify=no").verifiesServers)
-        for words in [["--tls-verify=no", "--tls-ca-file=own.pem"], ["--tls-verify=perhaps"]] {
-            #expect(throws: (any Error).self) { try arguments("a", words[0], words.count > 1 ? words[1] : "--pause") }
-        }
+        #expect(try arguments(NetworkOptions.apply, "a").verifiesServers)
+        #expect(
+            try arguments(NetworkOptions.apply, "a", "--tls-verify=yes", "--tls-ca-file", "own.pem").authorityFile
+                == "own.pem")
+        #expect(try !arguments(NetworkOptions.apply, "a", "--tls-verify=no").verifiesServers)
+        expectRefused(NetworkOptions.self, ("--tls-verify", "perhaps"))
+        #expect(throws: (any Error).self) { try arguments("a", "--tls-verify=no", "--tls-ca-file=own.pem") }
     }
 
     @Test func mpvsOptionsSetTheRequestHeaders() throws {
         let parsed = try arguments(
-            "a", "--user-agent=Me", "--referrer=http://p/", "--http-header-fields=A: 1\\, 2,B: 3",
+            NetworkOptions.apply, "a", "--user-agent=Me", "--referrer=http://p/", "--http-header-fields=A: 1\\, 2,B: 3",
             "--http-header-fields-append=C: 4",
             "--network-timeout=7", "--cookies-file=c.txt")
         #expect(parsed.options.reading.userAgent == "Me" && parsed.options.reading.referrer == "http://p/")
         #expect(parsed.options.reading.headerFields.map(\.value) == ["1, 2", "3", "4"])
         #expect(parsed.options.reading.readTimeout == .seconds(7) && parsed.options.reading.openTimeout == .seconds(7))
         #expect(parsed.cookieFile == "c.txt" && parsed.sharesCookies)
-        #expect(try arguments("a", "--no-cookies", "--cookies-file=c.txt").cookieFile == nil)
-        #expect(try arguments("a", "--cookies").sharesCookies && !arguments("a").sharesCookies)
+        #expect(try arguments(NetworkOptions.apply, "a", "--no-cookies", "--cookies-file=c.txt").cookieFile == nil)
+        #expect(try arguments(NetworkOptions.apply, "a", "--cookies").sharesCookies)
+        #expect(try !arguments(NetworkOptions.apply, "a").sharesCookies)
         #expect(FlagWords.settled(["--cookies=no"]) == ["--no-cookies"])
-        let pages = try arguments("a", "--ytdl-format=best", "--ytdl-raw-options=proxy=x").options.pages
+        let pages = try arguments(NetworkOptions.apply, "a", "--ytdl-format=best", "--ytdl-raw-options=proxy=x").options
+            .pages
         #expect(pages.isOn && pages.format == "best" && pages.rawOptions.map(\.name) == ["proxy"])
-        #expect(try !arguments("a", "--no-ytdl").options.pages.isOn)
-        #expect(try arguments("a").hasMediaControls && !arguments("a", "--no-media-controls").hasMediaControls)
+        #expect(try !arguments(NetworkOptions.apply, "a", "--no-ytdl").options.pages.isOn)
+        #expect(try arguments(RecordOptions.apply, "a").hasMediaControls)
+        #expect(try !arguments(RecordOptions.apply, "a", "--no-media-controls").hasMediaControls)
         for (word, wanted) in [
             ("max", ReadOptions.HLSBitrate.highest), ("min", .lowest), ("no", .first), ("5000", .max(5000)),
         ] {
-            #expect(try arguments("a", "--hls-bitrate=\(word)").options.reading.hlsBitrate == wanted)
+            #expect(
+                try arguments(NetworkOptions.apply, "a", "--hls-bitrate=\(word)").options.reading.hlsBitrate == wanted)
         }
         for wrong in [
             "--hls-bitrate=much", "--ytdl-raw-options=exec=rm", "--http-header-fields=x", "--user-agent=a\nb",
             "--network-timeout=0",
         ] {
-            #expect(throws: (any Error).self) { try arguments("a", wrong) }
+            #expect(throws: (any Error).self) { try arguments(NetworkOptions.apply, "a", wrong) }
         }
     }
 
     @Test func filmsResumeUnlessDisabled() throws {
-        #expect(try arguments("a").resumesPlayback && !arguments("a").keepsPlaces)
-        #expect(try !arguments("a", "--no-resume-playback").resumesPlayback)
-        #expect(try arguments("a", "--save-position-on-quit").keepsPlaces)
+        #expect(try arguments(FilmOptions.apply, "a").resumesPlayback && !arguments(FilmOptions.apply, "a").keepsPlaces)
+        #expect(try !arguments(FilmOptions.apply, "a", "--no-resume-playback").resumesPlayback)
+        #expect(try arguments(FilmOptions.apply, "a", "--save-position-on-quit").keepsPlaces)
         #expect(FlagWords.settled(["--resume-playback=no"]) == ["--no-resume-playback"])
         #expect(FlagWords.settled(["--save-position-on-quit=yes"]) == ["--save-position-on-quit"])
     }
 
     @Test func moreThanTheMostVolumeIsRefusedWithTheRange() throws {
-        #expect(try refusal("a.mkv", "--volume=131").contains("from 0 to 130"))
+        #expect(sentence(SoundOptions.self, "--volume=131").contains("from 0 to 130"))
     }
 
     @Test func aPartToRepeatAndALogArrive() throws {
@@ -285,14 +333,14 @@ import Testing
     }
 
     @Test func theRecordersFilesArrive() throws {
-        #expect(try arguments("a").timelineRotation == TimelineRotation(keep: 5))
+        #expect(try arguments(RecordOptions.apply, "a").timelineRotation == TimelineRotation(keep: 5))
         let rotation = try arguments(
-            "a", "--timeline-max-size=10MiB", "--timeline-max-age", "1:00:00", "--timeline-keep=3"
+            RecordOptions.apply, "a", "--timeline-max-size=10MiB", "--timeline-max-age", "1:00:00", "--timeline-keep=3"
         ).timelineRotation
         #expect(rotation == TimelineRotation(maxSize: 10 << 20, maxAge: .seconds(3600), keep: 3))
-        #expect(try refusal("a", "--timeline-max-size=10MB").contains("a size must have the form 10MiB"))
-        #expect(try refusal("a", "--timeline-max-age=50%").contains("an age must have the form"))
-        #expect(try refusal("a", "--timeline-keep=-1").contains("0 to 99 older files can be kept"))
+        #expect(sentence(RecordOptions.self, "--timeline-max-size=10MB").contains("a size must have the form 10MiB"))
+        #expect(sentence(RecordOptions.self, "--timeline-max-age=50%").contains("an age must have the form"))
+        #expect(sentence(RecordOptions.self, "--timeline-keep=-1").contains("0 to 99 older files can be kept"))
     }
 
     @Test(arguments: ["bash", "zsh", "fish"]) func shellCompletionsListOptionsAndValues(shell: String) {

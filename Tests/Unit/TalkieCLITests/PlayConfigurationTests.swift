@@ -55,8 +55,9 @@ import Testing
         #expect(arguments.notes.isEmpty, "\(arguments.notes)")
         #expect(!arguments.isFullScreen && !arguments.options.isMuted && !arguments.options.playsVideo)
         #expect(!arguments.options.startsPaused)
-        #expect(try self.arguments("film.mkv", "--video=yes", "--pause=yes").options.playsVideo)
-        #expect(try self.arguments("film.mkv", "--", "--no-fs").files == ["film.mkv", "--no-fs"])
+        let typed = try self.arguments("film.mkv", "--video=yes", "--pause=yes", "--", "--no-fs")
+        #expect(typed.options.playsVideo && typed.options.startsPaused && typed.isFullScreen)
+        #expect(typed.files == ["film.mkv", "--no-fs"])
     }
 
     @Test func profilesAreTakenInWhereTheyAreNamed() throws {

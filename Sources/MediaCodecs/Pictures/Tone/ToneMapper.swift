@@ -28,8 +28,8 @@ final class ToneMapper {
         guard let mapping = ToneMapping(picture.color, bitDepth: depth, peak: stated, drawing: drawing) else {
             return nil
         }
-        let table: ToneTable
-        if let present = self.table, present.mapping == mapping { table = present } else { table = ToneTable(mapping) }
+        let present = table.flatMap { $0.mapping == mapping ? $0 : nil }
+        let table = present ?? ToneTable.table(of: mapping)
         self.table = table
         let target = pool.acquire()
         guard target.prepare(AV_PIX_FMT_YUV420P, as: picture) else { return nil }

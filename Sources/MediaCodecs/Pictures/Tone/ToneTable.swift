@@ -3,7 +3,7 @@ internal import MediaCore
 /// A `ToneMapping` sampled over luma and both chroma components, with linear interpolation.
 ///
 /// A grid corner is one load: four chroma neighbours are adjacent, followed by the next luma. Immutable after `init`.
-final class ToneTable {
+final class ToneTable: @unchecked Sendable {
     /// Distance of two nodes in 10-bit values, as a power of two. Black, grey and neutral chroma are nodes.
     static let lumaShift = 4
     static let chromaShift = 4
@@ -15,7 +15,18 @@ final class ToneTable {
     /// Blue differences of the four neighbours, then red ones.
     private let chroma: UnsafeMutablePointer<SIMD8<Float>>
 
-    init(_ mapping: ToneMapping) {
+    private struct Entry: Sendable { weak var table: ToneTable? }
+    private static let inUse = Lock<[Entry]>([])
+
+    /// Returns a table of a mapping: one that a decoder uses, because a new one has to be filled.
+    static func table(of mapping: ToneMapping) -> ToneTable {
+        if let table = inUse.withLock({ $0.first { $0.table?.mapping == mapping }?.table }) { return table }
+        let table = ToneTable(mapping)
+        inUse.withLock { $0 = $0.filter { $0.table != nil } + [Entry(table: table)] }
+        return table
+    }
+
+    private init(_ mapping: ToneMapping) {
         self.mapping = mapping
         let count = Self.cells * Self.cells * Self.lumaNodes
         luma = .allocate(capacity: count)

@@ -100,7 +100,7 @@ import Testing
         let template =
             "<SegmentTemplate timescale=\"T\" duration=\"D\" startNumber=\"N\" presentationTimeOffset=\"O\" media=\"$Number%099d$-$Time$\"/>"
         let timed =
-            "<SegmentTemplate timescale=\"T\" media=\"$Time$\"><SegmentTimeline><S t=\"N\" d=\"D\" r=\"O\"/><S d=\"3\" r=\"-1\"/></SegmentTimeline></SegmentTemplate>"
+            "<SegmentTemplate timescale=\"T\" media=\"$Time$\"><SegmentTimeline><S t=\"N\" d=\"D\" r=\"O\"/><S d=\"3000000000\" r=\"-1\"/></SegmentTimeline></SegmentTemplate>"
         let list =
             "<SegmentList timescale=\"T\" duration=\"D\"><Initialization range=\"N-O\"/><SegmentURL media=\"a\" mediaRange=\"N-O\"/><SegmentURL mediaRange=\"0-N\"/></SegmentList>"
         for shape in [template, timed, list] {

@@ -33,21 +33,19 @@ import Testing
 
     private struct Seen: Equatable {
         var start: MediaTime
-        var checksum: UInt64
+        var checksum: Int
     }
 
     /// Returns the time of a frame and a checksum of its luma.
     private func seen(_ buffer: SampleBuffer) throws -> Seen {
         let picture = try #require(buffer.picture)
         let checksum = picture.withPlanes { planes in
-            var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-            guard let base = planes.bases.0 else { return sum }
+            var hasher = Hasher()
+            guard let base = planes.bases.0 else { return 0 }
             for row in 0..<picture.size.height {
-                for column in 0..<picture.size.width {
-                    sum = (sum ^ UInt64(base[row * planes.strides.0 + column])) &* 0x100_0000_01b3
-                }
+                hasher.combine(bytes: .init(start: base + row * planes.strides.0, count: picture.size.width))
             }
-            return sum
+            return hasher.finalize()
         }
         return Seen(start: try #require(buffer.presentationTime), checksum: checksum)
     }

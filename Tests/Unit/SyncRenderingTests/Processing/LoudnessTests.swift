@@ -14,10 +14,13 @@ import Testing
         var samples: [Float] = []
         for part in parts {
             let peaks = part.levels.map { pow(10, $0 / 20) }
-            for frame in 0..<part.seconds * format.sampleRate {
+            // At each rate, a second has a whole number of periods.
+            var second: [Float] = []
+            for frame in 0..<format.sampleRate {
                 let wave = sin(2 * .pi * 1000 * Double(frame) / Double(format.sampleRate))
-                for peak in peaks { samples.append(Float(peak * wave)) }
+                for peak in peaks { second.append(Float(peak * wave)) }
             }
+            for _ in 0..<part.seconds { samples += second }
         }
         return samples
     }
@@ -82,7 +85,11 @@ import Testing
         }
         let tenth = 2 * format.sampleRate / 10
         return stride(from: 0, to: samples.count, by: tenth).map { start in
-            20 * log10(Double(samples[start..<min(samples.count, start + tenth)].map(abs).max() ?? 0))
+            var peak: Float = 0
+            samples[start..<min(samples.count, start + tenth)].withUnsafeBufferPointer {
+                for sample in $0 where sample.magnitude > peak { peak = sample.magnitude }
+            }
+            return 20 * log10(Double(peak))
         }
     }
 

@@ -10,7 +10,11 @@ import Testing
     /// Returns the output without the limiter's delay, processed in blocks of odd sizes.
     private func limited(_ samples: [Float], isLimiting: Bool = true) -> [Float] {
         let limiter = PeakLimiter(format: format)
-        var all = (samples + [Float](repeating: 0, count: limiter.delay)).flatMap { [$0, $0 * 0.5] }
+        var all: [Float] = []
+        for sample in samples + [Float](repeating: 0, count: limiter.delay) {
+            all.append(sample)
+            all.append(sample * 0.5)
+        }
         var place = 0
         all.withUnsafeMutableBufferPointer { buffer in
             while place < buffer.count / 2 {
