@@ -14,6 +14,10 @@ from statistics_of import line, summary
 
 # The first seconds of a run are start-up; steady figures leave them out.
 SETTLING = 2.0
+# The machine stood still if the probe did not look for this time, in seconds: usual are 2 to 3 ms.
+STALL = 0.008
+# What was due meanwhile is shown this much later at the latest.
+RECOVERY = 0.020
 
 
 class SoundClock:
@@ -68,7 +72,7 @@ def read_wav(path: str) -> tuple:
 class Shown:
     """The frames that the screen showed, in order: when, which, and how well the instant is known."""
 
-    def __init__(self, changes, rows, frame_count):
+    def __init__(self, changes, rows, frame_count, looks):
         self.times, self.frames, self.widths, self.unreadable = [], [], [], 0
         for (before, after), row in zip(changes, rows):
             reading = strip.read(row)
@@ -79,14 +83,21 @@ class Shown:
                 self.widths.append((after - before) / 2)
                 self.frames.append(reading.frame)
         self.times, self.frames = np.array(self.times), np.array(self.frames, dtype=int)
+        stalled = np.flatnonzero(np.diff(looks[:, 0]) > STALL)
+        starts, ends = looks[stalled, 0], np.append(looks[stalled + 1, 1], -np.inf)
+        # Whether a frame came while the machine stood still, or just afterwards.
+        self.disturbed = self.times < ends[np.searchsorted(starts, self.times) - 1] + RECOVERY
 
     def when(self, frame: int, near: float, period: float):
-        """When this frame was shown, taken from a neighbour up to two frames away if it was dropped itself."""
+        """When this frame was shown.
+
+        It is taken from a neighbour up to two frames away if the frame was dropped or disturbed.
+        """
         best = None
         for i in np.flatnonzero(np.abs(self.frames - frame) <= 2):
             away = int(self.frames[i] - frame)
             at = self.times[i] - away * period
-            rank = (abs(away), abs(at - near))
+            rank = (self.disturbed[i], abs(away), abs(at - near))
             if abs(at - near) < 3.5 and (best is None or rank < best[0]):
                 best = (rank, float(at))
         return best and best[1]
@@ -143,7 +154,7 @@ def analyze(folder: str) -> dict:
     with np.load(os.path.join(folder, "screen.npz")) as screen:
         looks = screen["looks"]
         after_start = screen["changes"][:, 1] > started
-        shown = Shown(screen["changes"][after_start], screen["rows"][after_start], side["frames"])
+        shown = Shown(screen["changes"][after_start], screen["rows"][after_start], side["frames"], looks)
     out = {"clip": os.path.basename(run["clip"]), "command": run["command"], "exit": run["exit"],
            "stopped_by_meter": run["stopped_by_meter"]}
 

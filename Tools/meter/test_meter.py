@@ -128,7 +128,7 @@ class Clock(unittest.TestCase):
 class WholeRun(unittest.TestCase):
     """A run made up of numbers alone: picture on a 60 Hz film from 100.5 s, sound a known time later."""
 
-    def analyze(self, late_ms, dropped=(), drift_ms_per_min=0.0, receiver=None, pace_ppm=0.0):
+    def analyze(self, late_ms, dropped=(), drift_ms_per_min=0.0, receiver=None, pace_ppm=0.0, stalled=()):
         rate, fps, frames = 48_000, 60, 900
         events = list(range(60, frames - 30, 60))
         side = {"fps": "60", "frames": frames, "duration": 15.0, "events": events, "verified": {"offset_ms": {"median": 0.0}}}
@@ -146,6 +146,11 @@ class WholeRun(unittest.TestCase):
                 json.dump({"rate": rate, "anchors": anchors, **({"receiver": receiver} if receiver else {})}, file)
             looks = np.arange(100, 117, 0.002)
             times = np.array([100.5 + n / fps for n in shown])
+            for n in stalled:
+                # Neither the probe nor the player is run for 12 ms.
+                due = 100.5 + n / fps
+                looks = looks[(looks < due - 0.001) | (looks > due + 0.011)]
+                times[shown.index(n)] = due + 0.013
             np.savez(os.path.join(folder, "screen.npz"), looks=np.stack([looks, looks + 1e-4], 1),
                      changes=np.stack([times - 0.001, times + 0.001], 1),
                      rows=np.array([strip.cells(n, n in events) * 255 for n in shown], np.uint8))
@@ -169,6 +174,14 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(result["frames"]["dropped"], 3)
         self.assertEqual(result["events"]["heard"], 14)
         self.assertAlmostEqual(result["trend_ms_per_min"], 30.0, delta=0.5)
+
+    def test_a_frame_that_came_while_the_machine_stood_still_is_timed_by_its_neighbours(self):
+        result = self.analyze(5.0, stalled=(60, 300, 301))
+        self.assertAlmostEqual(result["offset_ms"]["worst"], 5, delta=0.05)
+        self.assertEqual(result["frames"]["dropped"], 0)
+        # Nothing near it is known any better.
+        result = self.analyze(5.0, stalled=range(298, 303))
+        self.assertAlmostEqual(result["offset_ms"]["worst"], 5 - 13, delta=0.05)
 
     def test_a_figure_says_whose_pace_and_tolerance_it_was_taken_with(self):
         text = tables.run(self.analyze(0.0, receiver={"drift_tolerance_s": 0.0001}, pace_ppm=83))
