@@ -25,8 +25,8 @@ from film_record import Record, whole_parts
 class Experiments(unittest.TestCase):
     def test_each_finds_the_lab_and_the_meter_and_says_what_it_does(self):
         for name in (
-            "bad-days", "calibrations", "controls", "delivery", "exhaustion", "libcurl", "mutations", "slow-stream", "soak", "starts",
-            "strangers", "wall",
+            "bad-days", "calibrations", "controls", "delivery", "exhaustion", "libcurl", "mutations", "repeats", "slow-stream", "soak",
+            "starts", "strangers", "wall",
         ):
             said = subprocess.run([sys.executable, "-B", os.path.join(HERE, name), "--help"], capture_output=True, text=True)
             self.assertEqual(said.returncode, 0, f"{name}: {said.stderr}")
@@ -75,6 +75,32 @@ class Faults(unittest.TestCase):
                 self.assertTrue(line.startswith(wanted), line)
             self.assertEqual(lines[4], "1 noticed; 1 NOT NOTICED; 1 timed out; 1 not tried of 4 faults")
             self.assertEqual([path.read_text() for path in paths], ["right"] * 4)
+
+
+class Repeats(unittest.TestCase):
+    def test_a_log_names_what_failed_was_repeated_or_stalled(self):
+        loader = importlib.machinery.SourceFileLoader("repeats", os.path.join(HERE, "repeats"))
+        tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("repeats", loader))
+        loader.exec_module(tool)
+        log = ("✘ Test itIs(route:) with 2 test cases failed after 1.2 seconds with 1 issue.\n"
+               "✘ Test itWas() failed after 3 seconds with 1 issue.\n"
+               "✔ Test itWillBe() passed after 3 seconds.\n"
+               "itWillBe() failed in run 1 of 3, in which the machine stood still for 61 ms at worst, 70 ms altogether: again\n"
+               "lanes: FilmTests.Some/itWas() failed in its lane, and passed twice alone\n")
+        self.assertEqual(tool.names(log), ["itWas: passed twice alone", "itIs: failed", "itWillBe: stalled"])
+        self.assertEqual(tool.names("✔ Test itWillBe() passed after 3 seconds.\n"), [])
+
+    def test_rows_of_an_earlier_call_count(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "rows.md")
+            command = [os.path.join(HERE, "repeats"), "--folder", folder]
+            for runs, rows in ((1, 1), (1, 1), (2, 2)):
+                subprocess.run([*command, "--runs", str(runs), "true"], capture_output=True, check=True)
+                self.assertEqual(len(path.read_text().splitlines()), 2 + rows)
+            self.assertIn("| `true` | nothing |", path.read_text())
+            bad = subprocess.run([*command, "--runs", "1", "--beside", "exec sleep 60", "false"], capture_output=True, text=True)
+            self.assertEqual(bad.returncode, 1)
+            self.assertRegex(bad.stdout, r"\| 3 \| \w+ \| `false` \| `exec sleep 60` \| \d+ \| 1 \| none \|")
 
 
 class Mutations(unittest.TestCase):
