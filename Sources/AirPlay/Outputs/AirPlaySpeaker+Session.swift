@@ -46,6 +46,8 @@ extension AirPlaySpeaker {
         var session: AirPlaySession
         var setup: StreamSetup
         var updates: NowPlayingUpdates
+        /// The volume that was sent.
+        var decibels: Double?
     }
 
     /// Returns a new session with a stream. On failure it is ended.
@@ -86,10 +88,11 @@ extension AirPlaySpeaker {
             let updates = NowPlayingUpdates(
                 shown: item, at: moment, features: info.features ?? configuration.traits.features ?? [],
                 readsAll: configuration.traits.updated(by: info).isShairportSync)
-            if let decibels = volume.withLock({ $0.requested }) {
+            let decibels = volume.withLock { $0.requested }
+            if let decibels {
                 noteVolume(decibels) { () throws(AirPlayError) in try session.setVolume(decibels: decibels) }
             }
-            return JoinedSession(session: session, setup: setup, updates: updates)
+            return JoinedSession(session: session, setup: setup, updates: updates, decibels: decibels)
         } catch {
             session.end()
             throw error
@@ -100,6 +103,10 @@ extension AirPlaySpeaker {
     private func adopt(_ joined: JoinedSession, _ state: inout State) {
         let session = joined.session
         state.session = session
+        // One that was requested while the session began found none.
+        if let decibels = volume.withLock({ $0.requested }), decibels != joined.decibels {
+            session.control.post { [weak self] core in self?.apply(decibels, in: core) }
+        }
         state.setup = joined.setup
         state.anchors.beginSession()
         state.evictions.begin(at: host.now)
@@ -189,16 +196,12 @@ extension AirPlaySpeaker {
                     input.format, store: input.store, context, shownAt: input.timestampOnWire(audibleAt: nil),
                     at: address, connectTimeout: Self.connectTimeout, isYielding: isYielding)
                 let isWanted = state.withLock { state in
-                    guard state.use == use else { return false }
-                    adopt(joined, &state)
-                    return true
+                    if state.use == use { adopt(joined, &state) }
+                    return state.use == use
                 }
-                if isWanted {
-                    context.events.append(.outputRestored(output: context.id))
-                    context.writable.raise()
-                } else {
-                    joined.session.end()
-                }
+                guard isWanted else { return joined.session.end() }
+                context.events.append(.outputRestored(output: context.id))
+                context.writable.raise()
                 return
             } catch {
                 // A spoofed speaker must not get repeated attempts to guess the password.

@@ -231,7 +231,7 @@ final class PlaybackSupervisor: Sendable {
     /// Handles a stalled clock; the speaker keeps playing as long as it can.
     ///
     /// If the clock does not recover and no audio is sent either, the session is replaced. The same applies before a
-    /// start, when the earlier clock may not have been the speaker's.
+    /// start, when the earlier clock may not have been the speaker's; if that does not help, the speaker is given up.
     ///
     /// - Returns: When to check again; nil: continue as usual.
     private func lookAfterClock(_ core: SessionCore, _ sent: inout SentState) -> HostInstant? {
@@ -247,10 +247,18 @@ final class PlaybackSupervisor: Sendable {
             sent.stalled = flowing.map { ($0, now) }
             return nil
         }
-        guard now - stalled.since >= Self.stallTimeout, speaker?.state.withLock({ $0.anchors.mayRenew() }) ?? false
-        else { return nil }
-        sent.stalled = nil
-        core.lose("The speaker has lost its reference clock.")
+        guard now - stalled.since >= Self.stallTimeout, let speaker else { return nil }
+        let isAnchored = sent.line != nil
+        switch speaker.state.withLock({ $0.anchors.remedy(forStallAt: now, isAnchored: isAnchored) }) {
+        case .wait: return nil
+        case .renew:
+            sent.stalled = nil
+            core.lose("The speaker has lost its reference clock.")
+        case .giveUp:
+            let error = OutputError(
+                .notPermitted, "\(speaker.name) keeps losing this computer's clock.", remedy: .checkFirewall)
+            speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
+        }
         return HostInstant(nanoseconds: .max)
     }
 

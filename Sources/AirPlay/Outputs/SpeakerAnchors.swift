@@ -7,14 +7,26 @@ struct SpeakerAnchors: Sendable {
     private(set) var sent: SentAnchor?
     /// Incremented at seeks and new streams: an anchor of an older epoch is void.
     private(set) var epoch: UInt64
-    /// The number of sessions renewed because of a stalled clock.
-    private var renewals = 0
+    /// The sessions renewed because of a stalled clock, and when the last one was.
+    private var renewals: (count: Int, last: HostInstant)?
     /// The instant of the first start that was accepted and not revoked before it came.
     private var firstAudible: HostInstant?
     /// The instant from which the current session is audible; nil before its first start.
     private var audibleFrom: HostInstant?
 
     private static let maxRenewals = 2
+    /// Renewals further apart are not counted together: a session may last for weeks.
+    private static let renewalMemory: Duration = .seconds(600)
+
+    /// What to do about a clock that stalled and did not recover.
+    enum StallRemedy {
+        /// Another session may synchronize.
+        case renew
+        /// The speaker plays on by its anchor.
+        case wait
+        /// The speaker has no anchor, and no session has helped: it would remain silent.
+        case giveUp
+    }
 
     init(epoch: UInt64 = 0) { self.epoch = epoch }
 
@@ -57,10 +69,11 @@ struct SpeakerAnchors: Sendable {
     /// Whether the current session is audible; nil before its first start.
     func isAudible(at now: HostInstant) -> Bool? { audibleFrom.map { $0 <= now } }
 
-    /// Counts a renewal after a stalled clock. Returns false beyond `maxRenewals`: a speaker that always stalls is left
-    /// as is.
-    mutating func mayRenew() -> Bool {
-        renewals += 1
-        return renewals <= Self.maxRenewals
+    /// Returns the remedy for a stalled clock, and counts a renewal.
+    mutating func remedy(forStallAt now: HostInstant, isAnchored: Bool) -> StallRemedy {
+        let count = renewals.map { now - $0.last < Self.renewalMemory ? $0.count : 0 } ?? 0
+        guard count < Self.maxRenewals else { return isAnchored ? .wait : .giveUp }
+        renewals = (count + 1, now)
+        return .renew
     }
 }

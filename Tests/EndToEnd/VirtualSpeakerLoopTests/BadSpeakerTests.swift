@@ -1,5 +1,6 @@
 import AirPlay
 import AirPlayWire
+import Foundation
 import MediaCore
 import PTP
 import SyncRendering
@@ -304,6 +305,23 @@ extension LoopTests {
             #expect(eventually(within: .seconds(4)) { levels().count == 101 })
             let heard = levels()
             #expect(heard.count == 101 && zip(heard, heard.dropFirst()).allSatisfy { $0 < $1 }, "\(heard)")
+        }
+
+        @Test func aVolumeThatIsSetWhileTheSessionBeginsIsSent() throws {
+            let receiver = try receiver(["slow=SET_PARAMETER:1"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            @Sendable func levels() -> [Double] {
+                receiver.record.events.compactMap { if case .volume(let level) = $0 { level } else { nil } }
+            }
+            speaker.setGain(0.5)
+            Thread.detachNewThread {
+                while levels().isEmpty { HostInstant.now.advanced(by: .milliseconds(10)).sleep() }
+                speaker.setGain(0)
+            }
+            try prepare(speaker)
+            #expect(eventually(within: .seconds(6)) { levels().last == -144 }, "\(levels())")
         }
 
         @Test(arguments: [Route.buffered, .realtime])

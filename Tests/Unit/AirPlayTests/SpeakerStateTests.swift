@@ -210,7 +210,19 @@ import Testing
         #expect(anchors.sent != nil && anchors.epoch == 8)
         anchors.reset()
         #expect(anchors.sent == nil && anchors.epoch == 9)
-        #expect((0..<3).map { _ in anchors.mayRenew() } == [true, true, false])
+    }
+
+    @Test func aSpeakerWhoseClockKeepsStallingIsGivenUpUnlessItPlays() {
+        var anchors = SpeakerAnchors()
+        func remedies(_ second: Int, isAnchored: Bool) -> [SpeakerAnchors.StallRemedy] {
+            (0..<3).map { _ in
+                anchors.remedy(
+                    forStallAt: HostInstant(nanoseconds: 0).advanced(by: .seconds(second)), isAnchored: isAnchored)
+            }
+        }
+        #expect(remedies(0, isAnchored: true) == [.renew, .renew, .wait])
+        #expect(remedies(599, isAnchored: false) == [.giveUp, .giveUp, .giveUp])
+        #expect(remedies(600, isAnchored: false) == [.renew, .renew, .giveUp])
     }
 }
 
