@@ -26,13 +26,13 @@ extension PTPEngine {
         case .delayRequest:
             round.writer.delayResponse(received: received, requester: requester, sequence: sequence)
             wire.send(round.writer.bytes, on: .general, to: datagram.source)
-            change(datagram.source) { $0.readiness.noteProbe(at: datagram.received) }
+            change(datagram.source) { $0.noteProbe(at: datagram.received) }
         case .peerDelayRequest:
             round.writer.peerDelayResponse(received: received, requester: requester, sequence: sequence)
             let sent = PTPTimestamp(served.instant(at: sendEvent(round.writer.bytes, to: datagram.source)))
             round.writer.peerDelayResponseFollowUp(origin: sent, requester: requester, sequence: sequence)
             wire.send(round.writer.bytes, on: .general, to: datagram.source)
-            change(datagram.source) { $0.readiness.noteProbe(at: datagram.received) }
+            change(datagram.source) { $0.noteProbe(at: datagram.received) }
         case .announce(let quality, _):
             change(datagram.source) { peer in
                 peer.announcements &+= 1

@@ -27,6 +27,8 @@ package struct PTPPeer: Sendable {
     var announcements = 0
     /// The attributes of the last Announce.
     var announced: GrandmasterQuality?
+    /// Delay requests arrived although the receiver had played by our time without any.
+    private var hasLateProbes = false
     /// Consecutive Syncs from one clock at this address, without one from another clock in between.
     var syncs = 0
     private var syncSource: ClockIdentity?
@@ -116,6 +118,12 @@ package struct PTPPeer: Sendable {
         refusals = (isFresh ? refusals!.count &+ 1 : 1, now)
     }
 
+    /// Counts a delay request. The first one after playback by our time may be forged: a series of them that ends would
+    /// be a stalled clock, in this session and as experience in later ones.
+    mutating func noteProbe(at now: HostInstant) {
+        if readiness.probes == 0, hasPlayedByOurTime { hasLateProbes = true } else { readiness.noteProbe(at: now) }
+    }
+
     /// Counts a Sync of a clock at this address.
     mutating func noteSync(of clock: ClockIdentity) {
         syncs = syncSource == clock ? syncs &+ 1 : 1
@@ -156,7 +164,7 @@ package struct PTPPeer: Sendable {
     /// Returns the correction for the next Follow_Up: the target, or during playback one limited step towards it. Zero
     /// for a receiver that sends delay requests, because it measures the path itself.
     mutating func nextCorrection() -> Duration {
-        guard readiness.probes == 0, !readiness.isKnownToProbe else {
+        guard readiness.probes == 0, !hasLateProbes, !readiness.isKnownToProbe else {
             correctionInForce = .zero
             return .zero
         }

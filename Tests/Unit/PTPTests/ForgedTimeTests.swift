@@ -55,6 +55,14 @@ import Testing
         #expect(world.instance.peer(world.speaker)?.isDoubted(at: world.time.now) == false)
     }
 
+    @Test func aForgedDelayRequestStallsNoSpeakerThatPlayedWithoutAny() {
+        pauseOnOurTime()
+        world.sendDelayRequest(from: 319)
+        world.pass(6)
+        #expect(world.instance.readiness(of: world.speaker) == .ready)
+        #expect(world.instance.peer(world.speaker)?.readiness.probes == 0, "it is not remembered for later sessions")
+    }
+
     @Test func aSpeakerThatRefusesOurStartsIsFollowedWheneverItDoes() throws {
         pauseOnOurTime()
         let yielded = world.instance.yield(to: world.speaker)
