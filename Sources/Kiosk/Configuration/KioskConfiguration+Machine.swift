@@ -3,6 +3,7 @@ package import MediaCore
 package import ScreenOutput
 internal import Storage
 package import SyncRendering
+internal import Telemetry
 
 extension KioskConfiguration {
     /// Returns warnings about configured files and devices that are missing at present, each with its line. The kiosk
@@ -44,6 +45,7 @@ extension KioskConfiguration {
             if access(folder.isEmpty ? "/" : folder, W_OK) != 0 {
                 warn("timeline.file", "timeline: '\(folder)' cannot be written (\(SystemCause.text(errno)))")
             }
+            if let objection = TimelineFile.objection(to: timeline.file) { warn("timeline.file", objection) }
         }
         checkScreens(displays, warn)
         return warnings

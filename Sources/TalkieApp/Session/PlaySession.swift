@@ -48,7 +48,7 @@ package enum PlaySession {
             if case .end(let status) = request { interruption.raise(status: status) }
         }
         defer { signals.stop() }
-        let timeline = try timelineFile(arguments, films: inputs.list.items, notes: &inputs.notes)
+        let timeline = try timelineFile(arguments, notes: &inputs.notes)
         let listener = try controlListener(arguments)
         var sessionPage: SessionPage?
         if let remote = arguments.remote { sessionPage = try SessionPage(remote) }
@@ -286,22 +286,11 @@ package enum PlaySession {
         }
     }
 
-    /// Creates the flight recorder's file. Throws `invalidArgument` if that would overwrite a film.
+    /// Creates the flight recorder's file.
     private static func timelineFile(
-        _ arguments: PlayArguments, films: [PlaylistLoader.Item], notes: inout [String]
+        _ arguments: PlayArguments, notes: inout [String]
     ) throws(TalkieError) -> TimelineFile? {
         guard let path = arguments.timelinePath else { return nil }
-        var target = stat()
-        if stat(path, &target) == 0, target.st_mode & S_IFMT == S_IFREG {
-            for film in films {
-                var status = stat()
-                guard stat(film.address, &status) == 0, status.st_ino == target.st_ino, status.st_dev == target.st_dev
-                else { continue }
-                throw TalkieError(
-                    .invalidArgument,
-                    "--timeline would overwrite the film '\(film.address)'; choose another file")
-            }
-        }
         let file = try TimelineFile(creating: path, rotation: arguments.timelineRotation)
         if let aside = file.setAside { notes.append("the timeline of an interrupted run was renamed to '\(aside)'") }
         return file

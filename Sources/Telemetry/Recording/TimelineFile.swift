@@ -18,11 +18,13 @@ package struct TimelineFile: ~Copyable, Sendable {
     /// An existing record without its last line belongs to an interrupted run and is renamed, because it is likely
     /// needed. With rotation an existing record becomes an older file.
     ///
-    /// - Throws: Status 1 with a message; nothing has been created.
+    /// - Throws: `invalidArgument` if an existing file is no timeline, `failed` if it cannot be created; nothing has
+    ///   been changed.
     package init(creating path: String, rotation: TimelineRotation? = nil) throws(TalkieError) {
         let (rotation, record) = (rotation?.ifBounded, Self.record(path))
         if let rotation, record?.isRecord == true { _ = Self.shift(path, keeping: rotation.keep) }
         setAside = rotation == nil && record?.isCutOff == true ? Self.setAside(path) : nil
+        if let objection = Self.objection(to: path) { throw TalkieError(.invalidArgument, objection) }
         // Without O_NONBLOCK, a named pipe without a reader would block here and at every write.
         let descriptor = PrivateFile.create(path, O_WRONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -70,16 +72,20 @@ package struct TimelineFile: ~Copyable, Sendable {
         return rename(path, path + ".1") == 0 || errno == ENOENT ? nil : errno
     }
 
+    /// Returns why nothing may be recorded to a file: it is something else, such as a film; nil if it may be.
+    package static func objection(to path: String) -> String? {
+        guard record(path)?.isRecord == false else { return nil }
+        return "the timeline would overwrite '\(path)', which is not one; choose another file"
+    }
+
     /// Examines a non-empty regular file: whether it is a timeline, and whether it lacks the last
     /// line of `TimelineWriter.finish`.
     private static func record(_ path: String) -> (isRecord: Bool, isCutOff: Bool)? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
-            return nil
-        }
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return nil }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return (false, false) }
+        defer { close(descriptor) }
         func bytes(_ count: Int, at offset: Int) -> [UInt8] {
             [UInt8](unsafeUninitializedCapacity: count) {
                 $1 = max(0, pread(descriptor, $0.baseAddress, count, offset))

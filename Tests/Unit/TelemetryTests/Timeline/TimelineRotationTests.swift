@@ -158,6 +158,16 @@ import Testing
         #expect(names == ["t.jsonl"] && lines("t.jsonl").first?["part"] as? Int == 6)
     }
 
+    @Test(arguments: [nil, TimelineRotation(maxSize: 1 << 20, keep: 2)])
+    func aFileThatIsNoTimelineIsRefusedAndUnchanged(rotation: TimelineRotation?) throws {
+        folder.write("a film", to: "t.jsonl")
+        #expect(throws: TalkieError.self) { _ = try TimelineFile(creating: path, rotation: rotation) }
+        #expect(names == ["t.jsonl"] && folder.read("t.jsonl") == "a film")
+        folder.write("", to: "t.jsonl")
+        _ = try TimelineFile(creating: path, rotation: rotation)
+        _ = try TimelineFile(creating: "/dev/null", rotation: rotation)
+    }
+
     @Test func anExistingFileIsRenamedOnlyOnce() throws {
         var writer = try writer(TimelineRotation(maxAge: .seconds(1), keep: 3))
         writer.flush(at: clock.now)
