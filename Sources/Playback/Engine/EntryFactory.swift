@@ -21,7 +21,7 @@ final class EntryFactory {
         if listPosition.interstitialPart == nil, listPosition.itemPass == 0 { reportMissingTracks(in: summary) }
         let sound = tracks.renderer == nil ? nil : audioTrack(of: media.film)
         let isWhole = listPosition.interstitialPart == nil && listPosition.from == nil
-        guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false, !isWhole || startBeyondEnd(of: summary) == nil
+        guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false, !isWhole || emptyRange(of: summary) == nil
         else { return nil }
         reserve([picture, sound], of: media)
         var entry = PlaybackList.ScheduledItem(
@@ -73,23 +73,25 @@ final class EntryFactory {
         if let exhaustion = tracks.exhaustion {
             return TalkieError(exhaustion.playbackCode, "“\(title)” cannot be played: \(exhaustion.message)")
         }
-        if let (start, length) = startBeyondEnd(of: film.summary) {
-            let (place, end) = (start.clock, length.clock)
+        if let range = emptyRange(of: film.summary) {
+            let (place, end) = (range.start.clock, range.end.clock)
             return TalkieError(
                 .cannotOpen,
-                "“\(title)” ends at \(end), before the requested start at \(place); choose an earlier start.")
+                range.isRequested
+                    ? "The end of “\(title)” at \(end) is not after its start at \(place); choose a later end."
+                    : "“\(title)” ends at \(end), before the requested start at \(place); choose an earlier start.")
         }
         let what =
             film.summary.tracks.isEmpty ? "contains neither picture nor sound" : "contains nothing that may be played"
         return TalkieError(.cannotOpen, "“\(title)” \(what); check the file and the options.")
     }
 
-    /// Returns the requested start and the duration if the start is beyond the end; nil otherwise.
-    private func startBeyondEnd(of summary: MediaSummary) -> (start: MediaTime, length: MediaTime)? {
-        guard let length = summary.duration, let start = options.start?.moment(in: length), start >= length,
-            length > .zero
-        else { return nil }
-        return (start, length)
+    /// Returns the requested start and the end, requested or of the file, if nothing lies between them; nil otherwise.
+    private func emptyRange(of summary: MediaSummary) -> (start: MediaTime, end: MediaTime, isRequested: Bool)? {
+        let start = options.start?.moment(in: summary.duration) ?? .zero
+        if let length = summary.duration, length > .zero, start >= length { return (start, length, false) }
+        guard let end = options.end?.moment(in: summary.duration), end <= start else { return nil }
+        return (start, end, true)
     }
 
     // MARK: Audio track

@@ -47,7 +47,9 @@ final class ItemArrival {
         tracks.forgetFailures()
         preparation.noteInterstitials(of: media, listPosition)
         let summary = media.film.summary
-        let place = position.flatMap { place in summary.duration.map { place < $0 } ?? true ? place : nil }
+        // A position that was stored without the option may be behind the requested end.
+        let ends = [summary.duration, context.options.end?.moment(in: summary.duration)].compactMap(\.self)
+        let place = position.flatMap { place in ends.allSatisfy { place < $0 } ? place : nil }
         let first = list.list.entering(listPosition, at: place ?? context.options.start?.moment(in: summary.duration))
         if first.interstitialPart != nil, listPosition.interstitialPart == nil { return .open(first) }
         if listPosition.interstitialPart != nil, summary.isLive { return .skip(listPosition, .endless) }

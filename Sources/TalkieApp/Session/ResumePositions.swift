@@ -13,10 +13,12 @@ final class ResumePositions {
     private let console: SessionConsole
     /// Whether films resume; a given start position disables it.
     private let resumes: Bool
+    private let end: FilmPosition?
 
     init(_ stage: SessionDirector.Stage, _ arguments: PlayArguments, _ console: SessionConsole) {
         (player, store, self.console) = (stage.player, ResumePositionStore(stage.stateFolder), console)
         resumes = arguments.resumesPlayback && arguments.options.start == nil
+        end = arguments.options.end
     }
 
     /// Reads the stored positions. Returns the index of the film that was stopped last, as mpv does.
@@ -43,7 +45,7 @@ final class ResumePositions {
 
     /// Reports that a film resumes, and how to start it from the beginning.
     func report(_ item: QueueItem) {
-        guard let position = position(of: item.address) else { return }
+        guard let position = position(of: item.address), !isBehindEnd(item) else { return }
         let state = player.state
         console.show("Resumed at \(position.shortClock)\n" + StatusText.film(state), for: .seconds(3))
         console.say(
@@ -64,9 +66,18 @@ final class ResumePositions {
         attempt { () throws(StateError) in try store.store(state.position, of: film) }
     }
 
+    /// Whether the stored position of the current film was not used, because it is not before the requested end.
+    private func isBehindEnd(_ item: QueueItem) -> Bool {
+        guard let position = position(of: item.address), let end = end?.moment(in: player.state.duration) else {
+            return false
+        }
+        return end <= position
+    }
+
     /// Removes the position of a film after its end.
     func forget(_ item: QueueItem) {
-        guard resumes, let film = FilmKey(item.address), positions.removeValue(forKey: film) != nil else { return }
+        guard resumes, !isBehindEnd(item), let film = FilmKey(item.address), positions.removeValue(forKey: film) != nil
+        else { return }
         attempt { () throws(StateError) in try store.forget(film) }
     }
 

@@ -233,6 +233,16 @@ import Testing
         #expect(cinema.shown.last == 98)
     }
 
+    @Test(arguments: [(FilmPosition.fraction(0.5), 5.0, "00:00:05"), (.fromStart(.zero), 0, "00:00:00")])
+    func anEndThatIsNotAfterTheStartIsSaid(start: FilmPosition, end: Double, clock: String) throws {
+        var options = PlayerOptions()
+        (options.start, options.end) = (start, .fromStart(MediaTime(seconds: end)))
+        let film = cinema(syncEvery: 10, lasting: 10, options: options)
+        let failure = try #require(film.core.state.failure)
+        #expect(failure.code == .cannotOpen)
+        #expect(failure.message.contains("at \(clock) is not after its start at \(clock)"), "\(failure.message)")
+    }
+
     @Test func aStartBehindTheEndIsSaid() throws {
         var options = PlayerOptions()
         options.start = .fromStart(second(90))

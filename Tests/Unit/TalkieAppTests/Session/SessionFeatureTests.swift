@@ -57,6 +57,10 @@ import Testing
         #expect(
             beginning(film, in: folder, change: { $0.options.start = .fromStart(.zero) }).seconds < 10,
             "a given start replaces the stored position")
+        let end = FilmPosition.fromStart(MediaTime(value: 20, timescale: 1))
+        #expect(
+            beginning(film, in: folder, change: { $0.options.end = end }).seconds < 10,
+            "a position behind the requested end is not used, and remains")
         #expect(beginning(film, in: folder).seconds >= 30)
         #expect(beginning(film, in: folder).seconds < 10, "q has forgotten it")
     }
