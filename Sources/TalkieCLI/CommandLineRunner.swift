@@ -27,7 +27,10 @@ enum CommandLineRunner {
         let outcome = outcome(of: words)
         StandardStream.output.write(outcome.output)
         StandardStream.error.write(outcome.complaint)
-        return outcome.status
+        guard outcome.status == ExitStatus.done, let code = StandardStream.outputFailure else { return outcome.status }
+        let failure = TalkieError(.failed, "standard output cannot be written (\(SystemCause.text(code)))")
+        StandardStream.error.write("talkie: \(failure.message)\n")
+        return failure.exitStatus
     }
 
     /// Parses and runs a command line.

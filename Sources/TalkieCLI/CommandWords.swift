@@ -15,14 +15,15 @@ enum CommandWords {
             words.insert("play", at: 0)
         }
         guard words.first == "play" else { return words }
-        return words.enumerated().map { index, word in
+        let end = words.firstIndex(of: "--") ?? words.endIndex
+        return words[..<end].enumerated().map { index, word in
             let next = words.dropFirst(index + 1).first
             if word == "--remote" {
                 return next.map(isPageAddress) ?? false ? word : word + "=" + RemoteArgument.standard.text
             }
             guard repetitions.contains(word) else { return word }
             return next.map(isRepetition) ?? false ? word : word + "=inf"
-        }
+        } + words[end...]
     }
 
     /// Returns the error message for a first word that is neither a command nor a file.

@@ -124,6 +124,21 @@ import Testing
         expectOneSentence(try play(["http://127.0.0.1:9/film.mp4"]), status: 66)
     }
 
+    @Test func aFilmIsNotOverwrittenByATimeline() throws {
+        let film = scratch.path("film.mp4")
+        try FileManager.default.copyItem(atPath: Program.media("flash-and-beep.mp4"), toPath: film)
+        expectOneSentence(try play(["--timeline", film, Program.media("flash-and-beep.mp4")]), status: 2)
+        #expect(FileManager.default.contentsEqual(atPath: film, andPath: Program.media("flash-and-beep.mp4")))
+    }
+
+    @Test(arguments: [("> /dev/full", Int32(1)), (">&-", 1), ("| true", 0)])
+    func whatCannotBeWrittenToStandardOutputIsAFailure(redirection: String, status: Int32) throws {
+        let result = try Program.run(
+            "/bin/bash", ["-o", "pipefail", "-c", "'\(Program.talkie)' profile list \(redirection)"], atMost: 30)
+        #expect(result.status == status, "\(result.errors)")
+        #expect(result.errors.contains("standard output") == (status == 1), "\(result.errors)")
+    }
+
     @Test func aFullDiskUnderTheTimelineCostsTheRecordAndNotTheFilm() throws {
         let result = try play(["--timeline", "/dev/full", "--end", "2", Program.media("flash-and-beep.mp4")])
         #expect(result.status == 0, "\(result.errors)")

@@ -30,10 +30,13 @@ struct SleepInhibitorTests {
         }
     }
 
+    /// The address of a bus that does not exist, whatever lies in the root folder.
+    private static let nowhere = "unix:path=/proc/nonexistent"
+
     private func inhibitor(
         _ received: ReceivedEvents, system: PrivateMessageBus?, session: PrivateMessageBus? = nil
     ) throws -> SleepInhibitor {
-        let nowhere = "unix:path=/nonexistent"
+        let nowhere = Self.nowhere
         return try SleepInhibitor(
             why: "Films are shown", scope: .sleep,
             buses: SleepInhibitor.Buses(system: system?.address ?? nowhere, session: session?.address ?? nowhere),
@@ -90,7 +93,7 @@ struct SleepInhibitorTests {
         let received = ReceivedEvents()
         let inhibitor = try SleepInhibitor(
             why: "A film plays", scope: .idleness, isNeeded: false,
-            buses: SleepInhibitor.Buses(system: bus.address, session: "unix:path=/nonexistent"),
+            buses: SleepInhibitor.Buses(system: bus.address, session: Self.nowhere),
             onEvent: received.record)
         try inhibitor.start()
         defer { inhibitor.stop() }

@@ -240,6 +240,7 @@ import Testing
         for words in [["speakers", "a.mkv"], ["--help"], ["--version"], ["-h"], ["help"], ["fly"], []] {
             #expect(CommandWords.understood(words, commands: ["play", "speakers", "help"]) == words)
         }
+        #expect(try spoken("--volume", "7", "--", "--loop", "--remote").files == ["--loop", "--remote"])
         // Errors are then reported as those of `play`.
         let outcome = CommandLineRunner.outcome(of: ["film.mkv", "--warp-speed"])
         #expect(outcome.status == 2 && outcome.complaint.contains("Usage: talkie play"))
