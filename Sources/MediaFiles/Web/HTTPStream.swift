@@ -123,7 +123,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         guard !target.isEmpty else { return 0 }
         if isAtEnd { return cff_error_eof }
         do throws(WebFailure) {
-            if connection == nil || place != position { try reach() }
+            if connection == nil || place != position || body?.isComplete == true { try reach() }
             return try receive(target)
         } catch {
             return takeUp(after: error, into: target)
@@ -146,8 +146,12 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
 
     private var isAtEnd: Bool {
         if let end = last ?? size, position >= end { return true }
-        return connection != nil && place == position && body?.isComplete == true
+        return connection != nil && place == position && body?.isComplete == true && canEnd
     }
+
+    /// Whether the stream may end where a body does: a server may send only a part of the requested range (RFC 9110,
+    /// 15.3.7).
+    private var canEnd: Bool { (size ?? last).map { place >= $0 } ?? true }
 
     // MARK: Requests
 
@@ -314,15 +318,15 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 if moves { position = place }
                 return Int32(clamping: got)
             }
-            if body?.isComplete ?? true { return cff_error_eof }
+            if body?.isComplete ?? true { return try ended(cff_error_eof) }
             do throws(WebFailure) { received += try piece(from: connection) } catch { return try ended(error.code) }
         }
     }
 
-    /// Distinguishes the end of a body from an interrupted transfer.
+    /// Distinguishes the end of the stream from an interrupted or partial transfer.
     private func ended(_ code: Int32) throws(WebFailure) -> Int32 {
         guard code == cff_error_eof else { throw WebFailure(code: code) }
-        if body?.endsWithConnection == true, size.map({ place >= $0 }) ?? true { return cff_error_eof }
+        if body?.isComplete == true || body?.endsWithConnection == true, canEnd { return cff_error_eof }
         throw WebFailure(code: cff_error_from_errno(ECONNRESET))
     }
 
