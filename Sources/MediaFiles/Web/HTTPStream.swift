@@ -32,6 +32,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     private let connect: Connect
     /// The idle connections of the demuxer; nil: each request has its own connection.
     private let pool: ConnectionPool?
+    /// The URL before redirects.
+    private let requested: WebAddress
     /// The URL of the last response.
     private(set) var address: WebAddress
     /// The byte range: its first byte, and the byte after its last one (nil: to the end).
@@ -71,7 +73,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         retriesServerErrors: Bool = false, pool: ConnectionPool? = nil, waiting: InterruptCallback,
         connect: @escaping Connect
     ) throws(WebFailure) {
-        self.address = address
+        (requested, self.address) = (address, address)
         self.requestBuilder = requestBuilder
         self.pool = pool
         self.waiting = waiting
@@ -93,6 +95,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
 
     /// The properties of a file on a server that supports ranges.
     struct Identity: Sendable {
+        fileprivate var requested: WebAddress
         var address: WebAddress
         var size: Int64
         var contentType: String?
@@ -102,14 +105,16 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     /// The identity of the file; nil if the server does not support ranges, or if a range was requested.
     var identity: Identity? {
         guard isSeekable, first == 0, last == nil, let size else { return nil }
-        return Identity(address: address, size: size, contentType: contentType, validator: validator)
+        return Identity(
+            requested: requested, address: address, size: size, contentType: contentType, validator: validator)
     }
 
     /// Creates another input of an already opened file; its first read connects.
     init(
         _ identity: Identity, requestBuilder: HTTPRequestBuilder, waiting: InterruptCallback, connect: @escaping Connect
     ) {
-        (address, size, contentType) = (identity.address, identity.size, identity.contentType)
+        (requested, address) = (identity.requested, identity.address)
+        (size, contentType) = (identity.size, identity.contentType)
         (validator, isSeekable) = (identity.validator, true)
         (self.requestBuilder, self.waiting, self.connect) = (requestBuilder, waiting, connect)
         (first, last, position, pool) = (0, nil, 0, nil)
@@ -156,7 +161,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     // MARK: Requests
 
     private func open() throws(WebFailure) {
-        var (redirects, challenge) = (0, String?.none)
+        var (redirects, challenge, canReturn) = (0, String?.none, address != requested)
         while true {
             release()
             let (fresh, answer) = try ask(challenge)
@@ -185,6 +190,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 (connection, body) = (nil, nil)
                 size = answer.range?.total ?? position
                 return
+            // Signed redirect targets expire; the requested URL remains the one to use (RFC 9110, 15.4.3).
+            case 400..<500 where canReturn: (address, challenge, canReturn) = (requested, nil, false)
             default: throw WebFailure(code: Self.code(answer.status))
             }
         }

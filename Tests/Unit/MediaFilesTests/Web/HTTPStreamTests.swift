@@ -208,6 +208,58 @@ import Testing
         #expect(servers.asked.count == 5)
     }
 
+    // MARK: Expired redirects
+
+    private let refusal = "HTTP/1.1 403 Expired\r\n\r\n"
+
+    private func targets(_ servers: Servers) -> [String] { servers.asked.map(\.address.target) }
+
+    @Test(arguments: [400, 401, 403, 404, 410]) func anExpiredRedirectIsReplaced(_ status: Int) throws {
+        let servers = Servers([
+            onward("/a"), part("01234", from: 0, of: 12), "HTTP/1.1 \(status) Expired\r\n\r\n", onward("/b"),
+            part("56789ab", from: 5, of: 12),
+        ])
+        #expect(all(try input(servers)) == ("0123456789ab", nil))
+        #expect(targets(servers) == ["/film", "/a", "/a", "/film", "/b"])
+    }
+
+    @Test func anotherConnectionReplacesAnExpiredRedirect() throws {
+        let servers = Servers([
+            onward("/a"), part("0123456789ab", from: 0, of: 12), refusal, onward("/b"),
+            part("0123456789ab", from: 0, of: 12),
+        ])
+        let identity = try #require(try input(servers).identity)
+        let other = HTTPStream(
+            identity, requestBuilder: HTTPRequestBuilder("http://a.org/film", try options()),
+            waiting: InterruptCallback([]), connect: servers.connect)
+        #expect(all(other) == ("0123456789ab", nil))
+        #expect(targets(servers) == ["/film", "/a", "/a", "/film", "/b"])
+    }
+
+    @Test func aRefusalByTheRequestedAddressIsPermanent() throws {
+        let opening = Servers([onward("/a")] + Array(repeating: refusal, count: 5))
+        #expect(throws: WebFailure.self) { try input(opening) }
+        #expect(targets(opening) == ["/film", "/a"])
+        for answers in [[refusal], [onward("/b"), refusal]] {
+            let servers = Servers(
+                [onward("/a"), part("01234", from: 0, of: 12), refusal] + answers
+                    + Array(repeating: refusal, count: 5))
+            let (text, error) = all(try input(servers))
+            #expect(text == "01234" && error != nil)
+            #expect(targets(servers) == ["/film", "/a", "/a", "/film"] + (answers.count == 1 ? [] : ["/b"]))
+        }
+    }
+
+    @Test func anotherFileAtANewTargetIsNotJoined() throws {
+        let servers = Servers([
+            onward("/a"), part("01234", from: 0, of: 12, more: "ETag: \"x\"\r\n"), refusal, onward("/b"),
+            part("56789ab", from: 5, of: 12, more: "ETag: \"y\"\r\n"),
+        ])
+        let (text, error) = all(try input(servers))
+        #expect(text == "01234" && error != nil)
+        #expect(servers.asked.count == 5)
+    }
+
     // MARK: Secrets
 
     private let secrets = "Authorization: Bearer me,X-Key: k,Accept-Language: de"
