@@ -32,6 +32,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     private let connect: Connect
     /// The idle connections of the demuxer; nil: each request has its own connection.
     private let pool: ConnectionPool?
+    /// The URL before redirects.
+    private let requested: WebAddress
     /// The URL of the last response.
     private(set) var address: WebAddress
     /// The byte range: its first byte, and the byte after its last one (nil: to the end).
@@ -71,7 +73,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         retriesServerErrors: Bool = false, pool: ConnectionPool? = nil, waiting: InterruptCallback,
         connect: @escaping Connect
     ) throws(WebFailure) {
-        self.address = address
+        (requested, self.address) = (address, address)
         self.requestBuilder = requestBuilder
         self.pool = pool
         self.waiting = waiting
@@ -93,6 +95,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
 
     /// The properties of a file on a server that supports ranges.
     struct Identity: Sendable {
+        fileprivate var requested: WebAddress
         var address: WebAddress
         var size: Int64
         var contentType: String?
@@ -102,14 +105,16 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     /// The identity of the file; nil if the server does not support ranges, or if a range was requested.
     var identity: Identity? {
         guard isSeekable, first == 0, last == nil, let size else { return nil }
-        return Identity(address: address, size: size, contentType: contentType, validator: validator)
+        return Identity(
+            requested: requested, address: address, size: size, contentType: contentType, validator: validator)
     }
 
     /// Creates another input of an already opened file; its first read connects.
     init(
         _ identity: Identity, requestBuilder: HTTPRequestBuilder, waiting: InterruptCallback, connect: @escaping Connect
     ) {
-        (address, size, contentType) = (identity.address, identity.size, identity.contentType)
+        (requested, address) = (identity.requested, identity.address)
+        (size, contentType) = (identity.size, identity.contentType)
         (validator, isSeekable) = (identity.validator, true)
         (self.requestBuilder, self.waiting, self.connect) = (requestBuilder, waiting, connect)
         (first, last, position, pool) = (0, nil, 0, nil)
@@ -123,7 +128,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         guard !target.isEmpty else { return 0 }
         if isAtEnd { return cff_error_eof }
         do throws(WebFailure) {
-            if connection == nil || place != position { try reach() }
+            if connection == nil || place != position || body?.isComplete == true { try reach() }
             return try receive(target)
         } catch {
             return takeUp(after: error, into: target)
@@ -146,13 +151,17 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
 
     private var isAtEnd: Bool {
         if let end = last ?? size, position >= end { return true }
-        return connection != nil && place == position && body?.isComplete == true
+        return connection != nil && place == position && body?.isComplete == true && canEnd
     }
+
+    /// Whether the stream may end where a body does: a server may send only a part of the requested range (RFC 9110,
+    /// 15.3.7).
+    private var canEnd: Bool { (size ?? last).map { place >= $0 } ?? true }
 
     // MARK: Requests
 
     private func open() throws(WebFailure) {
-        var (redirects, challenge) = (0, String?.none)
+        var (redirects, challenge, canReturn) = (0, String?.none, address != requested)
         while true {
             release()
             let (fresh, answer) = try ask(challenge)
@@ -181,6 +190,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 (connection, body) = (nil, nil)
                 size = answer.range?.total ?? position
                 return
+            // Signed redirect targets expire; the requested URL remains the one to use (RFC 9110, 15.4.3).
+            case 400..<500 where canReturn: (address, challenge, canReturn) = (requested, nil, false)
             default: throw WebFailure(code: Self.code(answer.status))
             }
         }
@@ -314,15 +325,15 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 if moves { position = place }
                 return Int32(clamping: got)
             }
-            if body?.isComplete ?? true { return cff_error_eof }
+            if body?.isComplete ?? true { return try ended(cff_error_eof) }
             do throws(WebFailure) { received += try piece(from: connection) } catch { return try ended(error.code) }
         }
     }
 
-    /// Distinguishes the end of a body from an interrupted transfer.
+    /// Distinguishes the end of the stream from an interrupted or partial transfer.
     private func ended(_ code: Int32) throws(WebFailure) -> Int32 {
         guard code == cff_error_eof else { throw WebFailure(code: code) }
-        if body?.endsWithConnection == true, size.map({ place >= $0 }) ?? true { return cff_error_eof }
+        if body?.isComplete == true || body?.endsWithConnection == true, canEnd { return cff_error_eof }
         throw WebFailure(code: cff_error_from_errno(ECONNRESET))
     }
 

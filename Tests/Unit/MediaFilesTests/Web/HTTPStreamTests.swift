@@ -149,6 +149,117 @@ import Testing
         #expect(servers.asked[0].head.contains("Range: bytes=4-7\r\n"))
     }
 
+    // MARK: Partial responses
+
+    /// A response with less than was requested: its range ends with its text.
+    private func shortPart(_ text: String, from first: Int, of total: String = "12", isChunked: Bool = false) -> String
+    {
+        let count = text.utf8.count
+        let chunk = count == 0 ? "" : "\(String(count, radix: 16))\r\n\(text)\r\n"
+        return "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes \(first)-\(first + count - 1)/\(total)\r\n"
+            + (isChunked
+                ? "Transfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n" : "Content-Length: \(count)\r\n\r\n\(text)")
+    }
+
+    private func ranges(_ servers: Servers) -> [Substring] {
+        servers.asked.map { $0.head.split(separator: "bytes=")[1].prefix { !$0.isNewline } }
+    }
+
+    @Test func aPartialResponseIsNotTheEndOfTheFile() throws {
+        let servers = Servers([shortPart("01234", from: 0), shortPart("567", from: 5), shortPart("89ab", from: 8)])
+        var options = try self.options()
+        // The next request is no reconnection.
+        options.reconnectDelays = []
+        #expect(all(try input(servers, "http://a.org/film", options)) == ("0123456789ab", nil))
+        #expect(ranges(servers) == ["0-", "5-", "8-"])
+        let chunked = Servers([
+            shortPart("01234", from: 0, isChunked: true), shortPart("56789ab", from: 5, isChunked: true),
+        ])
+        #expect(all(try input(chunked)) == ("0123456789ab", nil))
+        #expect(ranges(chunked) == ["0-", "5-"])
+    }
+
+    @Test(arguments: ["12", "*"]) func aPartialResponseIsNotTheEndOfARange(_ total: String) throws {
+        let servers = Servers([shortPart("45", from: 4, of: total), shortPart("678", from: 6, of: total)])
+        #expect(all(try input(servers, range: (4, 9))) == ("45678", nil))
+        #expect(ranges(servers) == ["4-8", "6-8"])
+    }
+
+    @Test func aRangeEndsWithTheFile() throws {
+        let servers = Servers([shortPart("456789ab", from: 4), shortPart("", from: 12)])
+        #expect(all(try input(servers, range: (4, 20))) == ("456789ab", nil))
+        #expect(ranges(servers) == ["4-19"])
+    }
+
+    @Test func aSeekBeyondAPartialResponseIsRequested() throws {
+        let servers = Servers([shortPart("01234", from: 0), shortPart("89ab", from: 8)])
+        let input = try input(servers)
+        #expect(input.seek(to: 8) == 8)
+        #expect(all(input) == ("89ab", nil))
+        #expect(ranges(servers) == ["0-", "8-"])
+    }
+
+    @Test(arguments: [false, true]) func emptyPartialResponsesEndWithAnError(_ isChunked: Bool) throws {
+        let servers = Servers(
+            [shortPart("01234", from: 0)] + Array(repeating: shortPart("", from: 5, isChunked: isChunked), count: 50))
+        let (text, error) = all(try input(servers))
+        #expect(text == "01234" && error != nil)
+        // The next request and three retries.
+        #expect(servers.asked.count == 5)
+    }
+
+    // MARK: Expired redirects
+
+    private let refusal = "HTTP/1.1 403 Expired\r\n\r\n"
+
+    private func targets(_ servers: Servers) -> [String] { servers.asked.map(\.address.target) }
+
+    @Test(arguments: [400, 401, 403, 404, 410]) func anExpiredRedirectIsReplaced(_ status: Int) throws {
+        let servers = Servers([
+            onward("/a"), part("01234", from: 0, of: 12), "HTTP/1.1 \(status) Expired\r\n\r\n", onward("/b"),
+            part("56789ab", from: 5, of: 12),
+        ])
+        #expect(all(try input(servers)) == ("0123456789ab", nil))
+        #expect(targets(servers) == ["/film", "/a", "/a", "/film", "/b"])
+    }
+
+    @Test func anotherConnectionReplacesAnExpiredRedirect() throws {
+        let servers = Servers([
+            onward("/a"), part("0123456789ab", from: 0, of: 12), refusal, onward("/b"),
+            part("0123456789ab", from: 0, of: 12),
+        ])
+        let identity = try #require(try input(servers).identity)
+        let other = HTTPStream(
+            identity, requestBuilder: HTTPRequestBuilder("http://a.org/film", try options()),
+            waiting: InterruptCallback([]), connect: servers.connect)
+        #expect(all(other) == ("0123456789ab", nil))
+        #expect(targets(servers) == ["/film", "/a", "/a", "/film", "/b"])
+    }
+
+    @Test func aRefusalByTheRequestedAddressIsPermanent() throws {
+        let opening = Servers([onward("/a")] + Array(repeating: refusal, count: 5))
+        #expect(throws: WebFailure.self) { try input(opening) }
+        #expect(targets(opening) == ["/film", "/a"])
+        for answers in [[refusal], [onward("/b"), refusal]] {
+            let servers = Servers(
+                [onward("/a"), part("01234", from: 0, of: 12), refusal] + answers
+                    + Array(repeating: refusal, count: 5))
+            let (text, error) = all(try input(servers))
+            #expect(text == "01234" && error != nil)
+            #expect(targets(servers) == ["/film", "/a", "/a", "/film"] + (answers.count == 1 ? [] : ["/b"]))
+        }
+    }
+
+    @Test func anotherFileAtANewTargetIsNotJoined() throws {
+        let servers = Servers([
+            onward("/a"), part("01234", from: 0, of: 12, more: "ETag: \"x\"\r\n"), refusal, onward("/b"),
+            part("56789ab", from: 5, of: 12, more: "ETag: \"y\"\r\n"),
+        ])
+        let (text, error) = all(try input(servers))
+        #expect(text == "01234" && error != nil)
+        #expect(servers.asked.count == 5)
+    }
+
     // MARK: Secrets
 
     private let secrets = "Authorization: Bearer me,X-Key: k,Accept-Language: de"
