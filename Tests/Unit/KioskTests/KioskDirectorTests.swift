@@ -98,6 +98,22 @@ import Testing
         _ = rig.end()
     }
 
+    @Test(arguments: [10, nil]) func aStartWithinAPartOfTheDayHasItsVolume(volume: Double?) throws {
+        // 22:13:20.
+        let span = try DaySpan(parsing: "22:00-23:00")
+        let rig = KioskRig(films: ["long.mp4"]) {
+            var night = $0.programme
+            night.volume = volume
+            $0.programme.volume = 100
+            $0.parts = [.init(name: "night", span: span, days: Set(1...7), programme: night)]
+        }
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        #expect(rig.player.state.volume == volume ?? 100)
+        #expect(rig.card.state.withLock { $0.gains.last ?? nil } == volume.map { VolumeCurve.gain(volume: $0) })
+        _ = rig.end()
+    }
+
     @Test func itBeginsAtItsTime() {
         let rig = KioskRig(films: ["1.mp4"]) { $0.start = .time(TimeOfDay(hour: 22, minute: 20)!) }
         rig.start()
