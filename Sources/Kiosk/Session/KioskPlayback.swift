@@ -149,7 +149,7 @@ final class KioskPlayback {
             KioskNote(.schedule))
         guard isPlaying, !items.isUnopened else {
             // New items may precede those that could not be played.
-            load(startingWith: slate.isNothing ? nil : current?.address)
+            load(startingWith: slate.isNothing ? nil : current?.address, at: items.unopenedPosition)
             // Tried at once after a change.
             if !hours.isWaiting { retry.makeDue(at: now) }
             return
@@ -165,13 +165,13 @@ final class KioskPlayback {
         let start = items.start(from: resume.takePlace())
         player.setRetry(.eachPass)
         applyLoop()
-        load(startingWith: start.address)
-        open(at: start.position)
+        load(startingWith: start.address, at: start.position)
+        open()
     }
 
     /// Makes the items the playlist that is opened next.
-    private func load(startingWith address: String? = nil) {
-        progress.select(items.load(startingWith: address, exclusions.isSuspect))
+    private func load(startingWith address: String?, at position: MediaTime?) {
+        progress.select(items.load(startingWith: address, at: position, exclusions.isSuspect))
     }
 
     /// Applies a change of the items that are played alone.
@@ -183,6 +183,8 @@ final class KioskPlayback {
     // MARK: Opening
 
     /// Opens the current item of the playlist.
+    ///
+    /// - Parameter position: Ignored for a playlist that the player does not have yet: it has its own one.
     func open(at position: MediaTime? = nil) {
         guard !items.isEmpty, current != nil else { return show(.nothing(lastFailure)) }
         if hours.isWaiting { return }
@@ -191,7 +193,7 @@ final class KioskPlayback {
         slate.noteImageReplaced()
         let attempt = retry.take()
         if let unopened = items.takeUnopened() {
-            player.open(unopened.items, startingWith: unopened.first, at: position, order: order)
+            player.open(unopened.items, startingWith: unopened.first, at: unopened.position, order: order)
             progress.expectOpening()
         } else if attempt == .skip {
             // The end of the list may follow, without an opening.
@@ -493,7 +495,6 @@ final class KioskPlayback {
         rules = .wall
         // The position follows from the wall's time, whenever the kiosk was started.
         hours.skipStart()
-        resume.takePlace()
     }
 
     /// Plays measured items of the current programme.
