@@ -79,12 +79,13 @@ final class KioskPlayback {
     }
 
     /// When `performDueWork` must be called at the latest; nil without a deadline.
-    var nextDeadline: HostInstant? { retry.due }
+    var nextDeadline: HostInstant? { [retry.due, wall?.nextMeasurement].compactMap { $0 }.min() }
 
     /// Searches for items, and opens the playlist if an attempt is due.
     func performDueWork() {
         files.runDueWork()
         if retry.takeDue(at: now) { open() }
+        wall?.performDueWork()
     }
 
     /// Stops the threads.
@@ -132,17 +133,13 @@ final class KioskPlayback {
         stopBefore = nil
         items.setAdmitted(admitted)
         guard !items.isEmpty else {
+            wall?.cancelMeasurement()
             // The current film is played to its end.
             if isPlaying { return player.replaceAll(with: []) }
             player.removeAll()
             return show(.nothing(lastFailure))
         }
-        if let wall {
-            do throws(ExhaustionError) { try wall.measure(admitted, programme: programme) } catch {
-                messages.say(.error, error.message)
-            }
-            return
-        }
+        if let wall { return wall.measure(admitted, programme: programme) }
         guard current != nil else { return beginPlaylist() }
         messages.say(
             .info, "the list now has \(admitted.count == 1 ? "one film" : "\(admitted.count) films")",
@@ -507,8 +504,10 @@ final class KioskPlayback {
         // A time of day recurs daily: the wall's time continues across changes of the list.
         let epoch = settings.start.wallBeginning(
             at: stage.now(), remembered: wall.line?.epoch, calendar: stage.calendar)
-        guard wall.play(measured, from: epoch, loops: configuration.loops) else {
-            return show(.nothing(lastFailure))
+        switch wall.play(measured, from: epoch, loops: configuration.loops) {
+        case .unchanged: return
+        case .unplayable: return show(.nothing(lastFailure))
+        case .replaced: slate.noteImageReplaced()
         }
         if current == nil { progress.select(measured.items[0]) }
         isPlaying = false
@@ -573,7 +572,7 @@ final class KioskPlayback {
     /// Whether the kiosk is in sync with others.
     var isWall: Bool { rules == .wall }
     /// Sentences about items that are not played at present.
-    var skippedItems: [String] { exclusions.sentences }
+    var skippedItems: [String] { exclusions.sentences + (wall?.failures ?? []) }
     /// The item that follows; nil if none is known.
     var next: QueueItem? { items.isEmpty ? nil : player.state.next }
 
