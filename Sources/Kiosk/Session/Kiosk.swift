@@ -65,7 +65,6 @@ package final class Kiosk: Sendable {
         options.stopsAtFailures = configuration.wall == nil
         options.playsAudio = configuration.hasSound
         options.imageDisplayDuration = configuration.imageDuration
-        options.volume = configuration.programme.volume
         options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
         let group = OutputGroup(members: try parts.registry.outputs(at: parts.home), codecs: FilmAudioCodecs())
         let crashes = CrashRecord(StateFolder.standard(), configuration: file)

@@ -120,6 +120,7 @@ final class KioskDirector: @unchecked Sendable {
         // A display that a command switches off is on after a start.
         if hours.shown.isQuiet { screen.setPower(false) }
         if let settings = configuration.fleet { fleet.join(settings, control, mailbox) }
+        if let volume = hours.shown.programme.volume { stage.player.setVolume(volume) }
         playback.begin()
     }
 

@@ -11,6 +11,8 @@ struct KioskItems: Sendable {
         var items: [QueueItem]
         /// The item to start with; nil: the first one of its order.
         var first: QueueItem.ID?
+        /// The position at which that item starts; nil: its beginning.
+        var position: MediaTime?
     }
 
     /// The items found last, before exclusions.
@@ -85,15 +87,21 @@ struct KioskItems: Sendable {
     }
 
     /// Makes the items the playlist that is opened next. Returns the item to open; there must be one.
-    mutating func load(startingWith address: String?, _ isSuspect: (String) -> Bool) -> Item {
+    ///
+    /// - Parameter position: The position in the item of this address; ignored if it is not in the playlist.
+    mutating func load(
+        startingWith address: String?, at position: MediaTime? = nil, _ isSuspect: (String) -> Bool
+    ) -> Item {
         let list = playlist(isSuspect)
         let index = items.firstIndex { $0.address == address }
-        unopened = Playlist(items: list, first: index.map { list[$0].id })
+        unopened = Playlist(items: list, first: index.map { list[$0].id }, position: index == nil ? nil : position)
         return items[index ?? 0]
     }
 
     /// Whether the player does not have the playlist yet.
     var isUnopened: Bool { unopened != nil }
+    /// The position at which that playlist starts in its first item.
+    var unopenedPosition: MediaTime? { unopened?.position }
 
     /// Returns the playlist that the player does not have yet, once.
     mutating func takeUnopened() -> Playlist? {

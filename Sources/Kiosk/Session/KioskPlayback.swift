@@ -79,12 +79,13 @@ final class KioskPlayback {
     }
 
     /// When `performDueWork` must be called at the latest; nil without a deadline.
-    var nextDeadline: HostInstant? { retry.due }
+    var nextDeadline: HostInstant? { [retry.due, wall?.nextMeasurement].compactMap { $0 }.min() }
 
     /// Searches for items, and opens the playlist if an attempt is due.
     func performDueWork() {
         files.runDueWork()
         if retry.takeDue(at: now) { open() }
+        wall?.performDueWork()
     }
 
     /// Stops the threads.
@@ -132,24 +133,20 @@ final class KioskPlayback {
         stopBefore = nil
         items.setAdmitted(admitted)
         guard !items.isEmpty else {
+            wall?.cancelMeasurement()
             // The current film is played to its end.
             if isPlaying { return player.replaceAll(with: []) }
             player.removeAll()
             return show(.nothing(lastFailure))
         }
-        if let wall {
-            do throws(ExhaustionError) { try wall.measure(admitted, programme: programme) } catch {
-                messages.say(.error, error.message)
-            }
-            return
-        }
+        if let wall { return wall.measure(admitted, programme: programme) }
         guard current != nil else { return beginPlaylist() }
         messages.say(
             .info, "the list now has \(admitted.count == 1 ? "one film" : "\(admitted.count) films")",
             KioskNote(.schedule))
         guard isPlaying, !items.isUnopened else {
             // New items may precede those that could not be played.
-            load(startingWith: slate.isNothing ? nil : current?.address)
+            load(startingWith: slate.isNothing ? nil : current?.address, at: items.unopenedPosition)
             // Tried at once after a change.
             if !hours.isWaiting { retry.makeDue(at: now) }
             return
@@ -165,13 +162,13 @@ final class KioskPlayback {
         let start = items.start(from: resume.takePlace())
         player.setRetry(.eachPass)
         applyLoop()
-        load(startingWith: start.address)
-        open(at: start.position)
+        load(startingWith: start.address, at: start.position)
+        open()
     }
 
     /// Makes the items the playlist that is opened next.
-    private func load(startingWith address: String? = nil) {
-        progress.select(items.load(startingWith: address, exclusions.isSuspect))
+    private func load(startingWith address: String?, at position: MediaTime?) {
+        progress.select(items.load(startingWith: address, at: position, exclusions.isSuspect))
     }
 
     /// Applies a change of the items that are played alone.
@@ -183,6 +180,8 @@ final class KioskPlayback {
     // MARK: Opening
 
     /// Opens the current item of the playlist.
+    ///
+    /// - Parameter position: Ignored for a playlist that the player does not have yet: it has its own one.
     func open(at position: MediaTime? = nil) {
         guard !items.isEmpty, current != nil else { return show(.nothing(lastFailure)) }
         if hours.isWaiting { return }
@@ -191,7 +190,7 @@ final class KioskPlayback {
         slate.noteImageReplaced()
         let attempt = retry.take()
         if let unopened = items.takeUnopened() {
-            player.open(unopened.items, startingWith: unopened.first, at: position, order: order)
+            player.open(unopened.items, startingWith: unopened.first, at: unopened.position, order: order)
             progress.expectOpening()
         } else if attempt == .skip {
             // The end of the list may follow, without an opening.
@@ -493,7 +492,6 @@ final class KioskPlayback {
         rules = .wall
         // The position follows from the wall's time, whenever the kiosk was started.
         hours.skipStart()
-        resume.takePlace()
     }
 
     /// Plays measured items of the current programme.
@@ -506,8 +504,10 @@ final class KioskPlayback {
         // A time of day recurs daily: the wall's time continues across changes of the list.
         let epoch = settings.start.wallBeginning(
             at: stage.now(), remembered: wall.line?.epoch, calendar: stage.calendar)
-        guard wall.play(measured, from: epoch, loops: configuration.loops) else {
-            return show(.nothing(lastFailure))
+        switch wall.play(measured, from: epoch, loops: configuration.loops) {
+        case .unchanged: return
+        case .unplayable: return show(.nothing(lastFailure))
+        case .replaced: slate.noteImageReplaced()
         }
         if current == nil { progress.select(measured.items[0]) }
         isPlaying = false
@@ -572,7 +572,7 @@ final class KioskPlayback {
     /// Whether the kiosk is in sync with others.
     var isWall: Bool { rules == .wall }
     /// Sentences about items that are not played at present.
-    var skippedItems: [String] { exclusions.sentences }
+    var skippedItems: [String] { exclusions.sentences + (wall?.failures ?? []) }
     /// The item that follows; nil if none is known.
     var next: QueueItem? { items.isEmpty ? nil : player.state.next }
 

@@ -9,6 +9,8 @@ final class ResumeState {
     private let store: KioskResumePositions
     private let messages: KioskMessages
     private var kept = KioskResumePositions.Kept()
+    /// The position of the last run; nil once it was taken.
+    private var lastPlace: KioskResumePositions.Place?
     private var lastWrite: HostInstant?
     /// The message about a failure to write; nil once writing has succeeded again.
     private var failure: String?
@@ -26,17 +28,15 @@ final class ResumeState {
             messages.say(
                 .warning, "the kiosk was interrupted; it resumes at its last position", KioskNote(.start))
         }
-        kept = last
+        (kept, lastPlace) = (last, last.place)
         kept.starts += 1
         kept.hasEndedWell = false
         store.scheduleWrite(kept)
     }
 
-    /// Returns the position of the last run, once.
-    @discardableResult func takePlace() -> KioskResumePositions.Place? {
-        defer { kept.place = nil }
-        return kept.place
-    }
+    /// Returns the position of the last run, once. It stays stored until `write` replaces it: playback may begin much
+    /// later.
+    func takePlace() -> KioskResumePositions.Place? { lastPlace.take() }
 
     /// Passes the state to the thread that writes it.
     ///

@@ -11,10 +11,21 @@ final class KioskWall {
     /// The result of measuring the durations of all items.
     struct Measured: Sendable {
         var programme: Int
+        /// The number of the measurement; only the result of the latest one is played.
+        var number = 0
         var items: [Item] = []
         var extents: [FilmExtent] = []
         /// The sentences about items that could not be measured.
         var failures: [String] = []
+    }
+
+    /// What `play` does.
+    enum Change {
+        case replaced
+        /// The result is outdated, or has the same items as the one before.
+        case unchanged
+        /// The items have no duration.
+        case unplayable
     }
 
     /// The result of a start.
@@ -28,6 +39,8 @@ final class KioskWall {
 
     /// The maximum time between opening the first file and the start of the wall.
     static let early = Duration.seconds(30)
+    /// The maximum delay before what could not be measured is measured again.
+    private static let maxDelay = Duration.seconds(60)
 
     private let stage: KioskStage
     private let clock: WallClock
@@ -39,6 +52,14 @@ final class KioskWall {
     private let items = Lock<[QueueItem]>([])
     /// The known durations, so that unchanged files are not measured again. Locked: used by "wall lengths".
     private let known = Lock<[Item: FilmExtent]>([:])
+    /// The items of the latest measurement, their programme, and the number of measurements.
+    private var request: (items: [Item], programme: Int, number: Int) = ([], 0, 0)
+    /// The last result that `play` accepted.
+    private var result: Measured?
+    /// When the items are measured again because some could not be measured; nil without a measurement to come.
+    private(set) var nextMeasurement: HostInstant?
+    /// The delay of the next measurement that is scheduled; doubled each time.
+    private var delay = PlaylistRetry.delay
 
     /// - Parameters:
     ///   - clock: A started clock.
@@ -54,17 +75,47 @@ final class KioskWall {
     /// The wall's timeline; nil until items were measured.
     var line: WallLine? { follower?.line }
 
+    /// The sentences about items that could not be measured.
+    var failures: [String] { result?.failures ?? [] }
+
     func stop() { clock.stop() }
 
     // MARK: Items
 
     /// Measures the durations of items on another thread, which posts the result.
-    ///
-    /// - Throws: `ExhaustionError` if the system provides no thread.
-    func measure(_ items: [Item], programme: Int) throws(ExhaustionError) {
+    func measure(_ items: [Item], programme: Int) {
+        (request.items, request.programme, delay) = (items, programme, PlaylistRetry.delay)
+        measure()
+    }
+
+    /// Measures again what could not be measured, if that is due: a server may start after the kiosk.
+    func performDueWork() { if let due = nextMeasurement, due <= stage.clock.now { measure() } }
+
+    /// Drops the results of all measurements: the playlist has become empty.
+    func cancelMeasurement() {
+        request.number += 1
+        (result, nextMeasurement) = (nil, nil)
+    }
+
+    private func measure() {
+        request.number += 1
+        nextMeasurement = nil
+        do throws(ExhaustionError) { try startMeasurement() } catch {
+            report(error.message)
+            scheduleMeasurement()
+        }
+    }
+
+    private func scheduleMeasurement() {
+        nextMeasurement = stage.clock.now.advanced(by: delay)
+        delay = min(delay * 2, Self.maxDelay)
+    }
+
+    private func startMeasurement() throws(ExhaustionError) {
+        let (items, programme, number) = request
         let (known, measure, crashes, post) = (known, stage.measure, stage.crashes, post)
         try stage.run("wall lengths", .normal) {
-            var measured = Measured(programme: programme)
+            var measured = Measured(programme: programme, number: number)
             for item in items {
                 do throws(MediaError) {
                     var extent = known.withLock { $0[item] }
@@ -88,12 +139,18 @@ final class KioskWall {
     /// Measures unchanged files again as well: the display duration of images has changed.
     func forgetExtents() { known.withLock { $0 = [:] } }
 
-    /// Makes measured items the player's playlist. Returns false, without a change, if they have no duration.
+    /// Makes the items of the latest measurement the player's playlist, and schedules another one if some could not be
+    /// measured.
     ///
     /// - Parameter epoch: When the first item starts.
-    func play(_ measured: Measured, from epoch: WallInstant, loops: Bool) -> Bool {
+    func play(_ measured: Measured, from epoch: WallInstant, loops: Bool) -> Change {
+        guard measured.number == request.number else { return .unchanged }
+        if !measured.failures.isEmpty { scheduleMeasurement() }
+        defer { result = measured }
+        // A film that plays is not opened again.
+        if let result, result.items == measured.items, result.extents == measured.extents { return .unchanged }
         guard !measured.items.isEmpty, let line = WallLine(epoch: epoch, items: measured.extents, loops: loops) else {
-            return false
+            return .unplayable
         }
         let items = measured.items.map { QueueItem($0.address, title: $0.title) }
         self.items.withLock { $0 = items }
@@ -102,7 +159,7 @@ final class KioskWall {
         player.append(items)
         player.setLoop(item: .times(0), list: loops ? .forever : .times(0))
         if follower == nil { follow(line) }
-        return true
+        return .replaced
     }
 
     /// Sets whether the playlist repeats. The wall's time continues.

@@ -98,6 +98,22 @@ import Testing
         _ = rig.end()
     }
 
+    @Test(arguments: [10, nil]) func aStartWithinAPartOfTheDayHasItsVolume(volume: Double?) throws {
+        // 22:13:20.
+        let span = try DaySpan(parsing: "22:00-23:00")
+        let rig = KioskRig(films: ["long.mp4"]) {
+            var night = $0.programme
+            night.volume = volume
+            $0.programme.volume = 100
+            $0.parts = [.init(name: "night", span: span, days: Set(1...7), programme: night)]
+        }
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        #expect(rig.player.state.volume == volume ?? 100)
+        #expect(rig.card.state.withLock { $0.gains.last ?? nil } == volume.map { VolumeCurve.gain(volume: $0) })
+        _ = rig.end()
+    }
+
     @Test func itBeginsAtItsTime() {
         let rig = KioskRig(films: ["1.mp4"]) { $0.start = .time(TimeOfDay(hour: 22, minute: 20)!) }
         rig.start()
@@ -498,17 +514,49 @@ import Testing
         #expect(events.prefix(3) == ["1.mp4", "ended", "2.mp4"], "\(events)")
     }
 
+    /// Stores the position of a kiosk that was killed 30 s after the beginning of a film.
+    private func killedKiosk(in film: String) throws -> (state: StateFolder, place: KioskResumePositions.Place) {
+        let state = StateFolder(path: NSTemporaryDirectory() + "talkie-kept-\(UUID().uuidString)")
+        let place = KioskResumePositions.Place(address: film, position: MediaTime(value: 30, timescale: 1))
+        let kept = KioskResumePositions(state, configuration: "wall.toml", report: { _ in })
+        kept.scheduleWrite(KioskResumePositions.Kept(place: place, starts: 4, hasEndedWell: false))
+        kept.writePending()
+        return (state, place)
+    }
+
+    @Test(arguments: [true, false])
+    func aKioskThatWaitsKeepsItsPositionForItsFilmAndForItsNextStart(isQuiet: Bool) throws {
+        let quiet = try DaySpan(parsing: "22:00-22:30")
+        let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
+        let (state, place) = try killedKiosk(in: first.folder + "/films/long.mp4")
+        defer { try? FileManager.default.removeItem(atPath: state.path) }
+        func start() -> KioskRig {
+            let rig = KioskRig(places: state) {
+                $0.programme.playlist = [first.folder + "/films"]
+                if isQuiet { $0.quietHours = [quiet] } else { $0.start = .time(quiet.to) }
+            }
+            rig.start()
+            // 22:13:20; the position is written every 15 s.
+            #expect(!rig.wait(atMost: .seconds(20)) { rig.opened.withLock { !$0.isEmpty } })
+            return rig
+        }
+        _ = start().end()
+        let kept = KioskResumePositions(state, configuration: "wall.toml", report: { _ in }).read().kept
+        #expect(kept == KioskResumePositions.Kept(place: place, starts: 5))
+        let rig = start()
+        first.write("another.mp4")
+        #expect(rig.wait { rig.hasSaid("the list now has 4 films") })
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 1200) }
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        #expect(rig.opened.withLock { $0.first } == "long.mp4")
+        #expect(rig.player.state.position >= place.position)
+        _ = rig.end()
+    }
+
     @Test func aKilledKioskResumesAtItsPosition() throws {
         let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
-        let places = StateFolder(path: first.folder + "/kept")
-        let kept = KioskResumePositions(places, configuration: "wall.toml", report: { _ in })
-        try kept.start()
-        kept.scheduleWrite(
-            KioskResumePositions.Kept(
-                place: KioskResumePositions.Place(
-                    address: first.folder + "/films/long.mp4", position: MediaTime(value: 30, timescale: 1)),
-                starts: 4, hasEndedWell: false))
-        kept.stop()
+        let (places, _) = try killedKiosk(in: first.folder + "/films/long.mp4")
+        defer { try? FileManager.default.removeItem(atPath: places.path) }
         let rig = KioskRig(places: places) { $0.programme.playlist = [first.folder + "/films"] }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })

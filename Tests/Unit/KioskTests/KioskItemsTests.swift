@@ -61,6 +61,15 @@ import Testing
         #expect(first.address == "a" && whole?.items.count == 2 && whole?.first == nil)
     }
 
+    @Test func aPositionBelongsToItsItem() {
+        var items = items("a", "b")
+        let position = MediaTime(value: 30, timescale: 1)
+        _ = items.load(startingWith: "b", at: position) { _ in false }
+        #expect(items.unopenedPosition == position)
+        _ = items.load(startingWith: "elsewhere", at: position) { _ in false }
+        #expect(items.unopenedPosition == nil)
+    }
+
     @Test func aFailureIsLoggedOnceForEachEdition() {
         var items = items("a", "b")
         var answers: [Bool] = []

@@ -24,7 +24,7 @@ final class KioskRig: @unchecked Sendable {
     let mailbox = Mailbox<KioskEvent>()
     /// The names of opened items, in order.
     let opened = Lock<[String]>([])
-    /// While true, addresses whose name begins with "stick" cannot be opened.
+    /// While true, addresses whose name begins with "stick" cannot be opened, and those that end with "stick.mp4" not measured.
     let isStickPulled = Lock(false)
     /// Errors and warnings that were reported.
     let said = Lock<[String]>([])
@@ -147,8 +147,11 @@ final class KioskRig: @unchecked Sendable {
                     said.withLock { $0.append(text) }
                 }, manager: ServiceManager(environment: manager, process: 1),
                 health: health,
-                measure: { (address) throws(MediaError) in
+                measure: { [isStickPulled] (address) throws(MediaError) in
                     if address.contains("/ill") { Glibc.raise(SIGILL) }
+                    if address.hasSuffix("stick.mp4"), isStickPulled.withLock({ $0 }) {
+                        throw MediaError(.cannotOpen, "there is no 'stick.mp4'")
+                    }
                     return FilmExtent(end: MediaTime(value: 60, timescale: 1))
                 },
                 setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },

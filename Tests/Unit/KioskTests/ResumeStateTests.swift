@@ -54,12 +54,14 @@ import Testing
     @Test func thePositionIsTakenOnceAndWrittenAtIntervals() {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         _ = run(until: nil)
-        let state = run().state
+        let (state, store) = run()
         state.restore()
         #expect(state.takePlace() == place && state.takePlace() == nil)
         let start = HostInstant(nanoseconds: 1_000_000_000)
         #expect(state.isDue(at: start))
         state.write(nil, at: start)
+        store.writePending()
+        #expect(store.read().kept.place == place, "nothing has played yet")
         #expect(!state.isDue(at: start.advanced(by: .seconds(14))))
         #expect(state.isDue(at: start.advanced(by: ResumeState.interval)))
     }
