@@ -453,6 +453,7 @@ final class KioskDirector: @unchecked Sendable {
         let beat = Liveness.Beat(
             of: stage.player, screen: screen.status, isExpected: playback.isExpected,
             isAudible: sound?.places != nil, isWall: playback.isWall)
+        stage.player.probe()
         let outcome = watch.observe(
             beat, droppedFrames: stage.distributor.statistics.droppedFrames, item: playback.watchedItem, at: now)
         if let count = outcome.droppedFrames {

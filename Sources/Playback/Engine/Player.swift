@@ -101,6 +101,10 @@ public final class Player: Sendable {
     /// The current state. The lock is held for nanoseconds.
     public var state: PlayerState { board.state }
 
+    /// Requests an iteration of the player's thread, which `PlayerState.turns` counts. Distinguishes a thread that
+    /// rests until an event from a blocked one.
+    package func probe() { mailbox.signal.raise() }
+
     /// Replaces the playlist by one item. Playback starts unless the options, or `pause`, prevent it.
     ///
     /// - Parameter position: The media time of the start; nil or a position beyond the end: the default start.

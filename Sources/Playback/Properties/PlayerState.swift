@@ -124,7 +124,7 @@ public struct PlayerState: Sendable, Equatable {
     public var loadedUntil: MediaTime?
     /// Position on the player's timeline up to which the output has accepted audio; the minimum of several outputs.
     public var handedUntil: MediaTime?
-    /// The number of iterations of the engine's thread, for a watchdog; at least four per second during playback.
+    /// The number of iterations of the engine's thread, for a watchdog; see `Player.probe`.
     package internal(set) var turns = 0
     /// Whether the audio track was read to its end or waits for the next item.
     package internal(set) var soundIsRead = true

@@ -25,7 +25,7 @@ package final class SubtitleDrawer {
     /// The maximum number of spans drawn in one iteration.
     private static let maxSpans = 64
     /// The shortest span, for a single video frame.
-    private static let instant = MediaTime(value: 1, timescale: 1_000_000_000)
+    static let instant = MediaTime(value: 1, timescale: 1_000_000_000)
     private static let forever = MediaTime(value: 1 << 40, timescale: 1)
 
     init(

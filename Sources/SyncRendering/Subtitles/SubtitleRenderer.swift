@@ -228,7 +228,11 @@ extension SubtitleRenderer.State {
         edition += 1
     }
 
-    func nextChange(after time: MediaTime) -> MediaTime? { store.nextChange(after: time - delay).map { $0 + delay } }
+    /// Returns when the set of cues changes next; always later than `time`. Nil if no change is known.
+    func nextChange(after time: MediaTime) -> MediaTime? {
+        // The sum is rounded to nanoseconds if its denominator exceeds 32 bits, which may be down to `time`.
+        store.nextChange(after: time - delay).map { max($0 + delay, time + SubtitleDrawer.instant) }
+    }
 
     /// Discards drawn spans from a media time on.
     mutating func forgetDrawn(from moment: MediaTime) {

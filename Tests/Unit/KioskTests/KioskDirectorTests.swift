@@ -373,6 +373,17 @@ import Testing
         #expect(isSuspect(film, rig))
     }
 
+    @Test func aFilmWhoseServerNeverAnswersIsPassedOverWithoutARestart() {
+        let rig = KioskRig { $0.programme.playlist = ["http://server/1.mp4", "http://server/long.mp4"] }
+        rig.unansweredOpenings.withLock { $0 = 1 }
+        let started = rig.clock.now
+        rig.start()
+        #expect(rig.wait(atMost: .seconds(15)) { rig.hasSaid("playing 'long.mp4'") })
+        #expect(rig.clock.now - started >= Liveness.waitingTimeout)
+        #expect(rig.opened.withLock { $0.first } == "long.mp4")
+        #expect(rig.end() == .asked(status: 143))
+    }
+
     @Test func noItemIsBlamedForAnEndThatTheWindowBrings() {
         let rig = KioskRig(films: ["long.mp4"])
         rig.start()

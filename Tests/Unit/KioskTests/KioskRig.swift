@@ -26,6 +26,8 @@ final class KioskRig: @unchecked Sendable {
     let opened = Lock<[String]>([])
     /// While true, addresses whose name begins with "stick" cannot be opened, and those that end with "stick.mp4" not measured.
     let isStickPulled = Lock(false)
+    /// How many of the next openings never end, as of a server that does not answer.
+    let unansweredOpenings = Lock(0)
     /// Errors and warnings that were reported.
     let said = Lock<[String]>([])
     let wall = Lock(WallTime(seconds: 1_700_000_000))
@@ -47,6 +49,8 @@ final class KioskRig: @unchecked Sendable {
     let player: Player
     let director: KioskDirector
     private let engine: PlaybackEngine
+    /// When the player's thread continues without a signal.
+    private var engineDue = HostInstant(nanoseconds: 0)
     private let pipelines = Lock<[TrackPipeline]>([])
     private let group: OutputGroup
     private var feeder: AudioFeeder?
@@ -117,12 +121,17 @@ final class KioskRig: @unchecked Sendable {
                 audioOutput: group, clock: clock),
             options: options, events: events,
             onEvent: { [mailbox] in mailbox.post(.player($0)) },
-            start: { [pipelines] make in
+            start: { [pipelines, unansweredOpenings] make in
                 made = make(
                     Player.EngineWork(
                         startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-                        runBackgroundWork: { _, body in
-                            body()
+                        runBackgroundWork: { name, body in
+                            let isAnswered = unansweredOpenings.withLock { count in
+                                guard name == "prefetch", count > 0 else { return true }
+                                count -= 1
+                                return false
+                            }
+                            if isAnswered { body() }
                             return nil
                         }))
                 return nil
@@ -198,7 +207,12 @@ final class KioskRig: @unchecked Sendable {
         var hasMoved = true
         while hasMoved {
             hasMoved = false
-            guard engine.runIteration() else { return }
+            // Iterations without a cause would hide a thread that rests too long.
+            if engine.mailbox.signal.tryWait() || engineDue <= clock.now {
+                guard engine.runIteration() else { return }
+                engineDue = clock.now.advanced(by: engine.restingTime)
+                hasMoved = true
+            }
             for pipeline in pipelines.withLock({ $0 }) {
                 // A waiting thread continues only after its signal was raised.
                 while pipeline.signal.tryWait() {

@@ -159,6 +159,27 @@ import Testing
         #expect(rig.screen.shown.last?.lines == [7])
     }
 
+    @Test func aDrawerRestsAlsoIfTheStartOfADelayedLineIsRoundedDown() throws {
+        let rig = Rig()
+        var line = CountedLine(7, at: 0, for: 1)
+        line.start = MediaTime(value: 55 * 1001, timescale: 24_000)
+        rig.enqueue(line)
+        rig.renderer.delay = .nanoseconds(41_666_667)
+        rig.synchronizer.setRate(0, time: MediaTime(value: 2, timescale: 1))
+        rig.renderer.setCanvas(try #require(rig.screen.canvas))
+        let drawer = rig.renderer.makeDrawer()
+        for _ in 1...3 {
+            let rest = try #require(drawer.runIteration())
+            #expect(rest.until == nil)
+            #expect(rig.renderer.state.withLock { $0.spans.count } == 3, "before the line, its first instant, the line")
+        }
+        // 2.335 625 000 333 s and a second later.
+        let (start, end) = (MediaTime(nanoseconds: 2_335_625_000), MediaTime(nanoseconds: 3_335_625_000))
+        func isShown(at time: MediaTime) -> Bool { rig.renderer.overlay(at: time) != nil }
+        #expect(!isShown(at: start) && isShown(at: start + SubtitleDrawer.instant))
+        for change in [start, end] { #expect(try #require(rig.renderer.nextChange(after: change)) > change) }
+    }
+
     @Test func hiddenLinesAreNotSeenAndComeBack() {
         let rig = Rig()
         rig.enqueue(CountedLine(7, at: 0, for: 9))
