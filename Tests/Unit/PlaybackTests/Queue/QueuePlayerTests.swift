@@ -60,7 +60,7 @@ import Testing
         #expect(queue.holes == 0)
     }
 
-    @Test(arguments: [true])
+    @Test(arguments: [true, false])
     func anEditAndAnotherTrackAtOnceAreBothHeard(isEditFirst: Bool) {
         let all = items(["1+5/16000", "2+6/16000", "3+7/16000"])
         let queue = queue(all)
