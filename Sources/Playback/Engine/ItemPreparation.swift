@@ -55,9 +55,10 @@ final class ItemPreparation {
     /// Returns the item with an address if it was opened in advance.
     func openedItem(_ address: String) -> QueueItem? { item?.item.address == address ? item?.item : nil }
 
-    /// Opens the awaited item unless it was opened in advance.
+    /// Opens the awaited item unless it was opened in advance. An attempt that the caller's thread has cancelled is
+    /// replaced, also for the same item.
     func openAwaited(_ listPosition: PlaylistPosition) {
-        if item?.item != listPosition.opened { open(listPosition) }
+        if item?.item != listPosition.opened || item?.cancellation.isCancelled == true { open(listPosition) }
         mailbox.opening.withLock { $0 = item?.cancellation }
     }
 
@@ -68,7 +69,9 @@ final class ItemPreparation {
             open(listPosition)
             mailbox.opening.withLock { $0 = item?.cancellation }
         }
-        guard let item, item.item == listPosition.opened, let outcome = item.outcome else { return nil }
+        // After `PlayerMailbox.cancelOpening` the command that replaces the item arrives.
+        guard let item, item.item == listPosition.opened, !item.cancellation.isCancelled, let outcome = item.outcome
+        else { return nil }
         self.item = nil
         return outcome
     }

@@ -72,7 +72,7 @@ final class ListTruncation {
             return seeks.pending == nil ? cutLate(unwanted, lead: flushLead) : replaceCurrent()
         }
         let kept = entries[index - 1]
-        let hasLeft = list.hasEntered(unwanted.serial, .sound) || list.hasEntered(unwanted.serial, .picture)
+        let hasLeft = tracks.hasSound(of: unwanted.serial) || list.hasEntered(unwanted.serial, .picture)
         guard hasLeft, let gaplessBoundary = kept.gaplessBoundary else {
             // None of its media was delivered.
             list.update { $0.truncate(after: kept.serial) }
@@ -196,7 +196,7 @@ final class ListTruncation {
         let cut = Cut(
             number: count, unwanted: unwanted, kept: kept, time: time, shortens: shortens,
             attempts: before.map { $0.attempts + 1 } ?? 0,
-            hasSound: before?.hasSound ?? (tracks.audio != nil && list.hasEntered(unwanted.serial, .sound)))
+            hasSound: before?.hasSound ?? tracks.hasSound(of: unwanted.serial))
         self.cut = cut
         list.setBarrier(behind: kept)
         guard cut.hasSound else { return stopPictures() }

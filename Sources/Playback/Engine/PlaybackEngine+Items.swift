@@ -82,8 +82,11 @@ extension PlaybackEngine {
         seeks.seek(to: moment, aim: aim, movesPicture: movesPicture, perceivedAt: instant)
     }
 
-    /// Reads the audio of the current position again; the video only if it is seeking.
-    func beginSound() { begin(at: seeks.moment, movesPicture: seeks.pending?.movesPicture ?? false) }
+    /// Reads the audio of the current position again; the video only if it is seeking, or during a removal, whose cut
+    /// of the audio the seek drops.
+    func beginSound() {
+        begin(at: seeks.moment, movesPicture: truncation.isActive || (seeks.pending?.movesPicture ?? false))
+    }
 
     // MARK: Ends of entries
 

@@ -138,6 +138,10 @@ final class PlaybackTracks {
 
     // MARK: Reading
 
+    /// Returns true if main audio of an entry was enqueued. A seek that its thread has not begun yet will drop it: a
+    /// cut would follow that seek and end the current entry.
+    func hasSound(of serial: Int) -> Bool { list.hasEntered(serial, .sound) && audio?.isSeekPending == false }
+
     /// Returns true if the current entry was read to its end from its start and neither audio nor video was decoded.
     func hasFoundNothing(since seek: PendingSeek) -> Bool {
         let entries = list.list.entries

@@ -61,12 +61,12 @@ final class SharedPlaybackList: Sendable {
 
         /// Returns the index of the entry that follows that of a reader; nil if its entry was removed.
         ///
-        /// Playback may pass the entry of a late video or subtitle reader, because the audio determines which entry is
-        /// current. Such a reader continues with the current entry.
+        /// Playback may pass the entry of a late reader, because the main audio determines which entry is current. Such
+        /// a reader continues with the current entry.
         func indexOfSuccessor(of serial: Int, _ cursor: TrackCursor) -> Int? {
             if let index = list.entries.firstIndex(where: { $0.serial == serial }) { return index + 1 }
             // After `restart` there are no readers: a seek follows.
-            guard cursor.kind != .audio, cursors[cursor]?.place == serial, let current = list.entries.first,
+            guard cursor != .sound, cursors[cursor]?.place == serial, let current = list.entries.first,
                 serial < current.serial
             else { return nil }
             return 0
@@ -249,11 +249,14 @@ final class SharedPlaybackList: Sendable {
         return .entry(next)
     }
 
-    /// Returns the end of an entry on the timeline, once it is final.
+    /// Returns the end of an entry on the timeline, once it is final; the start of the current entry if playback has
+    /// passed it.
     func settledEnd(of serial: Int) -> MediaTime? {
         state.withLock { state in
             let entries = state.list.entries
-            guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return nil }
+            guard let index = entries.firstIndex(where: { $0.serial == serial }) else {
+                return entries.first.flatMap { serial < $0.serial ? $0.begin : nil }
+            }
             if entries[index].setEnd != nil { return entries[index].gaplessBoundary }
             return index + 1 < entries.count ? entries[index + 1].begin : nil
         }

@@ -139,6 +139,9 @@ final class TrackPipeline: @unchecked Sendable {
         signal.raise()
     }
 
+    /// Whether the thread has not begun a requested seek yet.
+    var isSeekPending: Bool { commands.withLock { $0.seek != nil } }
+
     /// Requests to drop the media after an entry of the list.
     func cut(after serial: Int, number: Int) {
         commands.withLock { $0.cut = (number, serial) }

@@ -247,6 +247,30 @@ import Testing
         #expect(try parting(queue) < 0.2)
     }
 
+    /// A thread that is blocked until one boundary has passed, and until two have. Its track of the first item is
+    /// longer than the item.
+    @Test(arguments: [2.5, 4.5])
+    func aSoundThatIsLateAtBoundariesContinuesWithTheCurrentItem(resumed: Double) throws {
+        let queue = queue(["1+5/16000+48000", "2+6/16000", "3+7/16000", "4/8000"])
+        func run(to time: Double) {
+            while queue.synchronizer.currentTime().seconds < time { queue.run(for: .milliseconds(20)) }
+        }
+        run(to: 0.5)
+        queue.blocked = try #require(queue.core.tracks.added.all.first?.pipeline)
+        run(to: resumed)
+        let current = try #require(queue.core.current)
+        #expect(try #require(queue.core.shared.place(of: .sound(1))) < current.serial)
+        queue.blocked = nil
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["1:0..<16000", "2:0..<16000", "3:0..<16000", "4:0..<8000"])
+        #expect(queue.holes == 0 && queue.newStarts == 0)
+        let joined = try #require(queue.stretchesInKitchen.first { $0.sound == (resumed < 4 ? 6 : 7) })
+        #expect(joined.frames.lowerBound < 8000 && joined.frames.upperBound == 16000)
+        #expect(queue.stretchesInKitchen.last?.description == "4:0..<8000")
+        #expect(queue.heardInKitchen.allSatisfy { $0.frame < 16000 }, "the item ends with the main track")
+        #expect(try parting(queue) < 0.2)
+    }
+
     @Test func anOutputThatPlaysTheFirstSoundIsRefused() {
         let queue = queue(["1+5/40000"], adding: false)
         queue.core.addSound(.number(2), to: queue.card, number: 1)

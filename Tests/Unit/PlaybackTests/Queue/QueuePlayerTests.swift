@@ -60,6 +60,25 @@ import Testing
         #expect(queue.holes == 0)
     }
 
+    @Test(arguments: [true, false])
+    func anEditAndAnotherTrackAtOnceAreBothHeard(isEditFirst: Bool) {
+        let all = items(["1+5/16000", "2+6/16000", "3+7/16000"])
+        let queue = queue(all)
+        // The second item has already been sent to the card.
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        while queue.synchronizer.currentTime().seconds < 1.72 { queue.run(for: .milliseconds(5)) }
+        let outcome = Lock<QueueEditOutcome?>(nil)
+        if !isEditFirst { queue.core.selectAudioTrack(2) }
+        queue.core.apply(.remove(all[1].id)) { result in outcome.withLock { $0 = result } }
+        if isEditFirst { queue.core.selectAudioTrack(2) }
+        queue.run(for: .milliseconds(50))
+        #expect(outcome.withLock { $0 } != nil)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.sound) == [1, 5, 7])
+        #expect(queue.stretches.dropFirst().map(\.frames.upperBound) == [16000, 16000])
+        #expect(queue.stretches.last?.frames.lowerBound == 0)
+    }
+
     @Test func theItemThatIsHeardEndsAsSoonAsTheRouteCanAndTheNextOneJoins() throws {
         let all = items(["1/80000", "2/16000"])
         let queue = queue(all)

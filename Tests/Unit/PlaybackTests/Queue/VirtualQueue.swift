@@ -7,7 +7,8 @@ import MediaCore
 @testable import TalkieTestKit
 
 /// Items whose samples encode item and frame number: the address is "sound/frames", or "sound+sound/frames" with tracks
-/// in German and Russian; after "pipe:" of an input that cannot be opened twice.
+/// in German and Russian, of different lengths with "/frames+frames"; after "pipe:" of an input that cannot be opened
+/// twice.
 final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
     // `@unchecked Sendable`: one thread of a test uses it.
     let summary: MediaSummary
@@ -27,7 +28,9 @@ final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
         let isPipe = address.hasPrefix("pipe:")
         let words = address.dropFirst(isPipe ? 5 : 0).split(separator: "/")
         let sounds = words.first?.split(separator: "+").compactMap { Int($0) } ?? []
-        guard words.count == 2, sounds.indices.contains(index), let total = Int64(words[1]) else {
+        guard words.count == 2, sounds.indices.contains(index),
+            let total = words[1].split(separator: "+").prefix(index + 1).last.flatMap({ Int64($0) })
+        else {
             throw MediaError(.cannotOpen, "there is no '\(address)'")
         }
         (self.address, self.rate, sound, self.total) = (address, rate, sounds[index], total)
@@ -106,6 +109,8 @@ final class VirtualQueue: VirtualPlayer {
     private let presenter: FramePresenter
     /// False blocks the video thread, as by a slow disk.
     var picturesMove = true
+    /// A pipeline whose thread is blocked.
+    var blocked: TrackPipeline?
     /// The name of preparations that do not run; nil if there is none.
     let heldTask = Lock<String?>(nil)
     private let heldWork = Lock<[@Sendable () -> Void]>([])
@@ -203,7 +208,8 @@ final class VirtualQueue: VirtualPlayer {
     }
 
     func mayRun(_ pipeline: TrackPipeline) -> Bool {
-        picturesMove || !videoPipelines.withLock { $0.contains(ObjectIdentifier(pipeline)) }
+        pipeline !== blocked
+            && (picturesMove || !videoPipelines.withLock { $0.contains(ObjectIdentifier(pipeline)) })
     }
 
     var state: PlayerState { board.state }
