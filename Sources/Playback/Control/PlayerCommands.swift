@@ -133,6 +133,36 @@ extension ControlCommand {
     ]
 }
 
+/// Commands of controllers that name items by the `id` in the property `playlist`. Unlike an index, it refers to the
+/// same item when the player executes the command.
+extension ControlRequest {
+    private init(_ run: @escaping @Sendable (ControlCommand.Context) throws(ControlError) -> Void) {
+        command = ControlCommand("", [], "", run: { (context, _) throws(ControlError) in try run(context) })
+        (arguments, property) = (ControlCommand.Arguments(values: []), nil)
+    }
+
+    private static func item(_ id: Int) -> QueueItem.ID { QueueItem.ID(number: UInt64(truncatingIfNeeded: id)) }
+
+    /// Plays an item from its start. No effect if it is not in the playlist.
+    package static func playItem(_ id: Int) -> ControlRequest {
+        ControlRequest { $0.engine.jump(to: item(id), at: .zero) }
+    }
+
+    /// Removes the current item or an upcoming one.
+    package static func removeItem(_ id: Int) -> ControlRequest {
+        ControlRequest { (context) throws(ControlError) in try context.edit(.remove(item(id))) }
+    }
+
+    /// Moves an upcoming item after another one. No effect if one of them is not in the playlist.
+    package static func moveItem(_ id: Int, after other: Int) -> ControlRequest {
+        ControlRequest { (context) throws(ControlError) in
+            let ids = context.engine.state.listed.map(\.id)
+            guard let from = ids.firstIndex(of: item(id)), let target = ids.firstIndex(of: item(other)) else { return }
+            try context.move(from, to: target + 1)
+        }
+    }
+}
+
 extension ControlCommand.Context {
     fileprivate func property(_ arguments: ControlCommand.Arguments) throws(ControlError) -> ControlProperty {
         try table.property(arguments.text(0))

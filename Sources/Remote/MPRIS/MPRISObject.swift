@@ -8,7 +8,7 @@ struct MPRISObject {
     struct Action {
         /// The arguments of the reply.
         var results: [BusValue] = []
-        var commands: [[JSONValue]] = []
+        var commands: [ControlRequest] = []
         /// Whether a command that is impossible now succeeds without an effect, as the specification demands of most.
         var ignoresUnavailable = true
         var sequel: Sequel?
@@ -17,8 +17,8 @@ struct MPRISObject {
     /// What follows the commands of a call.
     enum Sequel: Equatable {
         case stopped
-        /// A track was loaded.
-        case added(after: String, becomesCurrent: Bool)
+        /// A track was loaded. It belongs after the one with this ID; nil: it is not moved.
+        case added(after: Int?, becomesCurrent: Bool)
     }
 
     static let path = "/org/mpris/MediaPlayer2"
@@ -98,25 +98,32 @@ struct MPRISObject {
         }
         guard property.isWritable else { throw .readOnly(name) }
         guard value.signature == property.type else { throw .invalidArguments("\(name): expected '\(property.type)'") }
-        func set(_ name: String, _ value: JSONValue) -> [JSONValue] { [.text("set"), .text(name), value] }
-        let commands: [[JSONValue]]
+        func set(_ name: String, _ value: JSONValue) throws(BusError) -> ControlRequest {
+            try request([.text("set"), .text(name), value])
+        }
+        let commands: [ControlRequest]
         switch (name, value) {
-        case ("Fullscreen", .flag(let flag)): commands = [set("fullscreen", .flag(flag))]
-        case ("Shuffle", .flag(let flag)): commands = [set("shuffle", .flag(flag))]
+        case ("Fullscreen", .flag(let flag)): commands = [try set("fullscreen", .flag(flag))]
+        case ("Shuffle", .flag(let flag)): commands = [try set("shuffle", .flag(flag))]
         // "Clients should not set 0; if they do, the player should act as though Pause was called."
-        case ("Rate", .double(0)): commands = [set("pause", .flag(true))]
-        case ("Rate", .double(let rate)): commands = [set("speed", Self.number(rate))]
+        case ("Rate", .double(0)): commands = [try set("pause", .flag(true))]
+        case ("Rate", .double(let rate)): commands = [try set("speed", Self.number(rate))]
         case ("Volume", .double(let volume)):
             guard volume.isFinite else { throw .invalidArguments("Volume: expected a number") }
-            commands = [set("volume", Self.number(min(max(0, volume), state.maxVolume) * 100))]
+            commands = [try set("volume", Self.number(min(max(0, volume), state.maxVolume) * 100))]
         case ("LoopStatus", .text("None")):
-            commands = [set("loop-file", .flag(false)), set("loop-playlist", .flag(false))]
-        case ("LoopStatus", .text("Track")): commands = [set("loop-file", .text("inf"))]
+            commands = [try set("loop-file", .flag(false)), try set("loop-playlist", .flag(false))]
+        case ("LoopStatus", .text("Track")): commands = [try set("loop-file", .text("inf"))]
         case ("LoopStatus", .text("Playlist")):
-            commands = [set("loop-file", .flag(false)), set("loop-playlist", .text("inf"))]
+            commands = [try set("loop-file", .flag(false)), try set("loop-playlist", .text("inf"))]
         default: throw .invalidArguments("\(name): the value is not supported")
         }
         return Action(commands: commands, ignoresUnavailable: false)
+    }
+
+    /// Returns a command of the table with checked arguments.
+    private func request(_ words: [JSONValue]) throws(BusError) -> ControlRequest {
+        do throws(ControlError) { return try control.table.request(words) } catch { throw error.busError }
     }
 
     private static func number(_ number: Double) -> JSONValue { .real(number, decimals: ControlType.decimals) }
@@ -150,37 +157,39 @@ struct MPRISObject {
     }
 
     private func perform(_ method: String, _ arguments: [BusValue]) throws(BusError) -> Action {
-        func command(_ words: JSONValue...) -> Action { Action(commands: [words]) }
+        func command(_ words: JSONValue...) throws(BusError) -> Action { Action(commands: [try request(words)]) }
         let state = state
         switch method {
-        case "Raise": return has("raise") ? command(.text("raise")) : Action()
-        case "Quit": return has("quit") ? command(.text("quit")) : Action()
-        case "Next": return command(.text("playlist-next"))
-        case "Previous": return command(.text("playlist-prev"))
-        case "Play": return command(.text("set"), .text("pause"), .flag(false))
-        case "Pause": return command(.text("set"), .text("pause"), .flag(true))
-        case "PlayPause": return command(.text("cycle"), .text("pause"))
+        case "Raise": return has("raise") ? try command(.text("raise")) : Action()
+        case "Quit": return has("quit") ? try command(.text("quit")) : Action()
+        case "Next": return try command(.text("playlist-next"))
+        case "Previous": return try command(.text("playlist-prev"))
+        case "Play": return try command(.text("set"), .text("pause"), .flag(false))
+        case "Pause": return try command(.text("set"), .text("pause"), .flag(true))
+        case "PlayPause": return try command(.text("cycle"), .text("pause"))
         case "Stop":
             // "Calling Play after this should cause playback to start again from the beginning of the track."
             return Action(
                 commands: [
-                    [.text("set"), .text("pause"), .flag(true)], [.text("seek"), .whole(0), .text("absolute")],
+                    try request([.text("set"), .text("pause"), .flag(true)]),
+                    try request([.text("seek"), .whole(0), .text("absolute")]),
                 ], sequel: .stopped)
         case "Seek":
             let offset = arguments[0].int64 ?? 0
             // "If the value passed in would mean seeking beyond the end of the track, acts like a call to Next."
             if let length = state.length, state.canGoNext, Double(position) + Double(offset) > Double(length) {
-                return command(.text("playlist-next"))
+                return try command(.text("playlist-next"))
             }
             let seconds = min(ControlType.maxSeconds, max(-ControlType.maxSeconds, Double(offset) / 1e6))
-            return command(.text("seek"), Self.number(seconds), .text("relative+exact"))
+            return try command(.text("seek"), Self.number(seconds), .text("relative+exact"))
         case "SetPosition":
             let target = arguments[1].int64 ?? -1
             guard arguments[0].text == state.current?.path, let length = state.length, (0...length).contains(target)
             else { return Action() }
-            return command(.text("seek"), Self.number(Double(target) / 1e6), .text("absolute"))
+            return try command(.text("seek"), Self.number(Double(target) / 1e6), .text("absolute"))
         case "OpenUri":
-            return Action(commands: [[.text("loadfile"), try Self.address(arguments[0])]], ignoresUnavailable: false)
+            return Action(
+                commands: [try request([.text("loadfile"), Self.address(arguments[0])])], ignoresUnavailable: false)
         case "GetTracksMetadata":
             let wanted = Set(arguments[0].elements?.compactMap(\.text) ?? [])
             return Action(
@@ -192,12 +201,15 @@ struct MPRISObject {
             let isNext = [state.current?.path, MPRISState.Track.none].contains(after)
             return Action(
                 commands: [
-                    [.text("loadfile"), try Self.address(arguments[0]), .text(isNext ? "insert-next" : "append")]
+                    try request([
+                        .text("loadfile"), Self.address(arguments[0]), .text(isNext ? "insert-next" : "append"),
+                    ])
                 ], ignoresUnavailable: false,
-                sequel: .added(after: isNext ? "" : after, becomesCurrent: arguments[2].flag ?? false))
+                sequel: .added(
+                    after: isNext ? nil : MPRISState.Track.id(after), becomesCurrent: arguments[2].flag ?? false))
         case "RemoveTrack", "GoTo":
-            guard let index = index(of: arguments[0].text ?? "") else { return Action() }
-            return command(.text(method == "GoTo" ? "playlist-play-index" : "playlist-remove"), .whole(index))
+            guard let id = MPRISState.Track.id(arguments[0].text ?? "") else { return Action() }
+            return Action(commands: [method == "GoTo" ? .playItem(id) : .removeItem(id)])
         default: throw .unknown("Method", method)
         }
     }
@@ -211,34 +223,19 @@ struct MPRISObject {
         return .text(text)
     }
 
-    /// Returns the index of a track in the playlist.
-    private func index(of path: String) -> Int? {
-        guard let id = MPRISState.Track.id(path), case .array(let items)? = control.present("playlist") else {
-            return nil
-        }
-        return items.firstIndex { $0["id"]?.whole == id }
-    }
-
     /// Continues after the commands of an action have succeeded.
     ///
     /// - Parameter result: The result of the last one.
     /// - Returns: Further commands.
-    mutating func proceed(_ sequel: Sequel, _ result: JSONValue) -> [[JSONValue]] {
+    mutating func proceed(_ sequel: Sequel, _ result: JSONValue) -> [ControlRequest] {
         switch sequel {
         case .stopped:
             isStopped = true
             return []
         case .added(let after, let becomesCurrent):
-            guard case .array(let items)? = control.present("playlist"), let id = result["playlist_entry_id"]?.whole,
-                var index = items.firstIndex(where: { $0["id"]?.whole == id })
-            else { return [] }
-            var commands: [[JSONValue]] = []
-            if let target = self.index(of: after).map({ $0 + 1 }), target < index {
-                commands.append([.text("playlist-move"), .whole(index), .whole(target)])
-                index = target
-            }
-            if becomesCurrent { commands.append([.text("playlist-play-index"), .whole(index)]) }
-            return commands
+            guard let id = result["playlist_entry_id"]?.whole else { return [] }
+            let move = after.map { ControlRequest.moveItem(id, after: $0) }
+            return [move, becomesCurrent ? .playItem(id) : nil].compactMap { $0 }
         }
     }
 

@@ -249,7 +249,7 @@ public final class MPRISService: Sendable {
         } catch { bus.reply(to: call.number, .failure(error)) }
     }
 
-    private func perform(_ command: [JSONValue], as job: Int) {
+    private func perform(_ command: ControlRequest, as job: Int) {
         control.perform(command) { [self] result in
             post { $0.completions.append(Completion(job: job, result: result)) }
         }
@@ -279,7 +279,7 @@ public final class MPRISService: Sendable {
 
 extension ControlError {
     /// The error of a call that required the command.
-    fileprivate var busError: BusError {
+    var busError: BusError {
         switch code {
         case .wrongType, .outOfRange: .invalidArguments(message)
         case .notWritable: .readOnly(message)

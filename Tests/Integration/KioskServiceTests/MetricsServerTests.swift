@@ -240,6 +240,22 @@ private enum Prometheus {
         }
     }
 
+    /// DNS rebinding; a load balancer that uses another name still gets the status.
+    @Test func underOtherNamesHealthIsTheStatusOnly() async throws {
+        let shown = Lock(KioskHealth.Shown.playing)
+        try await serving({
+            var health = Self.health()
+            health.shown = shown.withLock { $0 }
+            return health
+        }) { port in
+            var answer = try request("/healthz", port, host: "evil.example")
+            #expect(answer.status == 200 && answer.text == "ok\n")
+            shown.withLock { $0 = .nothing("'é.mp4' cannot be opened") }
+            answer = try request("/healthz", port, host: "evil.example")
+            #expect(answer.status == 503 && answer.text == "unhealthy\n")
+        }
+    }
+
     @Test func aByteNowAndThenBuysNoTime() async throws {
         try await serving { port in
             let slow = try connect(port)

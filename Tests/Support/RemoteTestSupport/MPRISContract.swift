@@ -112,9 +112,6 @@ package struct MPRISContract<Client: MPRISClient> {
             #expect(player.takeCommands() == commands, "\(member) \(arguments)")
         }
         let tracks: [(String, [BusValue], [String])] = [
-            ("GoTo", [.path("/talkie/track/13")], ["playlist-play-index 2"]),
-            ("GoTo", [.path("/talkie/track/99")], []),
-            ("RemoveTrack", [.path("/talkie/track/13")], ["playlist-remove 2"]),
             (
                 "AddTrack", [.text("http://a/b.mp4"), track, .flag(false)], ["loadfile http://a/b.mp4 insert-next"]
             ),

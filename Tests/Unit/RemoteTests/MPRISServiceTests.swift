@@ -24,22 +24,27 @@ import Testing
         func signals(until isLast: (BusSignal) -> Bool) throws -> [BusSignal] { try bus.signals(until: isLast) }
     }
 
-    private func withService(_ body: (TablePlayer, FakeMessageBus, MPRISService) throws -> Void) throws {
-        let (player, bus) = (TablePlayer(), FakeMessageBus())
+    private func withService(of control: PlayerControl, _ body: (FakeMessageBus) throws -> Void) throws {
+        let bus = FakeMessageBus()
         let service = MPRISService(
-            player.control, identity: "Talkie", desktopEntry: "talkie",
+            control, identity: "Talkie", desktopEntry: "talkie",
             connect: { () throws(BusFailure) in try bus.connect() })
         #expect(service.startThread())
         defer {
             service.stop()
-            player.control.close()
+            control.close()
         }
         try bus.waitForName("org.mpris.MediaPlayer2.talkie")
-        try body(player, bus, service)
+        try body(bus)
+    }
+
+    private func withService(_ body: (TablePlayer, FakeMessageBus) throws -> Void) throws {
+        let player = TablePlayer()
+        try withService(of: player.control) { try body(player, $0) }
     }
 
     private func check(_ body: (MPRISContract<Client>) throws -> Void) throws {
-        try withService { player, bus, _ in try body(MPRISContract(player, Client(bus: bus))) }
+        try withService { player, bus in try body(MPRISContract(player, Client(bus: bus))) }
     }
 
     @Test func propertiesDescribeThePlayer() throws { try check { try $0.propertiesDescribeThePlayer() } }
@@ -54,13 +59,92 @@ import Testing
     @Test func aThousandCallsAreExecutedInOrder() throws { try check { try $0.aThousandCallsAreExecutedInOrder() } }
 
     @Test func aPlayerThatDoesNotAnswerHasABoundedNumberOfCalls() throws {
-        try withService { player, bus, _ in
+        try withService { player, bus in
             player.hold()
             let numbers = (0..<200).map { _ in bus.send("org.mpris.MediaPlayer2.Player", "PlayPause", []) }
             try bus.wait("held calls") { player.heldCount == MPRISService.maxPendingCalls }
             player.release()
             for number in numbers { _ = try bus.reply(to: number) }
             #expect(player.takeCommands().count == 200)
+        }
+    }
+
+    /// A service of a player that plays the first of eight films, for calls to its list of tracks.
+    private func withTracks(_ body: (IPCRig, [QueueItem], TrackListClient) throws -> Void) throws {
+        let (rig, items) = (try IPCRig(), (1...8).map { QueueItem("film \($0)") })
+        rig.player.open(items)
+        try withService(of: rig.control) { bus in
+            try bus.wait("playback") { rig.player.state.phase == .playing }
+            try body(rig, items, TrackListClient(bus: bus))
+        }
+    }
+
+    private struct TrackListClient {
+        let bus: FakeMessageBus
+
+        func path(_ item: QueueItem) -> BusValue { .path("/talkie/track/\(item.id.number)") }
+
+        func send(_ member: String, _ arguments: BusValue...) -> Int {
+            bus.send("org.mpris.MediaPlayer2.TrackList", member, arguments)
+        }
+
+        /// Waits until the service has handled all calls and completed commands so far.
+        func settle() throws {
+            // An iteration of the service handles completions before calls.
+            for _ in 0..<2 {
+                _ = try bus.reply(
+                    to: bus.send("org.freedesktop.DBus.Introspectable", "Introspect", []))
+            }
+        }
+    }
+
+    @Test func pipelinedCallsAffectTheTracksThatTheyName() throws {
+        try withTracks { rig, items, client in
+            let gate = Signal()
+            defer { gate.raise() }
+            rig.control.afterCommands { gate.wait() }
+            let removals = items[3...5].map { client.send("RemoveTrack", client.path($0)) }
+            let jump = client.send("GoTo", client.path(items[6]))
+            try client.settle()
+            gate.raise()
+            for call in removals { _ = try client.bus.reply(to: call) }
+            #expect(rig.player.state.listed[...] == items[..<3] + items[6...])
+            _ = try client.bus.reply(to: jump)
+            try client.bus.wait("the named film") { rig.player.state.current == items[6] }
+        }
+    }
+
+    @Test func anAddedTrackFollowsTheNamedOneAfterTheListHasChanged() throws {
+        try withTracks { rig, items, client in
+            let (loading, loaded, placing) = (Signal(), Signal(), Signal())
+            defer {
+                loading.raise()
+                placing.raise()
+            }
+            func add(after item: QueueItem, becomesCurrent: Bool) -> Int {
+                client.send("AddTrack", .text("file:///added"), client.path(item), .flag(becomesCurrent))
+            }
+            rig.control.afterCommands { loading.wait() }
+            let addition = add(after: items[3], becomesCurrent: true)
+            try client.settle()
+            rig.control.afterCommands {
+                loaded.raise()
+                placing.wait()
+            }
+            let removal = client.send("RemoveTrack", client.path(items[1]))
+            try client.settle()
+            loading.raise()
+            #expect(loaded.wait(until: .now.advanced(by: .seconds(60))))
+            // The position of the new track is requested before the removal is executed.
+            try client.settle()
+            placing.raise()
+            for call in [removal, addition] { _ = try client.bus.reply(to: call) }
+            let listed = rig.player.state.listed
+            #expect(listed.count == 8 && listed[..<3] == [items[0], items[2], items[3]] && listed[4...] == items[4...])
+            try client.bus.wait("the added film") { rig.player.state.current == listed[3] }
+            // After a track that is not in the list: at the end.
+            _ = try client.bus.reply(to: add(after: items[1], becomesCurrent: false))
+            #expect(rig.player.state.listed.dropLast() == listed[...])
         }
     }
 
@@ -76,7 +160,7 @@ import Testing
     }
 
     @Test func aLostBusIsJoinedAgain() throws {
-        try withService { player, bus, _ in
+        try withService { player, bus in
             bus.end()
             bus.begin()
             try bus.waitForName("org.mpris.MediaPlayer2.talkie")
