@@ -2,7 +2,8 @@ internal import CAvahi
 internal import Glibc
 package import Sockets
 
-/// Publishes a service by mDNS through avahi-daemon. Without a daemon the service is reachable by its address only.
+/// Publishes a service by mDNS through avahi-daemon. Without a daemon the service is reachable by its address only; when
+/// a daemon starts, or another one replaces it, the service is published by that.
 ///
 /// The service has its own host name for its own address, which may differ from the computer's. A loopback address is
 /// published on the loopback interface only.
@@ -11,6 +12,7 @@ package import Sockets
 /// `stop` must be called before the last reference is released; it ends that thread.
 package final class ServiceAnnouncement: @unchecked Sendable {
     private let poll: OpaquePointer
+    private let rebuildTimer: PollTimer
     private var client: OpaquePointer?
     private var group: OpaquePointer?
     private let name: String
@@ -22,8 +24,9 @@ package final class ServiceAnnouncement: @unchecked Sendable {
     private let failed: @Sendable (String) -> Void
     /// The number of renames after name collisions.
     private var attempts = 0
+    private var isReleased = false
 
-    /// Starts to publish. Nil if avahi is unavailable.
+    /// Starts to publish. Nil if there is no message bus.
     ///
     /// - Parameters:
     ///   - host: the first label of the host name.
@@ -33,16 +36,15 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         failed: @escaping @Sendable (String) -> Void
     ) {
         guard let poll = avahi_threaded_poll_new() else { return nil }
+        do throws(DiscoveryError) { rebuildTimer = try PollTimer(on: poll) } catch {
+            avahi_threaded_poll_free(poll)
+            return nil
+        }
         self.poll = poll
         (self.name, self.host, self.address, self.port) = (name, host, address, port)
         (self.kind, self.strings, self.failed) = (kind, strings, failed)
-        var code: Int32 = 0
-        client = avahi_client_new(
-            avahi_threaded_poll_get(poll), AvahiClientFlags(0),
-            { @Sendable client, state, owner in
-                Unmanaged<ServiceAnnouncement>.fromOpaque(owner!).takeUnretainedValue().clientChanged(client, state)
-            }, Unmanaged.passUnretained(self).toOpaque(), &code)
-        // Only a client that cannot be created sets `code`.
+        rebuildTimer.action = { [unowned self] in rebuild() }
+        var code = connect()
         if client != nil { code = avahi_threaded_poll_start(poll) }
         guard client != nil, code == 0 else {
             recordError(code)
@@ -51,16 +53,37 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         }
     }
 
+    /// Creates the client. Returns the reason if that fails.
+    private func connect() -> Int32 {
+        var code: Int32 = 0
+        // NO_FAIL: without a daemon the client waits for one to appear on the bus.
+        client = avahi_client_new(
+            avahi_threaded_poll_get(poll), AVAHI_CLIENT_NO_FAIL,
+            { @Sendable client, state, owner in
+                Unmanaged<ServiceAnnouncement>.fromOpaque(owner!).takeUnretainedValue().clientChanged(client, state)
+            }, Unmanaged.passUnretained(self).toOpaque(), &code)
+        // Only a client that cannot be created sets `code`.
+        return client == nil ? code : 0
+    }
+
+    /// Replaces a client that has lost its daemon.
+    private func rebuild() {
+        if let client { avahi_client_free(client) }
+        (client, group, attempts) = (nil, nil, 0)
+        // Without a message bus the return of a daemon is not signalled.
+        if connect() != 0 { rebuildTimer.fire(after: .seconds(2)) }
+    }
+
     /// Withdraws the service and waits for avahi's thread.
     package func stop() {
-        guard client != nil else { return }
+        guard !isReleased else { return }
         avahi_threaded_poll_stop(poll)
         release()
     }
 
     private func release() {
         if let client { avahi_client_free(client) }
-        (client, group) = (nil, nil)
+        (client, group, isReleased) = (nil, nil, true)
         avahi_threaded_poll_free(poll)
     }
 
@@ -73,7 +96,11 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         guard let client else { return }
         switch state {
         case AVAHI_CLIENT_S_RUNNING: announce(client)
-        case AVAHI_CLIENT_FAILURE: recordError(avahi_client_errno(client))
+        case AVAHI_CLIENT_CONNECTING: recordError(Int32(AVAHI_ERR_NO_DAEMON))
+        case AVAHI_CLIENT_FAILURE:
+            recordError(avahi_client_errno(client))
+            // Deferred: the caller of this callback still uses the client.
+            rebuildTimer.fire(after: .milliseconds(200))
         // The host name is being renegotiated: earlier registrations are invalid.
         case AVAHI_CLIENT_S_COLLISION, AVAHI_CLIENT_S_REGISTERING: if let group { avahi_entry_group_reset(group) }
         default: break

@@ -33,11 +33,13 @@ package struct ProfileChoice: Equatable {
     ///   - screen: nil while the screen is unknown.
     ///   - profiles: all stored profiles.
     package init(for members: [Member], screen: String?, mode: String?, among profiles: [LatencyProfile]) {
-        uses = members.map { member in
-            let fitting = profiles.filter {
+        let fitting = members.map { member in
+            profiles.filter {
                 !member.speaker.isEmpty && $0.key.speaker == member.speaker && $0.key.route == member.route
                     && !$0.key.isOfUnknownSink
             }
+        }
+        uses = fitting.map { fitting in
             // Prefers profiles with a video offset over room differences, then the best match, then the newest.
             let best = fitting.max { one, other in
                 func rank(_ profile: LatencyProfile) -> (Int, Int, Int64) {
@@ -50,22 +52,26 @@ package struct ProfileChoice: Equatable {
         for index in uses.indices {
             if let offset = uses[index].profile?.offset { uses[index].correction = .zero - Self.duration(offset) }
         }
-        alignRooms()
+        alignRooms(fitting)
     }
 
-    /// Outputs aligned in one run keep the differences of that run, whenever each was measured against video.
-    private mutating func alignRooms() {
-        let rooms = uses.map { $0.profile?.room }
-        guard uses.count > 1, let run = rooms[0]?.run, rooms.allSatisfy({ $0?.run == run }) else { return }
+    /// Outputs aligned in one run keep the differences of that run, whenever and with whatever display each was measured
+    /// against video. The newest run that all have counts.
+    ///
+    /// - Parameter fitting: the profiles of each output's speaker and route.
+    private mutating func alignRooms(_ fitting: [[LatencyProfile]]) {
+        guard uses.count > 1 else { return }
+        let runs = fitting[0].sorted { $0.measuredAt > $1.measuredAt }.compactMap { $0.room?.run }
+        guard let run = runs.first(where: { run in fitting.allSatisfy { $0.contains { $0.room?.run == run } } }) else {
+            return
+        }
+        let behindFirst = fitting.map { $0.first { $0.room?.run == run }?.room?.behindFirst ?? 0 }
         // The newest measurement against video applies to all. Without any, the run's first speaker is the reference.
         let newest = uses.indices.filter { uses[$0].profile?.offset != nil }.max {
             (uses[$0].profile?.measuredAt ?? 0) < (uses[$1].profile?.measuredAt ?? 0)
         }
-        var base = 0.0
-        if let newest { base = (uses[newest].profile?.offset ?? 0) - (rooms[newest]?.behindFirst ?? 0) }
-        for index in uses.indices {
-            uses[index].correction = .zero - Self.duration(base + (rooms[index]?.behindFirst ?? 0))
-        }
+        let base = newest.map { (uses[$0].profile?.offset ?? 0) - behindFirst[$0] } ?? 0
+        for index in uses.indices { uses[index].correction = .zero - Self.duration(base + behindFirst[index]) }
     }
 
     private static func duration(_ milliseconds: Double) -> Duration {

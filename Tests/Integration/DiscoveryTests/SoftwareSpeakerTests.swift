@@ -19,10 +19,17 @@ extension SpeakerBrowserTests {
         let found = browser.wait(until: .now.advanced(by: .seconds(15))) { snapshot in
             snapshot.speakers.contains { $0.name == "Rehearsal" && !$0.endpoints.isEmpty }
         }
-        announcement.stop()
         let speaker = try #require(
             found.snapshot.speakers.first { $0.name == "Rehearsal" }, "not found; \(record.events)")
         #expect(speaker.endpoints.first?.description == "10.99.0.7:7123")
+        // Another daemon does not know what was announced to the first one.
+        DiscoveryNetwork.shared.stopDaemon()
+        DiscoveryNetwork.shared.startDaemon()
+        let again = try SpeakerBrowser().wait(until: .now.advanced(by: .seconds(15))) { snapshot in
+            snapshot.speakers.contains { $0.name == "Rehearsal" && !$0.endpoints.isEmpty }
+        }
+        #expect(again.satisfied, "not found again; \(record.events)")
+        announcement.stop()
         let gone = browser.wait(until: .now.advanced(by: .seconds(15))) { $0.speakers.isEmpty }
         #expect(gone.satisfied)
     }

@@ -143,6 +143,16 @@ import Testing
         #expect(choice(["AA", "BB"], profiles).uses.map(\.correction) == [.milliseconds(-88), .milliseconds(-100)])
     }
 
+    @Test func roomsAlignedWithoutADisplayStandToTheReferenceOfOne() {
+        let profiles = [
+            Self.profile("AA", offset: 100),
+            Self.profile("AA", offset: nil, screen: "", mode: "", room: ("r", 0), at: 200),
+            Self.profile("AA", offset: nil, screen: "", mode: "x", room: ("alone", 5), at: 300),
+            Self.profile("BB", offset: nil, screen: "", mode: "", room: ("r", 12), at: 200),
+        ]
+        #expect(choice(["AA", "BB"], profiles).uses.map(\.correction) == [.milliseconds(-100), .milliseconds(-112)])
+    }
+
     @Test func aRunOfOneKeepsHowTheRoomsStand() throws {
         try store.store([Self.profile("AA", offset: nil, room: ("r", 12))])
         try store.store([Self.profile("AA", offset: 50, at: 200)])
