@@ -16,7 +16,7 @@ final class IPCRig {
     let control: PlayerControl
     let server: IPCServer
 
-    init() throws {
+    init(table: ControlTable = .player) throws {
         path = folder.path("socket")
         var options = PlayerOptions()
         options.playsVideo = false
@@ -31,7 +31,7 @@ final class IPCRig {
                 audioOutput: RecordingOutput(capacity: 48_000 * 60)),
             options: options, events: EventLog(clock: MonotonicClock())
         ) { _ in }
-        control = PlayerControl(player)
+        control = PlayerControl(player, table: table)
         server = try IPCServer.start(on: LocalListener(path: path), control: control)
     }
 

@@ -247,6 +247,40 @@ import Testing
         player.control.close()
     }
 
+    @Test func theCommandsOfALineAreExecutedInOrderAlsoWithoutTheirClient() throws {
+        let executed = Lock<[String]>([])
+        let waiting = Lock<[ControlReply]>([])
+        var table = ControlTable.player
+        // As the program's commands: its own thread executes them and replies.
+        table.add(
+            ControlCommand(
+                "later", [], "replies later",
+                perform: { _, reply in
+                    executed.withLock { $0.append("later") }
+                    waiting.withLock { $0.append(reply) }
+                }))
+        table.add(ControlCommand("now", [], "replies", run: { _, _ in executed.withLock { $0.append("now") } }))
+        let rig = try IPCRig(table: table)
+        let client = try rig.connect()
+        do {
+            let sender = try rig.connect()
+            sender.send("later; script-message a; now\n")
+        }
+        while waiting.withLock({ $0.isEmpty }) { sched_yield() }
+        // The player executes this after the commands that it has received.
+        #expect(client.request(#"["cycle","mute"]"#) == "null")
+        #expect(client.events.isEmpty && executed.withLock { $0 } == ["later"])
+        for reply in waiting.withLock({ $0 }) { reply(.success(.null)) }
+        #expect(client.event("client-message") != nil)
+        #expect(client.request(#"["cycle","mute"]"#) == "null")
+        #expect(executed.withLock { $0 } == ["later", "now"])
+    }
+
+    @Test func aLineOfAsManyCommandsAsFitIsExecuted() {
+        client.send(String(repeating: "a;", count: IPCLines.maxLength / 2 - 20) + "set mute yes\n")
+        #expect(client.request(#"["get_property","mute"]"#) == "true")
+    }
+
     /// In a process of its own: other tests have descriptors, too.
     @Test(.timeLimit(.minutes(2))) func aThousandConnectionsThatEndAtOnceLeaveNoDescriptorBehind() async {
         await #expect(processExitsWith: .success) {
