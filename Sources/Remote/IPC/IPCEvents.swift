@@ -13,9 +13,15 @@ struct IPCEvents {
 
     /// The item between its `start-file` and its `end-file`.
     private var current: Int?
+    /// Whether it has its `file-loaded`.
+    private var isLoaded: Bool
 
-    /// - Parameter current: The item that is being played; nil: none.
-    init(current: Int?) { self.current = current }
+    /// - Parameter state: The state before the first event.
+    init(after state: PlayerState = PlayerState()) {
+        current = state.isUnderWay || state.phase == .opening ? state.current.map(Self.number) : nil
+        // An item begins when it first plays or pauses.
+        isLoaded = state.phase == .playing || state.phase == .paused
+    }
 
     /// Returns the events of an event of the player.
     ///
@@ -24,11 +30,11 @@ struct IPCEvents {
         switch event {
         case .began(let item, _, let isJoined):
             let number = Self.number(of: item)
-            guard number != current else { return [] }
+            guard number != current || !isLoaded else { return [] }
             // Without a seam the preceding item has ended; otherwise a command may have replaced it.
-            let end = ended(isJoined ? "eof" : "stop")
-            current = number
-            return end + [started(number), ("file-loaded", []), ("playback-restart", [])]
+            let start = number == current ? [] : ended(isJoined ? "eof" : "stop") + [started(number)]
+            (current, isLoaded) = (number, true)
+            return start + [("file-loaded", []), ("playback-restart", [])]
         case .failed(let item, let error):
             let number = Self.number(of: item)
             let isCurrent = number == current

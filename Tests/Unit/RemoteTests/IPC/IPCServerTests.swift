@@ -169,6 +169,36 @@ import Testing
         #expect(!other.events.contains { $0["event"] == .text("seek") })
     }
 
+    @Test func aClientThatConnectsWhileTheFilmOpensReceivesFileLoadedOnce() throws {
+        let rig = try IPCRig()
+        rig.player.open("slow")
+        rig.wait { if case .phase(.opening) = $0 { true } else { false } }
+        let client = try rig.connect()
+        // The player executes this after the server observes it.
+        #expect(client.request(#"["set_property","mute",true]"#) == "null")
+        rig.gate.raise()
+        rig.wait { if case .began = $0 { true } else { false } }
+        #expect(client.request(#"["seek",30,"absolute"]"#) == "null")
+        #expect(client.request(#"["stop"]"#) == "null")
+        let events = client.events(through: "idle")
+        #expect(events.count { $0 == "file-loaded" } == 1 && !events.contains { $0.hasPrefix("start-file") })
+        let loaded = try #require(events.firstIndex(of: "file-loaded"))
+        #expect(events[loaded + 1] == "playback-restart" && events.contains { $0.hasPrefix("end-file stop") })
+    }
+
+    @Test func aClientThatConnectsDuringPlaybackReceivesNoFileLoaded() throws {
+        let rig = try IPCRig()
+        rig.player.open("film")
+        rig.wait { if case .began = $0 { true } else { false } }
+        let client = try rig.connect()
+        #expect(client.request(#"["seek",30,"absolute"]"#) == "null")
+        rig.wait { if case .sought(let time) = $0 { time.seconds >= 30 } else { false } }
+        #expect(client.request(#"["stop"]"#) == "null")
+        let events = client.events(through: "idle")
+        #expect(events.prefix(2) == ["seek", "playback-restart"] && events.last == "idle")
+        #expect(events.count == 4 && events[2].hasPrefix("end-file stop"))
+    }
+
     @Test func messagesOfAClientReachAllClients() throws {
         let other = try rig.connect()
         #expect(other.request(#"["get_property","pause"]"#) == "false")

@@ -93,8 +93,26 @@ import Testing
         #expect(throws: IPCError.self) { try words(#"{"command":{"name":"get_property","property":"pause"}}"#) }
     }
 
+    @Test func anItemThatIsBeingOpenedIsLoadedWhenItBegins() {
+        let item = QueueItem("a")
+        func names(in phase: PlayerState.Phase) -> [String] {
+            var state = PlayerState()
+            (state.phase, state.current) = (phase, item)
+            var events = IPCEvents(after: state)
+            let began = PlayerEvent.began(item, at: .zero, isJoined: false)
+            return (0..<2).flatMap { _ in events.events(for: began, isStopped: false).map(\.name) }
+        }
+        for phase in [.opening, .buffering] as [PlayerState.Phase] {
+            #expect(names(in: phase) == ["file-loaded", "playback-restart"])
+        }
+        for phase in [.playing, .paused] as [PlayerState.Phase] { #expect(names(in: phase).isEmpty) }
+        for phase in [.idle, .ended, .failed] as [PlayerState.Phase] {
+            #expect(names(in: phase) == ["start-file", "file-loaded", "playback-restart"])
+        }
+    }
+
     @Test func eventsOfItemsComeInPairs() {
-        var events = IPCEvents(current: nil)
+        var events = IPCEvents()
         let items = ["a", "b", "c"].map { QueueItem($0) }
         func heard(_ event: PlayerEvent, isStopped: Bool = false) -> [String] {
             events.events(for: event, isStopped: isStopped).map { event in
