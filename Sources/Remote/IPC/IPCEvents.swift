@@ -11,10 +11,15 @@ struct IPCEvents {
         "property-change",
     ]
 
+    /// The maximum number of items in `failures`; those of further ones are not reported.
+    static let maxFailures = 256
+
     /// The item between its `start-file` and its `end-file`.
     private var current: Int?
     /// Whether it has its `file-loaded`.
     private var isLoaded: Bool
+    /// The items that were opened in advance and have failed since it began; reported after its end.
+    private var failures: [(number: Int, error: TalkieError)] = []
 
     /// - Parameter state: The state before the first event.
     init(after state: PlayerState = PlayerState()) {
@@ -37,11 +42,14 @@ struct IPCEvents {
             return start + [("file-loaded", []), ("playback-restart", [])]
         case .failed(let item, let error):
             let number = Self.number(of: item)
-            let isCurrent = number == current
-            let end = isCurrent ? [] : ended("eof")
-            current = number
-            return end + (isCurrent ? [] : [started(number)]) + ended("error", error)
-        case .phase(.ended): return ended(isStopped ? "stop" : "eof") + [("idle", [])]
+            if number == current { return ended("error", error) }
+            if current == nil { return [started(number), ended(number, "error", error)] }
+            if failures.count < Self.maxFailures { failures.append((number, error)) }
+            return []
+        case .phase(.ended):
+            // They are not to be played any more.
+            if isStopped { failures = [] }
+            return ended(isStopped ? "stop" : "eof") + [("idle", [])]
         case .phase(.failed): return ended("error") + [("idle", [])]
         case .seeking: return [("seek", [])]
         case .sought: return [("playback-restart", [])]
@@ -51,16 +59,25 @@ struct IPCEvents {
     }
 
     /// Returns the events of the end of the program.
-    mutating func eventsOfShutdown() -> [Event] { ended("quit") + [("shutdown", [])] }
+    mutating func eventsOfShutdown() -> [Event] {
+        failures = []
+        return ended("quit") + [("shutdown", [])]
+    }
 
     private static func number(of item: QueueItem) -> Int { Int(truncatingIfNeeded: item.id.number) }
 
     private func started(_ number: Int) -> Event { ("start-file", [("playlist_entry_id", .whole(number))]) }
 
+    private func ended(_ number: Int, _ reason: String, _ error: TalkieError?) -> Event {
+        let members: [(String, JSONValue)] = [("reason", .text(reason)), ("playlist_entry_id", .whole(number))]
+        return ("end-file", members + (error.map { [("file_error", .text($0.message))] } ?? []))
+    }
+
+    /// Returns the events of the end of the current item, and of those that have failed meanwhile.
     private mutating func ended(_ reason: String, _ error: TalkieError? = nil) -> [Event] {
         guard let number = current.take() else { return [] }
-        var members: [(String, JSONValue)] = [("reason", .text(reason)), ("playlist_entry_id", .whole(number))]
-        if let error { members.append(("file_error", .text(error.message))) }
-        return [("end-file", members)]
+        defer { failures = [] }
+        return [ended(number, reason, error)]
+            + failures.flatMap { [started($0.number), ended($0.number, "error", $0.error)] }
     }
 }

@@ -199,6 +199,23 @@ import Testing
         #expect(events.count == 4 && events[2].hasPrefix("end-file stop"))
     }
 
+    /// The film ends after three seconds; the others are opened in advance.
+    @Test func aFilmPlaysToItsEndAlthoughTheNextOneCannotBeOpened() throws {
+        let ids = ["film", "bad", "film"].compactMap { name in
+            client.request(#"["loadfile","\#(name)","append-play"]"#)?.filter(\.isNumber)
+        }
+        try #require(ids.count == 3)
+        #expect(client.event("file-loaded") != nil)
+        #expect(client.request(#"["seek",-3,"absolute"]"#) == "null")
+        rig.wait { if case .failed = $0 { true } else { false } }
+        #expect(client.request(#"["seek",-3,"absolute"]"#) == "null")
+        #expect(
+            client.events(through: "file-loaded").filter { $0 != "playback-restart" } == [
+                "seek", "seek", "end-file eof \(ids[0])", "start-file \(ids[1])", "end-file error \(ids[1])",
+                "start-file \(ids[2])", "file-loaded",
+            ])
+    }
+
     @Test func messagesOfAClientReachAllClients() throws {
         let other = try rig.connect()
         #expect(other.request(#"["get_property","pause"]"#) == "false")
