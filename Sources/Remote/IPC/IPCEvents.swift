@@ -33,11 +33,12 @@ struct IPCEvents {
     /// - Parameter isStopped: Whether the playlist is empty, which is the effect of the command `stop`.
     mutating func events(for event: PlayerEvent, isStopped: Bool) -> [Event] {
         switch event {
-        case .began(let item, _, let isJoined):
+        case .ended(let item): return Self.number(of: item) == current ? ended("eof") : []
+        case .began(let item, _, _):
             let number = Self.number(of: item)
             guard number != current || !isLoaded else { return [] }
-            // Without a seam the preceding item has ended; otherwise a command may have replaced it.
-            let start = number == current ? [] : ended(isJoined ? "eof" : "stop") + [started(number)]
+            // A command has replaced an item that has not ended.
+            let start = number == current ? [] : ended("stop") + [started(number)]
             (current, isLoaded) = (number, true)
             return start + [("file-loaded", []), ("playback-restart", [])]
         case .failed(let item, let error):
@@ -49,7 +50,7 @@ struct IPCEvents {
         case .phase(.ended):
             // They are not to be played any more.
             if isStopped { failures = [] }
-            return ended(isStopped ? "stop" : "eof") + [("idle", [])]
+            return ended("stop") + [("idle", [])]
         case .phase(.failed): return ended("error") + [("idle", [])]
         case .seeking: return [("seek", [])]
         case .sought: return [("playback-restart", [])]
