@@ -18,7 +18,9 @@ struct IPCEvents {
     private var current: Int?
     /// Whether it has its `file-loaded`.
     private var isLoaded: Bool
-    /// The items that were opened in advance and have failed since it began; reported after its end.
+    /// Whether an item is open, although it may not have begun: others that fail are opened in advance.
+    private var isOpen: Bool
+    /// The items that were opened in advance and have failed; reported after the end of the open one.
     private var failures: [(number: Int, error: TalkieError)] = []
 
     /// - Parameter state: The state before the first event.
@@ -26,6 +28,7 @@ struct IPCEvents {
         current = state.isUnderWay || state.phase == .opening ? state.current.map(Self.number) : nil
         // An item begins when it first plays or pauses.
         isLoaded = state.phase == .playing || state.phase == .paused
+        isOpen = state.isUnderWay
     }
 
     /// Returns the events of an event of the player.
@@ -38,20 +41,29 @@ struct IPCEvents {
             let number = Self.number(of: item)
             guard number != current || !isLoaded else { return [] }
             // A command has replaced an item that has not ended.
-            let start = number == current ? [] : ended("stop") + [started(number)]
+            let end = current == nil || number == current ? [] : ended("stop")
+            let start = end + (number == current ? [] : [started(number)])
             (current, isLoaded) = (number, true)
             return start + [("file-loaded", []), ("playback-restart", [])]
         case .failed(let item, let error):
             let number = Self.number(of: item)
             if number == current { return ended("error", error) }
-            if current == nil { return [started(number), ended(number, "error", error)] }
             if failures.count < Self.maxFailures { failures.append((number, error)) }
+            return current == nil && !isOpen ? failed() : []
+        case .phase(.opening):
+            isOpen = false
+            return current == nil ? failed() : []
+        case .phase(.buffering):
+            isOpen = true
             return []
         case .phase(.ended):
+            isOpen = false
             // They are not to be played any more.
             if isStopped { failures = [] }
             return ended("stop") + [("idle", [])]
-        case .phase(.failed): return ended("error") + [("idle", [])]
+        case .phase(.failed):
+            isOpen = false
+            return ended("error") + [("idle", [])]
         case .seeking: return [("seek", [])]
         case .sought: return [("playback-restart", [])]
         case .looped: return [("seek", []), ("playback-restart", [])]
@@ -76,9 +88,11 @@ struct IPCEvents {
 
     /// Returns the events of the end of the current item, and of those that have failed meanwhile.
     private mutating func ended(_ reason: String, _ error: TalkieError? = nil) -> [Event] {
-        guard let number = current.take() else { return [] }
+        (current.take().map { [ended($0, reason, error)] } ?? []) + failed()
+    }
+
+    private mutating func failed() -> [Event] {
         defer { failures = [] }
-        return [ended(number, reason, error)]
-            + failures.flatMap { [started($0.number), ended($0.number, "error", $0.error)] }
+        return failures.flatMap { [started($0.number), ended($0.number, "error", $0.error)] }
     }
 }

@@ -192,4 +192,19 @@ import Testing
         failInAdvance()
         #expect(player.text(player.events.eventsOfShutdown()) == ["end-file quit a", "shutdown"])
     }
+
+    @Test func anItemThatFailsBeforeTheOpenOneBeginsFollowsIt() {
+        var player = Translation()
+        let failed = ["start-file c", "end-file error c"]
+        func open() { for phase in [.opening, .buffering] as [PlayerState.Phase] { _ = player.heard(.phase(phase)) } }
+        open()
+        #expect(player.heard(.failed(player.items[2], player.failure)).isEmpty)
+        #expect(player.heard(player.begin(0, isJoined: false)).first == "start-file a")
+        #expect(player.heard(.ended(player.items[0])) == ["end-file eof a"] + failed)
+        open()
+        #expect(player.heard(.failed(player.items[2], player.failure)).isEmpty)
+        #expect(player.heard(.phase(.opening)) == failed, "another one is opened instead")
+        #expect(player.heard(.failed(player.items[2], player.failure)) == failed, "it is not open")
+        #expect(player.heard(.phase(.ended)) == ["idle"])
+    }
 }
