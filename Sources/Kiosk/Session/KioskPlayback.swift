@@ -253,7 +253,7 @@ final class KioskPlayback {
             retry.cancel()
             showNothing(lastFailure)
             if slate.isImage { retry.scheduleNextPass(at: now) }
-        case .message, .outputProblem, .outputRecovered, .looped, .seeking, .sought: break
+        case .ended, .message, .outputProblem, .outputRecovered, .looped, .seeking, .sought: break
         }
     }
 

@@ -30,6 +30,9 @@ package final class PlayerControl: Sendable {
 
     // MARK: Properties
 
+    /// The state that the properties describe.
+    package var state: PlayerState { board.state }
+
     /// Returns the value of a property.
     ///
     /// - Throws: `unknownName` or `unavailable`.

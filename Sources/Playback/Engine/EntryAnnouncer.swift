@@ -45,10 +45,14 @@ final class EntryAnnouncer {
         }
     }
 
-    /// Replaces the current entry by the next one.
+    /// Replaces the current entry by the next one, and reports the end of its item unless that continues.
     func advance() {
-        if let entry = list.current { losses.reportRest(of: entry) }
+        let last = list.current
+        if let last { losses.reportRest(of: last) }
         list.update { $0.advance() }
+        if let last, list.current?.listPosition.isSamePass(as: last.listPosition) == false {
+            status.report(.ended(last.item))
+        }
         describe()
     }
 

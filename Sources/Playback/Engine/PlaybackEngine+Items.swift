@@ -94,10 +94,14 @@ extension PlaybackEngine {
     func reachEnd() {
         if let entry = current { losses.reportRest(of: entry) }
         let actions = list.actionsAtEnd
-        if case .open(let next, _)? = actions.last, let listPosition = current?.listPosition,
-            !next.isSamePass(as: listPosition)
-        {
-            shared.update { $0.noteEnded(listPosition) }
+        if let listPosition = current?.listPosition {
+            switch actions.last {
+            case .open(let next, _)? where !next.isSamePass(as: listPosition):
+                shared.update { $0.noteEnded(listPosition) }
+                status.report(.ended(listPosition.item))
+            case .end?, .waitForReturn?, .waitForPass?: status.report(.ended(listPosition.item))
+            default: break
+            }
         }
         perform(actions)
     }

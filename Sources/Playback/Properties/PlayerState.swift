@@ -190,6 +190,8 @@ public enum PlayerEvent: Sendable {
     /// An item plays from this time of the timeline on; `state` refers to it. It follows the preceding one gaplessly,
     /// or was started separately: the first item, after a seek, or if it was not ready in time.
     case began(QueueItem, at: MediaTime, isJoined: Bool)
+    /// An item has played to its end, and no repetition of it follows; `state` still refers to it.
+    case ended(QueueItem)
     /// The item repeats from this time of the timeline on.
     case looped(at: MediaTime)
     /// An item cannot be played and is skipped.

@@ -11,32 +11,59 @@ struct IPCEvents {
         "property-change",
     ]
 
+    /// The maximum number of items in `failures`; those of further ones are not reported.
+    static let maxFailures = 256
+
     /// The item between its `start-file` and its `end-file`.
     private var current: Int?
+    /// Whether it has its `file-loaded`.
+    private var isLoaded: Bool
+    /// Whether an item is open, although it may not have begun: others that fail are opened in advance.
+    private var isOpen: Bool
+    /// The items that were opened in advance and have failed; reported after the end of the open one.
+    private var failures: [(number: Int, error: TalkieError)] = []
 
-    /// - Parameter current: The item that is being played; nil: none.
-    init(current: Int?) { self.current = current }
+    /// - Parameter state: The state before the first event.
+    init(after state: PlayerState = PlayerState()) {
+        current = state.isUnderWay || state.phase == .opening ? state.current.map(Self.number) : nil
+        // An item begins when it first plays or pauses.
+        isLoaded = state.phase == .playing || state.phase == .paused
+        isOpen = state.isUnderWay
+    }
 
     /// Returns the events of an event of the player.
     ///
     /// - Parameter isStopped: Whether the playlist is empty, which is the effect of the command `stop`.
     mutating func events(for event: PlayerEvent, isStopped: Bool) -> [Event] {
         switch event {
-        case .began(let item, _, let isJoined):
+        case .ended(let item): return Self.number(of: item) == current ? ended("eof") : []
+        case .began(let item, _, _):
             let number = Self.number(of: item)
-            guard number != current else { return [] }
-            // Without a seam the preceding item has ended; otherwise a command may have replaced it.
-            let end = ended(isJoined ? "eof" : "stop")
-            current = number
-            return end + [started(number), ("file-loaded", []), ("playback-restart", [])]
+            guard number != current || !isLoaded else { return [] }
+            // A command has replaced an item that has not ended.
+            let end = current == nil || number == current ? [] : ended("stop")
+            let start = end + (number == current ? [] : [started(number)])
+            (current, isLoaded) = (number, true)
+            return start + [("file-loaded", []), ("playback-restart", [])]
         case .failed(let item, let error):
             let number = Self.number(of: item)
-            let isCurrent = number == current
-            let end = isCurrent ? [] : ended("eof")
-            current = number
-            return end + (isCurrent ? [] : [started(number)]) + ended("error", error)
-        case .phase(.ended): return ended(isStopped ? "stop" : "eof") + [("idle", [])]
-        case .phase(.failed): return ended("error") + [("idle", [])]
+            if number == current { return ended("error", error) }
+            if failures.count < Self.maxFailures { failures.append((number, error)) }
+            return current == nil && !isOpen ? failed() : []
+        case .phase(.opening):
+            isOpen = false
+            return current == nil ? failed() : []
+        case .phase(.buffering):
+            isOpen = true
+            return []
+        case .phase(.ended):
+            isOpen = false
+            // They are not to be played any more.
+            if isStopped { failures = [] }
+            return ended("stop") + [("idle", [])]
+        case .phase(.failed):
+            isOpen = false
+            return ended("error") + [("idle", [])]
         case .seeking: return [("seek", [])]
         case .sought: return [("playback-restart", [])]
         case .looped: return [("seek", []), ("playback-restart", [])]
@@ -45,16 +72,27 @@ struct IPCEvents {
     }
 
     /// Returns the events of the end of the program.
-    mutating func eventsOfShutdown() -> [Event] { ended("quit") + [("shutdown", [])] }
+    mutating func eventsOfShutdown() -> [Event] {
+        failures = []
+        return ended("quit") + [("shutdown", [])]
+    }
 
     private static func number(of item: QueueItem) -> Int { Int(truncatingIfNeeded: item.id.number) }
 
     private func started(_ number: Int) -> Event { ("start-file", [("playlist_entry_id", .whole(number))]) }
 
+    private func ended(_ number: Int, _ reason: String, _ error: TalkieError?) -> Event {
+        let members: [(String, JSONValue)] = [("reason", .text(reason)), ("playlist_entry_id", .whole(number))]
+        return ("end-file", members + (error.map { [("file_error", .text($0.message))] } ?? []))
+    }
+
+    /// Returns the events of the end of the current item, and of those that have failed meanwhile.
     private mutating func ended(_ reason: String, _ error: TalkieError? = nil) -> [Event] {
-        guard let number = current.take() else { return [] }
-        var members: [(String, JSONValue)] = [("reason", .text(reason)), ("playlist_entry_id", .whole(number))]
-        if let error { members.append(("file_error", .text(error.message))) }
-        return [("end-file", members)]
+        (current.take().map { [ended($0, reason, error)] } ?? []) + failed()
+    }
+
+    private mutating func failed() -> [Event] {
+        defer { failures = [] }
+        return failures.flatMap { [started($0.number), ended($0.number, "error", $0.error)] }
     }
 }

@@ -16,7 +16,9 @@ package final class IPCServer: Sendable {
     private let thread: PollingThread
     /// The outputs of the connected clients.
     private let outputs = Lock<[IPCOutput]>([])
-    private let events = Lock(IPCEvents(current: nil))
+    private let events = Lock(IPCEvents())
+    /// The number of the observation of the player's events; nil: none.
+    private let observer = Lock<Int?>(nil)
 
     /// Creates a server without a thread.
     private init(control: PlayerControl) throws(ExhaustionError) {
@@ -46,7 +48,7 @@ package final class IPCServer: Sendable {
         var connections: [IPCConnection] = []
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         var number = 0
-        var observer: Int?
+        var isObserved = false
         var pause: HostInstant?
         while !thread.isStopping {
             let readers = connections.filter(\.wantsInput)
@@ -74,14 +76,17 @@ package final class IPCServer: Sendable {
             }
             for connection in connections { connection.proceed() }
             removeFinished(&connections)
-            setObserved(!connections.isEmpty, &observer)
+            if isObserved == connections.isEmpty {
+                isObserved.toggle()
+                setObserved(isObserved)
+            }
         }
-        end(listener, connections, observer)
+        end(listener, connections)
     }
 
-    private func end(_ listener: LocalListener, _ connections: [IPCConnection], _ observer: Int?) {
+    private func end(_ listener: LocalListener, _ connections: [IPCConnection]) {
         listener.remove()
-        if let observer { control.removeObserver(observer) }
+        endObservation()
         for event in events.withLock({ $0.eventsOfShutdown() }) { broadcast(event.name, event.members) }
         for connection in connections {
             connection.send()
@@ -110,24 +115,20 @@ package final class IPCServer: Sendable {
     // MARK: Events
 
     /// Observes the events of the player, or ends that.
-    private func setObserved(_ isObserved: Bool, _ observer: inout Int?) {
-        if isObserved, observer == nil {
-            let current = currentItem
-            events.withLock { $0 = IPCEvents(current: current) }
+    private func setObserved(_ isObserved: Bool) {
+        // On the player's thread: otherwise an item could begin between the state and the observation.
+        control.afterCommands { [self] in
+            endObservation()
+            guard isObserved, !thread.isStopping else { return }
+            events.withLock { $0 = IPCEvents(after: control.state) }
             // ignored: fails when the player has ended, which has no events then, or without memory for a thread.
-            observer = try? control.observeEvents { [self] in report($0) }
-        } else if !isObserved, let number = observer {
-            control.removeObserver(number)
-            observer = nil
+            let number = try? control.observeEvents { [self] in report($0) }
+            observer.withLock { $0 = number }
         }
     }
 
-    /// The identifier of the item that is being played; nil: none.
-    private var currentItem: Int? {
-        // ignored: without a playlist nothing is being played.
-        guard let index = try? control.value(of: "playlist-pos").whole, index >= 0 else { return nil }
-        // ignored: same.
-        return try? control.value(of: "playlist/\(index)/id").whole
+    private func endObservation() {
+        if let number = observer.withLock({ $0.take() }) { control.removeObserver(number) }
     }
 
     private func report(_ event: PlayerEvent) {

@@ -4,6 +4,9 @@ internal import Playback
 
 /// Executes the requests of one client. Confined to the server's thread; replies arrive on any thread.
 final class IPCSession {
+    /// Sends an event to all clients. Any thread.
+    typealias Broadcast = @Sendable (String, [(String, JSONValue)]) -> Void
+
     /// The maximum number of observed properties.
     static let maxObservers = 512
     /// MPV_CLIENT_API_VERSION of mpv 0.41, whose protocol this is: 2.5.
@@ -12,16 +15,12 @@ final class IPCSession {
     private let name: String
     private let control: PlayerControl
     private let output: IPCOutput
-    /// Sends an event to all clients.
-    private let broadcast: (String, [(String, JSONValue)]) -> Void
+    private let broadcast: Broadcast
     /// The observers of the control by the client's number.
     private var observers: [Int: [Int]] = [:]
     private var observerCount = 0
 
-    init(
-        name: String, control: PlayerControl, output: IPCOutput,
-        broadcast: @escaping (String, [(String, JSONValue)]) -> Void
-    ) {
+    init(name: String, control: PlayerControl, output: IPCOutput, broadcast: @escaping Broadcast) {
         (self.name, self.control, self.output, self.broadcast) = (name, control, output, broadcast)
     }
 
@@ -43,21 +42,19 @@ final class IPCSession {
         switch IPCRequest(bytes, control.table) {
         case .none: break
         case .text(let commands):
-            let commands = commands.filter { !shares($0) }
-            guard !commands.isEmpty else { return }
             // The next request sees their effects, although they have no reply. It waits for all: otherwise a client
             // could queue any number of commands.
             output.begin(isAsync: false)
-            let left = Lock(commands.count)
-            for words in commands {
-                control.perform(words) { [output] _ in
-                    let isLast = left.withLock { left in
-                        left -= 1
-                        return left == 0
-                    }
-                    if isLast { output.end(isAsync: false, reply: nil) }
+            let sequence = IPCCommandSequence(commands) { [control, broadcast] words, reply in
+                if Self.shares(words, broadcast) {
+                    reply(.success(.null))
+                } else {
+                    control.perform(words, reply: reply)
                 }
+            } end: { [output] in
+                output.end(isAsync: false, reply: nil)
             }
+            sequence.proceed()
         case .json(let message):
             switch message.words {
             case .failure(let error): output.send(reply: message.reply(.failure(error)))
@@ -67,7 +64,7 @@ final class IPCSession {
     }
 
     /// Whether a command is a message to other clients; sends it.
-    private func shares(_ words: [JSONValue]) -> Bool {
+    private static func shares(_ words: [JSONValue], _ broadcast: Broadcast) -> Bool {
         guard words.first?.text == "script-message" else { return false }
         broadcast("client-message", [("args", .array(words.dropFirst().map { .text($0.words) }))])
         return true
@@ -141,7 +138,7 @@ final class IPCSession {
                 throw IPCError(words: "not supported", reason: "log messages are not sent")
             }
             return .null
-        case "script-message": return shares([.text(command)] + arguments) ? .null : nil
+        case "script-message": return Self.shares([.text(command)] + arguments, broadcast) ? .null : nil
         default: return nil
         }
     }

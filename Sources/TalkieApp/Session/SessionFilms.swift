@@ -171,7 +171,7 @@ final class SessionFilms {
             isReturning = repeats
             if !repeats { record(remarks.interrupt()) }
             if isReturning { console.fail(failure) } else { console.warn(failure.message) }
-        case .message, .outputProblem, .outputRecovered, .seeking, .sought: break
+        case .ended, .message, .outputProblem, .outputRecovered, .seeking, .sought: break
         }
         return .none
     }

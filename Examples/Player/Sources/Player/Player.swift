@@ -25,7 +25,7 @@ func runPlayer(_ words: [String]) -> Never {
             case .lost(let failure): say(failure.message)
             case .incomplete(_, let failure): say(failure.error.message)
             case .outputProblem(let problem): say(problem.error.message)
-            case .phase, .seeking, .sought, .looped, .outputRecovered: break
+            case .phase, .ended, .seeking, .sought, .looped, .outputRecovered: break
             }
         }
         player.append(items)

@@ -163,6 +163,45 @@ import Testing
         #expect(queue.newStarts == 2)
     }
 
+    /// The beginnings and ends of items.
+    private func reports(_ queue: VirtualQueue) -> [String] {
+        queue.playerEvents.withLock { events in
+            events.compactMap { event in
+                switch event {
+                case .began(let item, _, let isJoined): (isJoined ? "joins " : "starts ") + item.address
+                case .ended(let item): "ends " + item.address
+                case .looped: "again"
+                case .phase(.ended): "idle"
+                default: nil
+                }
+            }
+        }
+    }
+
+    @Test func anItemEndsUnlessACommandReplacesIt() {
+        var all = items("1/8000", "2/8000", "3/8000", "4/8000")
+        all[2].isAlone = true
+        let queue = queue(all)
+        for _ in 0..<100 where !reports(queue).contains("starts 3/8000") { queue.run(for: .milliseconds(100)) }
+        queue.core.skip()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(10)))
+        #expect(
+            reports(queue) == [
+                "starts 1/8000", "ends 1/8000", "joins 2/8000", "ends 2/8000", "starts 3/8000", "starts 4/8000",
+                "ends 4/8000", "idle",
+            ])
+    }
+
+    @Test func anItemEndsBeforeARepetitionOfTheListButNotBeforeItsOwn() {
+        let queue = queue(items("1/8000"))
+        queue.core.apply(.loop(item: .times(1), list: .times(1)))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(
+            reports(queue) == [
+                "starts 1/8000", "again", "ends 1/8000", "joins 1/8000", "again", "ends 1/8000", "idle",
+            ])
+    }
+
     @Test func aListThatNeverPlayedEndsWithItsFirstPass() {
         let programme = VirtualProgramme([:], first: "nothing")
         programme.core.apply(.retry(.eachPass))

@@ -7,16 +7,19 @@ import Testing
 
 @testable import Remote
 
-/// A player with a server; films last an hour, which no stall of the machine reaches, and those named "bad…" cannot be
-/// opened.
+/// A player with a server; films last an hour, which no stall of the machine reaches. Those named "bad…" cannot be
+/// opened, those named "slow…" when `gate` is raised.
 final class IPCRig {
+    let gate = Signal()
+    private let playerEvents = Lock<[PlayerEvent]>([])
     let folder = TemporaryFolder()
     let path: String
     let player: Player
     let control: PlayerControl
     let server: IPCServer
 
-    init() throws {
+    init(table: ControlTable = .player) throws {
+        let (gate, playerEvents) = (gate, playerEvents)
         path = folder.path("socket")
         var options = PlayerOptions()
         options.playsVideo = false
@@ -24,24 +27,38 @@ final class IPCRig {
             parts: Player.Parts(
                 open: { (address, _) throws(MediaError) in
                     if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
+                    if address.hasPrefix("slow") { gate.wait() }
                     return SyntheticFilm(duration: MediaTime(value: 3600, timescale: 1))
                 },
                 codecs: SyntheticCodecs(),
                 makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: RecordingOutput(capacity: 48_000 * 60)),
             options: options, events: EventLog(clock: MonotonicClock())
-        ) { _ in }
-        control = PlayerControl(player)
+        ) { event in playerEvents.withLock { $0.append(event) } }
+        control = PlayerControl(player, table: table)
         server = try IPCServer.start(on: LocalListener(path: path), control: control)
     }
 
     deinit {
+        gate.raise()
         server.close()
         control.close()
         player.shutDown()
     }
 
     func connect() throws -> IPCTestClient { try IPCTestClient(path) }
+
+    /// Waits until the player has reported an event.
+    func wait(for isMeant: (PlayerEvent) -> Bool) {
+        let limit = HostInstant.now.advanced(by: .seconds(120))
+        while !playerEvents.withLock({ $0.contains(where: isMeant) }) {
+            guard .now < limit else {
+                Issue.record("the player does not report it")
+                return
+            }
+            HostInstant.now.advanced(by: .milliseconds(2)).sleep()
+        }
+    }
 }
 
 /// A client that waits for lines.
@@ -140,6 +157,17 @@ final class IPCTestClient {
             return line["error"] == .text("success") ? line["data"]?.compact : line["error"]?.text
         }
         return nil
+    }
+
+    /// Returns the next events up to one with this name: their names, the reason and the item.
+    func events(through name: String) -> [String] {
+        var names: [String] = []
+        while let event = events.isEmpty ? line() : events.removeFirst() {
+            let words = ["event", "reason", "playlist_entry_id"].compactMap { event[$0]?.words }
+            names.append(words.joined(separator: " "))
+            if words.first == name { break }
+        }
+        return names
     }
 
     /// Returns the next event with this name; earlier ones are dropped.

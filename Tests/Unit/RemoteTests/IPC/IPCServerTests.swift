@@ -169,6 +169,53 @@ import Testing
         #expect(!other.events.contains { $0["event"] == .text("seek") })
     }
 
+    @Test func aClientThatConnectsWhileTheFilmOpensReceivesFileLoadedOnce() throws {
+        let rig = try IPCRig()
+        rig.player.open("slow")
+        rig.wait { if case .phase(.opening) = $0 { true } else { false } }
+        let client = try rig.connect()
+        // The player executes this after the server observes it.
+        #expect(client.request(#"["set_property","mute",true]"#) == "null")
+        rig.gate.raise()
+        rig.wait { if case .began = $0 { true } else { false } }
+        #expect(client.request(#"["seek",30,"absolute"]"#) == "null")
+        #expect(client.request(#"["stop"]"#) == "null")
+        let events = client.events(through: "idle")
+        #expect(events.count { $0 == "file-loaded" } == 1 && !events.contains { $0.hasPrefix("start-file") })
+        let loaded = try #require(events.firstIndex(of: "file-loaded"))
+        #expect(events[loaded + 1] == "playback-restart" && events.contains { $0.hasPrefix("end-file stop") })
+    }
+
+    @Test func aClientThatConnectsDuringPlaybackReceivesNoFileLoaded() throws {
+        let rig = try IPCRig()
+        rig.player.open("film")
+        rig.wait { if case .began = $0 { true } else { false } }
+        let client = try rig.connect()
+        #expect(client.request(#"["seek",30,"absolute"]"#) == "null")
+        rig.wait { if case .sought(let time) = $0 { time.seconds >= 30 } else { false } }
+        #expect(client.request(#"["stop"]"#) == "null")
+        let events = client.events(through: "idle")
+        #expect(events.prefix(2) == ["seek", "playback-restart"] && events.last == "idle")
+        #expect(events.count == 4 && events[2].hasPrefix("end-file stop"))
+    }
+
+    /// The film ends after three seconds; the others are opened in advance.
+    @Test func aFilmPlaysToItsEndAlthoughTheNextOneCannotBeOpened() throws {
+        let ids = ["film", "bad", "film"].compactMap { name in
+            client.request(#"["loadfile","\#(name)","append-play"]"#)?.filter(\.isNumber)
+        }
+        try #require(ids.count == 3)
+        #expect(client.event("file-loaded") != nil)
+        #expect(client.request(#"["seek",-3,"absolute"]"#) == "null")
+        rig.wait { if case .failed = $0 { true } else { false } }
+        #expect(client.request(#"["seek",-3,"absolute"]"#) == "null")
+        #expect(
+            client.events(through: "file-loaded").filter { $0 != "playback-restart" } == [
+                "seek", "seek", "end-file eof \(ids[0])", "start-file \(ids[1])", "end-file error \(ids[1])",
+                "start-file \(ids[2])", "file-loaded",
+            ])
+    }
+
     @Test func messagesOfAClientReachAllClients() throws {
         let other = try rig.connect()
         #expect(other.request(#"["get_property","pause"]"#) == "false")
@@ -245,6 +292,40 @@ import Testing
         #expect(player.takeCommands().count == 100)
         server.close()
         player.control.close()
+    }
+
+    @Test func theCommandsOfALineAreExecutedInOrderAlsoWithoutTheirClient() throws {
+        let executed = Lock<[String]>([])
+        let waiting = Lock<[ControlReply]>([])
+        var table = ControlTable.player
+        // As the program's commands: its own thread executes them and replies.
+        table.add(
+            ControlCommand(
+                "later", [], "replies later",
+                perform: { _, reply in
+                    executed.withLock { $0.append("later") }
+                    waiting.withLock { $0.append(reply) }
+                }))
+        table.add(ControlCommand("now", [], "replies", run: { _, _ in executed.withLock { $0.append("now") } }))
+        let rig = try IPCRig(table: table)
+        let client = try rig.connect()
+        do {
+            let sender = try rig.connect()
+            sender.send("later; script-message a; now\n")
+        }
+        while waiting.withLock({ $0.isEmpty }) { sched_yield() }
+        // The player executes this after the commands that it has received.
+        #expect(client.request(#"["cycle","mute"]"#) == "null")
+        #expect(client.events.isEmpty && executed.withLock { $0 } == ["later"])
+        for reply in waiting.withLock({ $0 }) { reply(.success(.null)) }
+        #expect(client.event("client-message") != nil)
+        #expect(client.request(#"["cycle","mute"]"#) == "null")
+        #expect(executed.withLock { $0 } == ["later", "now"])
+    }
+
+    @Test func aLineOfAsManyCommandsAsFitIsExecuted() {
+        client.send(String(repeating: "a;", count: IPCLines.maxLength / 2 - 20) + "set mute yes\n")
+        #expect(client.request(#"["get_property","mute"]"#) == "true")
     }
 
     /// In a process of its own: other tests have descriptors, too.

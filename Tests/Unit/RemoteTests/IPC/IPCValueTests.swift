@@ -93,11 +93,38 @@ import Testing
         #expect(throws: IPCError.self) { try words(#"{"command":{"name":"get_property","property":"pause"}}"#) }
     }
 
-    @Test func eventsOfItemsComeInPairs() {
-        var events = IPCEvents(current: nil)
+    @Test func anItemThatIsBeingOpenedIsLoadedWhenItBegins() {
+        let item = QueueItem("a")
+        func names(in phase: PlayerState.Phase) -> [String] {
+            var state = PlayerState()
+            (state.phase, state.current) = (phase, item)
+            var events = IPCEvents(after: state)
+            let began = PlayerEvent.began(item, at: .zero, isJoined: false)
+            return (0..<2).flatMap { _ in events.events(for: began, isStopped: false).map(\.name) }
+        }
+        for phase in [.opening, .buffering] as [PlayerState.Phase] {
+            #expect(names(in: phase) == ["file-loaded", "playback-restart"])
+        }
+        for phase in [.playing, .paused] as [PlayerState.Phase] { #expect(names(in: phase).isEmpty) }
+        for phase in [.idle, .ended, .failed] as [PlayerState.Phase] {
+            #expect(names(in: phase) == ["start-file", "file-loaded", "playback-restart"])
+        }
+    }
+
+    /// The events of items a, b and c as text.
+    private struct Translation {
+        var events = IPCEvents()
         let items = ["a", "b", "c"].map { QueueItem($0) }
-        func heard(_ event: PlayerEvent, isStopped: Bool = false) -> [String] {
-            events.events(for: event, isStopped: isStopped).map { event in
+        let failure = TalkieError(.cannotOpen, "no film")
+
+        func begin(_ index: Int, isJoined: Bool) -> PlayerEvent { .began(items[index], at: .zero, isJoined: isJoined) }
+
+        mutating func heard(_ event: PlayerEvent, isStopped: Bool = false) -> [String] {
+            text(events.events(for: event, isStopped: isStopped))
+        }
+
+        func text(_ events: [IPCEvents.Event]) -> [String] {
+            events.map { event in
                 let name = event.name
                 let reason = event.members.first { $0.0 == "reason" }?.1.text
                 let number = event.members.first { $0.0 == "playlist_entry_id" }?.1.whole
@@ -105,24 +132,79 @@ import Testing
                 return ([name] + [reason, item.map { items[$0].address }].compactMap { $0 }).joined(separator: " ")
             }
         }
-        func begin(_ index: Int, isJoined: Bool) -> PlayerEvent { .began(items[index], at: .zero, isJoined: isJoined) }
-        let failure = TalkieError(.cannotOpen, "no film")
-        #expect(heard(.phase(.opening)).isEmpty)
-        #expect(heard(begin(0, isJoined: false)) == ["start-file a", "file-loaded", "playback-restart"])
-        #expect(heard(.seeking(.zero)) == ["seek"] && heard(.sought(.zero)) == ["playback-restart"])
-        #expect(heard(begin(0, isJoined: false)).isEmpty, "it plays on after a seek")
-        #expect(heard(.looped(at: .zero)) == ["seek", "playback-restart"])
+    }
+
+    @Test func eventsOfItemsComeInPairs() {
+        var player = Translation()
+        #expect(player.heard(.phase(.opening)).isEmpty)
         #expect(
-            heard(begin(1, isJoined: true)) == ["end-file eof a", "start-file b", "file-loaded", "playback-restart"])
-        #expect(heard(.failed(items[2], failure)) == ["end-file eof b", "start-file c", "end-file error c"])
-        #expect(heard(.phase(.ended)) == ["idle"])
-        _ = heard(begin(0, isJoined: false))
-        #expect(heard(begin(1, isJoined: false)).first == "end-file stop a")
-        #expect(heard(.phase(.ended), isStopped: true) == ["end-file stop b", "idle"])
-        _ = heard(begin(0, isJoined: false))
-        #expect(heard(.failed(items[0], failure)) == ["end-file error a"])
-        #expect(events.eventsOfShutdown().map(\.name) == ["shutdown"])
-        _ = heard(begin(0, isJoined: false))
-        #expect(events.eventsOfShutdown().map(\.name) == ["end-file", "shutdown"])
+            player.heard(player.begin(0, isJoined: false)) == ["start-file a", "file-loaded", "playback-restart"])
+        #expect(player.heard(.seeking(.zero)) == ["seek"] && player.heard(.sought(.zero)) == ["playback-restart"])
+        #expect(player.heard(player.begin(0, isJoined: false)).isEmpty, "it plays on after a seek")
+        #expect(player.heard(.looped(at: .zero)) == ["seek", "playback-restart"])
+        #expect(player.heard(.ended(player.items[0])) == ["end-file eof a"])
+        #expect(player.heard(player.begin(1, isJoined: true)) == ["start-file b", "file-loaded", "playback-restart"])
+        #expect(player.heard(.ended(player.items[1])) == ["end-file eof b"])
+        #expect(
+            player.heard(player.begin(1, isJoined: true)) == ["start-file b", "file-loaded", "playback-restart"],
+            "the list repeats")
+        #expect(player.heard(.ended(player.items[0])).isEmpty)
+        #expect(player.heard(.phase(.ended)) == ["end-file stop b", "idle"])
+        #expect(player.heard(.failed(player.items[2], player.failure)) == ["start-file c", "end-file error c"])
+        _ = player.heard(player.begin(0, isJoined: false))
+        #expect(player.heard(player.begin(1, isJoined: false)).first == "end-file stop a")
+        #expect(player.heard(.ended(player.items[1])) == ["end-file eof b"])
+        #expect(player.heard(.phase(.ended)) == ["idle"])
+        _ = player.heard(player.begin(0, isJoined: false))
+        #expect(player.heard(.failed(player.items[0], player.failure)) == ["end-file error a"])
+        #expect(player.text(player.events.eventsOfShutdown()) == ["shutdown"])
+        _ = player.heard(player.begin(0, isJoined: false))
+        #expect(player.text(player.events.eventsOfShutdown()) == ["end-file quit a", "shutdown"])
+    }
+
+    @Test func anItemThatFailsInAdvanceEndsAfterTheCurrentOne() {
+        var player = Translation()
+        func failInAdvance() {
+            _ = player.heard(player.begin(0, isJoined: false))
+            #expect(player.heard(.failed(player.items[2], player.failure)).isEmpty)
+        }
+        let failed = ["start-file c", "end-file error c"]
+        failInAdvance()
+        #expect(player.heard(.ended(player.items[0])) == ["end-file eof a"] + failed)
+        #expect(player.heard(player.begin(1, isJoined: true)) == ["start-file b", "file-loaded", "playback-restart"])
+        failInAdvance()
+        #expect(
+            player.heard(player.begin(1, isJoined: false)) == ["end-file stop a"] + failed + [
+                "start-file b", "file-loaded", "playback-restart",
+            ])
+        #expect(player.heard(.phase(.ended)) == ["end-file stop b", "idle"], "reported once")
+        failInAdvance()
+        #expect(player.heard(.phase(.ended)) == ["end-file stop a"] + failed + ["idle"])
+        failInAdvance()
+        #expect(player.heard(.phase(.failed)) == ["end-file error a"] + failed + ["idle"])
+        failInAdvance()
+        #expect(player.heard(.failed(player.items[0], player.failure)) == ["end-file error a"] + failed)
+        failInAdvance()
+        #expect(player.heard(.phase(.ended), isStopped: true) == ["end-file stop a", "idle"])
+        failInAdvance()
+        for _ in 0..<2 * IPCEvents.maxFailures { _ = player.heard(.failed(QueueItem("d"), player.failure)) }
+        #expect(player.heard(player.begin(1, isJoined: true)).count == 1 + 2 * IPCEvents.maxFailures + 3)
+        failInAdvance()
+        #expect(player.text(player.events.eventsOfShutdown()) == ["end-file quit a", "shutdown"])
+    }
+
+    @Test func anItemThatFailsBeforeTheOpenOneBeginsFollowsIt() {
+        var player = Translation()
+        let failed = ["start-file c", "end-file error c"]
+        func open() { for phase in [.opening, .buffering] as [PlayerState.Phase] { _ = player.heard(.phase(phase)) } }
+        open()
+        #expect(player.heard(.failed(player.items[2], player.failure)).isEmpty)
+        #expect(player.heard(player.begin(0, isJoined: false)).first == "start-file a")
+        #expect(player.heard(.ended(player.items[0])) == ["end-file eof a"] + failed)
+        open()
+        #expect(player.heard(.failed(player.items[2], player.failure)).isEmpty)
+        #expect(player.heard(.phase(.opening)) == failed, "another one is opened instead")
+        #expect(player.heard(.failed(player.items[2], player.failure)) == failed, "it is not open")
+        #expect(player.heard(.phase(.ended)) == ["idle"])
     }
 }
