@@ -11,7 +11,7 @@ struct IPCEvents {
         "property-change",
     ]
 
-    /// The maximum number of items in `failures`; those of further ones are not reported.
+    /// The maximum number of items in `failures`; further ones are not reported.
     static let maxFailures = 256
 
     /// The item between its `start-file` and its `end-file`.

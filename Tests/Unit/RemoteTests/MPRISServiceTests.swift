@@ -111,6 +111,12 @@ import Testing
             #expect(rig.player.state.listed[...] == items[..<3] + items[6...])
             _ = try client.bus.reply(to: jump)
             try client.bus.wait("the named film") { rig.player.state.current == items[6] }
+            // A track that is no longer in the list: no effect.
+            for member in ["RemoveTrack", "GoTo"] {
+                _ = try client.bus.reply(to: client.send(member, client.path(items[3])))
+            }
+            #expect(rig.player.state.listed[...] == items[..<3] + items[6...])
+            #expect(rig.player.state.current == items[6])
         }
     }
 
