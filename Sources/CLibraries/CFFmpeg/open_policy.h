@@ -37,7 +37,8 @@ typedef struct {
   /* Called with each media playlist, including one at the input's own URL. `location` is the URL after redirects. May
    * store a replacement allocated with av_malloc in `other` and return its length; otherwise returns 0. May be NULL. */
   int (*revise)(void *owner, const char *url, const char *location, const uint8_t *text, int count, uint8_t **other);
-  /* Called with each address that could not be opened, and the error of libavutil. May be NULL. */
+  /* Called with each address that could not be opened, and the error of libavutil; with 0 before an address is
+   * requested again. May be NULL. */
   void (*failed)(void *owner, const char *url, int error);
   void *owner;
   /* Nonzero if the first URL also comes from a playlist, so that it is not user-provided. */
@@ -170,9 +171,10 @@ static inline cff_playlist_content cff_read_playlist(const uint8_t *text, int si
   return content;
 }
 
-/* Reads a playlist completely. Refuses it beyond the limits above. Refuses one without segments that another playlist
- * refers to: FFmpeg 5.1 crashes on them, because it reads from a demuxer that is not open. Nested master playlists
- * have the same effect, because their contents are checked too late. */
+/* Reads a playlist completely: one whose transfer breaks off would be played as a live stream. Refuses one beyond the
+ * limits above, and one without segments that another playlist refers to: FFmpeg 5.1 crashes on the latter, because it
+ * reads from a demuxer that is not open. Nested master playlists have the same effect, because their contents are
+ * checked too late. */
 static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy, const char *url, int is_led_to) {
   static const char head[] = "#EXTM3U";
   int room = 64 << 10, count = 0, got, status;
@@ -189,6 +191,11 @@ static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy
       return AVERROR(ENOMEM);
     }
     text = more;
+  }
+  if (is_playlist && got < 0 && got != AVERROR_EOF) {
+    av_free(text);
+    /* A live playlist that is reloaded during playback: `DemuxContext` continues, and libavformat reloads it again. */
+    return policy->left < 0 && got != AVERROR_EXIT ? AVERROR(EAGAIN) : got;
   }
   if (is_playlist) {
     const cff_web_place *place = input->av_class == &cff_web_class ? (const cff_web_place *)input->opaque : NULL;
@@ -228,6 +235,22 @@ static inline int cff_check_opened(AVFormatContext *context, AVIOContext **input
   return status;
 }
 
+/* Requests a playlist twice if its transfer breaks off. A seekable input has already resumed it. */
+static inline int cff_open_web(AVFormatContext *context, AVIOContext **input, const char *url, AVDictionary *options,
+                               int is_first, int is_led_to) {
+  const cff_open_policy *policy = (const cff_open_policy *)context->opaque;
+  for (int is_second = 0;; is_second = 1) {
+    int status = policy->web(policy->owner, url, policy->left >= 0, options, input);
+    if (status < 0) return status;
+    /* Otherwise libavformat would close it as its own. */
+    if (is_first) context->flags |= AVFMT_FLAG_CUSTOM_IO;
+    const int is_seekable = (*input)->seekable;
+    status = cff_check_opened(context, input, url, is_first, is_led_to);
+    if (status >= 0 || status == AVERROR_INVALIDDATA || is_seekable || is_second) return status;
+    if (policy->failed) policy->failed(policy->owner, url, 0);
+  }
+}
+
 static inline int cff_open_by_policy(AVFormatContext *context, AVIOContext **input, const char *url, int flags,
                                      AVDictionary **options) {
   cff_open_policy *policy = (cff_open_policy *)context->opaque;
@@ -244,11 +267,9 @@ static inline int cff_open_by_policy(AVFormatContext *context, AVIOContext **inp
   if (policy->left > 0) policy->left--;
   if (!is_first && policy->left >= 0 && policy->leads_to) policy->leads_to(policy->owner, url);
   if (policy->web && cff_is_web(url)) {
-    int status = policy->web(policy->owner, url, policy->left >= 0, *all, input);
+    const int status = cff_open_web(context, input, url, *all, is_first, is_led_to);
     av_dict_free(&own);
-    /* Otherwise libavformat would close it as its own. */
-    if (status >= 0 && is_first) context->flags |= AVFMT_FLAG_CUSTOM_IO;
-    return status < 0 ? status : cff_check_opened(context, input, url, is_first, is_led_to);
+    return status;
   }
   if (policy->verifies) {
     av_dict_set(all, "tls_verify", "1", 0);
