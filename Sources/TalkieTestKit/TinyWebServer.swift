@@ -9,6 +9,7 @@ internal import Synchronization
 /// - `/whole/NAME` does not support ranges; `/stall/NAME` sends the response header and then nothing.
 /// - `/half/NAME` sends half of the announced body and then nothing; `/drop/NAME` sends half and closes the connection.
 /// - `/short/NAME` sends nothing beyond the middle of the file.
+/// - `/cut/FIRST-LAST/NAME` does not support ranges, and ends these responses for the file at half of their length.
 /// - `/faulty/NAME` sends half and closes, answers the next two requests with 503, then supports ranges.
 /// - `/login/NAME` sets a cookie; `/typed/TYPE/SUBTYPE/NAME` has that content type.
 /// - `/circle` redirects to itself, `/moved/NAME` to the file, `/onward/SCHEME/PORT/NAME` to another server.
@@ -28,7 +29,7 @@ package final class TinyWebServer: @unchecked Sendable {
     private let requestCount = Atomic<Int>(0)
     private let arrival = Signal()
 
-    /// Requests per file with the prefix `faulty`.
+    /// Requests per file with the prefix `faulty` or `cut`.
     private let faults = Lock<[String: Int]>([:])
     /// Written by the client threads.
     private let heads = Lock<[String]>([])
@@ -98,7 +99,7 @@ package final class TinyWebServer: @unchecked Sendable {
         guard words.count >= 2 else { return }
         var parts = words[1].split(separator: "/").map(String.init)
         let manners: Set<String> = [
-            "whole", "stall", "half", "drop", "circle", "moved", "onward", "silent", "faulty", "login", "typed",
+            "whole", "cut", "stall", "half", "drop", "circle", "moved", "onward", "silent", "faulty", "login", "typed",
             "short",
         ]
         let manner = parts.first.flatMap { manners.contains($0) ? $0 : nil } ?? ""
@@ -113,6 +114,9 @@ package final class TinyWebServer: @unchecked Sendable {
             let type = "Content-Type: \(parts[0])/\(parts[1])\r\n"
             sendFile(
                 client, parts.dropFirst(2).joined(separator: "/"), manner: "", range: Self.range(in: lines), more: type)
+        case "cut" where parts.count > 1:
+            let cut = parts[0].split(separator: "-").compactMap { Int($0) }
+            sendFile(client, parts.dropFirst().joined(separator: "/"), manner: "whole", range: nil, cut: cut)
         case "onward" where parts.count > 2:
             let to = "\(parts[0])://localhost:\(parts[1])/\(parts.dropFirst(2).joined(separator: "/"))"
             send(client, "HTTP/1.1 302 Found\r\nLocation: \(to)\r\nContent-Length: 0\r\n\r\n")
@@ -127,7 +131,9 @@ package final class TinyWebServer: @unchecked Sendable {
         return nil
     }
 
-    private func sendFile(_ client: Int32, _ name: String, manner: String, range: Int?, more: String = "") {
+    private func sendFile(
+        _ client: Int32, _ name: String, manner: String, range: Int?, more: String = "", cut: [Int] = []
+    ) {
         // ignored: the answer is 404.
         guard !name.contains(".."), !name.isEmpty, let bytes = try? TestClips.bytes(of: folder + "/" + name) else {
             send(client, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
@@ -137,11 +143,11 @@ package final class TinyWebServer: @unchecked Sendable {
         let body = bytes[start...]
         var header = manner == "whole" || range == nil ? "HTTP/1.1 200 OK\r\n" : "HTTP/1.1 206 Partial Content\r\n"
         let turn =
-            manner == "faulty"
+            manner == "faulty" || !cut.isEmpty
             ? faults.withLock {
                 $0[name, default: 0] += 1; return $0[name]!
             } : 0
-        if turn == 2 || turn == 3 {
+        if cut.isEmpty, turn == 2 || turn == 3 {
             send(client, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
             return
         }
@@ -153,6 +159,8 @@ package final class TinyWebServer: @unchecked Sendable {
         }
         send(client, header + "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n")
         switch manner {
+        case "whole" where cut.count == 2 && cut[0] <= turn && turn <= cut[1]:
+            send(client, Array(body.prefix(body.count / 2)))
         case "stall": waitForHangUp(client)
         case "half":
             send(client, Array(body.prefix(body.count / 2)))

@@ -18,6 +18,8 @@ typedef struct {
   /* Remaining number of nested opens; negative means unlimited. A playlist that contains itself would open inputs
    * endlessly. */
   int left;
+  /* Estimated memory in bytes of the playlists that were opened while `left` was not negative. */
+  int64_t playlist_bytes;
   /* Nonzero if servers must present a valid certificate. */
   int verifies;
   /* Path of a CA file that replaces the system's, or NULL. */
@@ -35,7 +37,8 @@ typedef struct {
   /* Called with each media playlist, including one at the input's own URL. `location` is the URL after redirects. May
    * store a replacement allocated with av_malloc in `other` and return its length; otherwise returns 0. May be NULL. */
   int (*revise)(void *owner, const char *url, const char *location, const uint8_t *text, int count, uint8_t **other);
-  /* Called with each address that could not be opened, and the error of libavutil. May be NULL. */
+  /* Called with each address that could not be opened, and the error of libavutil; with 0 before an address is
+   * requested again. May be NULL. */
   void (*failed)(void *owner, const char *url, int error);
   void *owner;
   /* Nonzero if the first URL also comes from a playlist, so that it is not user-provided. */
@@ -128,30 +131,51 @@ static inline int cff_line_begins(const uint8_t *line, int length, const char *t
   return length >= size && !memcmp(line, tag, size);
 }
 
-/* Returns nonzero for a media playlist: it contains segments and no playlists (RFC 8216, section 4.1: never both).
- * Splits lines as libavformat's demuxer does. */
-static inline int cff_names_segments(const uint8_t *text, int size) {
-  int is_announced = 0, count = 0;
+/* Limits of a playlist's text, of its variants and renditions (as many as may be opened), and of the memory for all
+ * playlists of an input: libavformat keeps each segment with its own copies of its URL and key URL. A day of
+ * two-second segments takes 2 MB of text and 20 MB of memory. */
+enum { cff_longest_playlist = 32 << 20, cff_max_variants = 500, cff_max_playlist_bytes = 128 << 20 };
+
+/* Size of a resolved URL. libavformat truncates lines and URLs to 4096 bytes. */
+static inline int cff_url_size(const uint8_t *line, int length, int base) {
+  return FFMIN(length + (av_strnstr((const char *)line, "://", length) ? 0 : base), 4096);
+}
+
+typedef struct {
+  int segments, variants;
+  /* Estimated memory of the segments; their structures and the allocations' padding take 256 bytes each. */
+  int64_t bytes;
+} cff_playlist_content;
+
+/* Splits lines as libavformat's demuxer does. `base` is the length of the URL that others are relative to. */
+static inline cff_playlist_content cff_read_playlist(const uint8_t *text, int size, int base) {
+  cff_playlist_content content = {0};
+  int is_announced = 0, key = 0;
   for (int begin = 0, end; begin < size; begin = end + 1) {
     for (end = begin; end < size && text[end] != '\n' && text[end] != '\r' && text[end]; end++) {
     }
     const uint8_t *line = text + begin;
     int length = end - begin;
     while (length > 0 && av_isspace(line[length - 1])) length--;
-    if (cff_line_begins(line, length, "#EXT-X-STREAM-INF:") || cff_line_begins(line, length, "#EXT-X-MEDIA:")) return 0;
-    if (cff_line_begins(line, length, "#EXTINF:")) is_announced = 1;
-    else if (length > 0 && line[0] != '#' && is_announced) count = 1;
+    const int is_segment = is_announced && length > 0 && line[0] != '#';
+    if (cff_line_begins(line, length, "#EXT-X-STREAM-INF:")) content.variants++;
+    else if (cff_line_begins(line, length, "#EXT-X-MEDIA:")) content.variants++;
+    else if (cff_line_begins(line, length, "#EXT-X-KEY:")) key = cff_url_size(line, length, base);
+    else if (cff_line_begins(line, length, "#EXTINF:")) is_announced = 1;
+    if (!is_segment && !cff_line_begins(line, length, "#EXT-X-MAP:")) continue;
+    content.bytes += 256 + key + cff_url_size(line, length, base);
+    if (!is_segment) continue;
+    content.segments++;
+    is_announced = 0;
   }
-  return count;
+  return content;
 }
 
-/* Rejects playlists without segments that another playlist refers to: FFmpeg 5.1 crashes on them, because it reads from
- * a demuxer that is not open. Nested master playlists have the same effect, because their contents are checked too
- * late. Larger playlists are rejected as well, because they are read completely; a day of one-second segments takes
- * 9 MB. */
-enum { cff_longest_playlist = 32 << 20 };
-
-static inline int cff_refuse_hollow(AVIOContext *input, const cff_open_policy *policy, const char *url, int is_led_to) {
+/* Reads a playlist completely: one whose transfer breaks off would be played as a live stream. Refuses one beyond the
+ * limits above, and one without segments that another playlist refers to: FFmpeg 5.1 crashes on the latter, because it
+ * reads from a demuxer that is not open. Nested master playlists have the same effect, because their contents are
+ * checked too late. */
+static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy, const char *url, int is_led_to) {
   static const char head[] = "#EXTM3U";
   int room = 64 << 10, count = 0, got, status;
   uint8_t *text = av_malloc(room);
@@ -168,31 +192,63 @@ static inline int cff_refuse_hollow(AVIOContext *input, const cff_open_policy *p
     }
     text = more;
   }
-  const int is_refused = is_playlist && (count >= cff_longest_playlist || !cff_names_segments(text, count));
-  if (is_playlist && !is_refused && policy->revise) {
+  if (is_playlist && got < 0 && got != AVERROR_EOF) {
+    av_free(text);
+    /* A live playlist that is reloaded during playback: `DemuxContext` continues, and libavformat reloads it again. */
+    return policy->left < 0 && got != AVERROR_EXIT ? AVERROR(EAGAIN) : got;
+  }
+  if (is_playlist) {
     const cff_web_place *place = input->av_class == &cff_web_class ? (const cff_web_place *)input->opaque : NULL;
+    const char *location = place ? place->location : url;
+    const cff_playlist_content content = cff_read_playlist(text, count, (int)strcspn(location, "?#"));
+    const int is_hollow = !content.segments || content.variants;
+    const int64_t bytes = content.bytes + (policy->left < 0 ? 0 : policy->playlist_bytes);
+    if (count >= cff_longest_playlist || content.variants > cff_max_variants || bytes > cff_max_playlist_bytes ||
+        (is_hollow && is_led_to)) {
+      av_free(text);
+      return AVERROR_INVALIDDATA;
+    }
+    if (policy->left >= 0) policy->playlist_bytes = bytes;
     uint8_t *other = NULL;
-    const int length = policy->revise(policy->owner, url, place ? place->location : url, text, count, &other);
+    const int length =
+      !is_hollow && policy->revise ? policy->revise(policy->owner, url, location, text, count, &other) : 0;
     if (length > 0) {
       av_free(text);
       text = other;
       count = length;
     }
   }
-  if (is_refused && is_led_to) status = AVERROR_INVALIDDATA;
-  else status = cff_put_back(input, text, count);
+  status = cff_put_back(input, text, count);
   av_free(text);
   return status;
 }
 
-static inline int cff_refuse_where_hollow(AVFormatContext *context, AVIOContext **input, const char *url, int is_led_to) {
-  if (!context->iformat || strcmp(context->iformat->name, "hls")) return 0;
-  const int status = cff_refuse_hollow(*input, (const cff_open_policy *)context->opaque, url, is_led_to);
+/* `is_first` is nonzero for the input itself, whose format may be unknown yet. */
+static inline int cff_check_opened(AVFormatContext *context, AVIOContext **input, const char *url, int is_first,
+                                   int is_led_to) {
+  if (context->iformat ? strcmp(context->iformat->name, "hls") : !is_first) return 0;
+  const int status = cff_check_playlist(*input, (cff_open_policy *)context->opaque, url, is_led_to);
   if (status < 0) {
     context->io_close2(context, *input);
     *input = NULL;
   }
   return status;
+}
+
+/* Requests a playlist twice if its transfer breaks off. A seekable input has already resumed it. */
+static inline int cff_open_web(AVFormatContext *context, AVIOContext **input, const char *url, AVDictionary *options,
+                               int is_first, int is_led_to) {
+  const cff_open_policy *policy = (const cff_open_policy *)context->opaque;
+  for (int is_second = 0;; is_second = 1) {
+    int status = policy->web(policy->owner, url, policy->left >= 0, options, input);
+    if (status < 0) return status;
+    /* Otherwise libavformat would close it as its own. */
+    if (is_first) context->flags |= AVFMT_FLAG_CUSTOM_IO;
+    const int is_seekable = (*input)->seekable;
+    status = cff_check_opened(context, input, url, is_first, is_led_to);
+    if (status >= 0 || status == AVERROR_INVALIDDATA || is_seekable || is_second) return status;
+    if (policy->failed) policy->failed(policy->owner, url, 0);
+  }
 }
 
 static inline int cff_open_by_policy(AVFormatContext *context, AVIOContext **input, const char *url, int flags,
@@ -211,11 +267,9 @@ static inline int cff_open_by_policy(AVFormatContext *context, AVIOContext **inp
   if (policy->left > 0) policy->left--;
   if (!is_first && policy->left >= 0 && policy->leads_to) policy->leads_to(policy->owner, url);
   if (policy->web && cff_is_web(url)) {
-    int status = policy->web(policy->owner, url, policy->left >= 0, *all, input);
+    const int status = cff_open_web(context, input, url, *all, is_first, is_led_to);
     av_dict_free(&own);
-    /* Otherwise libavformat would close it as its own. */
-    if (status >= 0 && is_first) context->flags |= AVFMT_FLAG_CUSTOM_IO;
-    return status < 0 ? status : cff_refuse_where_hollow(context, input, url, is_led_to);
+    return status;
   }
   if (policy->verifies) {
     av_dict_set(all, "tls_verify", "1", 0);
@@ -223,7 +277,7 @@ static inline int cff_open_by_policy(AVFormatContext *context, AVIOContext **inp
   }
   int status = policy->open(context, input, url, flags, all);
   av_dict_free(&own);
-  return status < 0 ? status : cff_refuse_where_hollow(context, input, url, is_led_to);
+  return status < 0 ? status : cff_check_opened(context, input, url, is_first, is_led_to);
 }
 
 static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input, const char *url, int flags,

@@ -59,9 +59,6 @@ final class FilmPlaylists: Sendable {
         return known
     }
 
-    /// Whether no ended playlist is stored.
-    var isEmpty: Bool { state.withLock { $0.known.isEmpty } }
-
     func known(at address: String) -> Known? { state.withLock { $0.known[address] } }
 
     /// Returns the playlist that contains a segment and the segment's stated duration; nil if no stored playlist

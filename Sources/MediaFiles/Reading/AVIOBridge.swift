@@ -171,6 +171,7 @@ final class AVIOBridge: @unchecked Sendable {
     }
 
     private func noteFailure(of url: String, _ code: Int32) {
+        guard code != 0 else { return lostSegments.removeAll { $0.address == Self.withoutCipher(url) } }
         guard code != cff_error_exit, lostSegments.count < Self.maxLostSegments else { return }
         lostSegments.append(
             LostSegment(

@@ -43,7 +43,7 @@ extension DemuxContext {
     }
 }
 
-/// Interstitials and own playlist of an HLS film.
+/// Interstitials of an HLS film.
 extension DemuxContext {
     /// Returns the interstitials in the playlist of a track; none for live playlists.
     func interstitials(of track: Track?) -> [Interstitial] {
@@ -52,24 +52,5 @@ extension DemuxContext {
         let place = (stream?.pointee.id).flatMap(gate.playlists.address) ?? address.url
         guard let known = gate.playlists.known(at: place) else { return [] }
         return InterstitialReading.interstitials(of: known.playlist, at: known.location)
-    }
-
-    /// Reads the playlist at the film's own URL again: libavformat read it before its format was known.
-    func noteOwnPlaylist() {
-        guard let gate, formatName.hasPrefix("hls"), duration != nil, gate.playlists.isEmpty else { return }
-        _ = gate.playlists.parse(ownPlaylist(), at: address.url, from: address.url)
-    }
-
-    private func ownPlaylist() -> [UInt8] {
-        guard let input = context?.pointee.pb, avio_seek(input, 0, SEEK_SET) == 0 else { return [] }
-        if address.kind == .network { waiting.allow(options.readTimeout) }
-        defer { waiting.allow(nil) }
-        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
-        while bytes.count < cff_longest_playlist {
-            let got = avio_read(input, &piece, Int32(piece.count))
-            guard got > 0 else { break }
-            bytes += piece.prefix(Int(got))
-        }
-        return bytes
     }
 }

@@ -80,7 +80,6 @@ final class DemuxContext {
             }
             // Otherwise missing parameters are detected per stream.
         }
-        noteOwnPlaylist()
     }
 
     /// Opens an address and reads its header. `finishOpening` removes the limits set here.
@@ -88,7 +87,7 @@ final class DemuxContext {
         guard let fresh = avformat_alloc_context() else { throw Self.exhausted(address) }
         fresh.pointee.interrupt_callback = waiting.callback
         fresh.pointee.max_streams = 256
-        policy.pointee.left = Self.maxOpens
+        (policy.pointee.left, policy.pointee.playlist_bytes) = (Self.maxOpens, 0)
         cff_guard_opens(fresh, policy)
         context = fresh
         var settings = Self.settings(for: address, options)

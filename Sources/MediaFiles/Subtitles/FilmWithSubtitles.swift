@@ -6,7 +6,7 @@ package final class FilmWithSubtitles: MediaSource {
     package let film: any MediaSource
     /// The film's summary, with the tracks of the files after its own.
     package let summary: MediaSummary
-    /// One sentence for each unreadable file and each track without a decoder.
+    /// One sentence for each unreadable file and each track without a decoder, and one for all files over the limit.
     package let warnings: [String]
 
     private struct Outside {
@@ -16,7 +16,10 @@ package final class FilmWithSubtitles: MediaSource {
     }
     private let outside: [Int: Outside]
 
-    /// Opens the files. Blocks. Unreadable files become `warnings`.
+    /// The maximum size in bytes of the text of all files. In memory, short lines take 12 times their size.
+    private static let maxTextBytes = 64 << 20
+
+    /// Opens the files. Blocks. Unreadable files, and those beyond the limit of text, become `warnings`.
     ///
     /// - Parameter cancellation: Cancels opening, and later every source of these files, but not of the film.
     init(
@@ -27,10 +30,18 @@ package final class FilmWithSubtitles: MediaSource {
         var (summary, warnings, outside) = (film.summary, [String](), [Int: Outside]())
         var id = (summary.tracks.map(\.id).max() ?? 0) + 1
         var number = summary.tracks.filter { $0.kind == .subtitle }.map(\.number).max() ?? 0
+        var (textBytes, unopened) = (0, 0)
         for entry in found {
+            let size = SubtitleFile.byteCount(of: entry.path)
+            // A file that is too large alone has its own message.
+            guard textBytes + size <= Self.maxTextBytes || size > SubtitleFile.maxBytes else {
+                unopened += 1
+                continue
+            }
             do throws(MediaError) {
                 let file = try SubtitleFile.open(entry.path, options: options, cancellation: cancellation)
                 warnings += file.warnings
+                textBytes += file.textBytes
                 for inside in file.summary.tracks {
                     number += 1
                     outside[id] = Outside(file: file, id: inside.id)
@@ -40,6 +51,11 @@ package final class FilmWithSubtitles: MediaSource {
             } catch {
                 warnings.append(error.message)
             }
+        }
+        if unopened > 0 {
+            warnings.append(
+                "not opened: \(unopened) of the film's subtitle files, which have more than \(Self.maxTextBytes >> 20) MB of "
+                    + "text together; move those that you do not need")
         }
         (self.summary, self.warnings, self.outside) = (summary, warnings, outside)
     }

@@ -11,6 +11,8 @@ public final class SubtitleFile: MediaSource {
     public let summary: MediaSummary
     /// One sentence for each track without a decoder.
     public let warnings: [String]
+    /// The size in bytes of a text file, which libavformat keeps in memory; 0 for other files.
+    let textBytes: Int
 
     private let address: InputAddress
     /// The UTF-8 copy that is read instead, if the text is UTF-16.
@@ -86,6 +88,7 @@ public final class SubtitleFile: MediaSource {
         // Matroska and MP4 are UTF-8 by definition.
         let isText = hasWords && !formatName.hasPrefix("matroska") && !formatName.hasPrefix("mov")
         let tracks = inspection.tracks(charset: isText ? TextCharset.guess(address.path) : nil)
+        textBytes = isText ? Self.byteCount(of: address.path) : 0
         summary = MediaSummary(container: formatName.split(separator: ",").first.map(String.init) ?? "", tracks: tracks)
         probed = Lock(context)
     }
@@ -124,6 +127,12 @@ public final class SubtitleFile: MediaSource {
     private static func unknown(_ address: InputAddress) -> MediaError {
         MediaError(
             .notMedia, "\"\(address.text)\" is not a supported subtitle file, or it is damaged; try another one")
+    }
+
+    /// Returns the size of a file in bytes; 0 if there is none.
+    static func byteCount(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_size : 0
     }
 
     private static func check(_ path: String, maxBytes: Int64) throws(MediaError) {

@@ -118,6 +118,16 @@ import Testing
             #expect(try ReadSubtitles(source).texts == [text])
         }
         #expect(both.summary.subtitleTrack()?.number == 2)
+        // 20 files of 8 MB.
+        let line = SubtitleFiles.Line(700, 900, String(repeating: "word ", count: 1000))
+        let text = SubtitleFiles.srt(Array(repeating: line, count: 1660))
+        let long = try folder.write(Array(text.utf8), to: "film.10.srt")
+        for number in 11..<30 { symlink(long, folder.path("film.\(number).srt")) }
+        let many = try #require(
+            FilmWithSubtitles.film(film, at: path, .fuzzy, named: [folder.path("film.29.srt")]) as? FilmWithSubtitles)
+        #expect(many.summary.tracks.count { $0.isExternal } == 10 && many.warnings.count == 2)
+        #expect(many.summary.tracks.first { $0.isExternal }?.isDefault == true, "the named file comes first")
+        #expect(many.warnings.last?.contains("12 of the film's subtitle files") == true, "\(many.warnings)")
         let named = FilmWithSubtitles.film(film, at: path, .no, named: [folder.path("film.en.forced.srt")])
         #expect(named.summary.tracks.last?.isDefault == true && named.summary.tracks.last?.language == "en")
     }

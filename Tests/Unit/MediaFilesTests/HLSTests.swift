@@ -90,9 +90,39 @@ import Testing
         }
     }
 
+    /// Without its end a playlist is a live one, which begins three segments before the last.
+    @Test(arguments: ["film.m3u8", "master.m3u8"]) func aPlaylistWhoseTransferBreaksOffIsRequestedAgain(
+        _ name: String
+    ) throws {
+        try make("-c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_base_url /", into: "film.m3u8")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        try list("master.m3u8", ["#EXT-X-STREAM-INF:BANDWIDTH=900000", "/cut/1-1/film.m3u8"])
+        let film = try MediaFile.open(server.url(name == "film.m3u8" ? "cut/1-1/film.m3u8" : name))
+        #expect(abs(try #require(film.summary.duration).seconds - 6) < 0.1)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        #expect(try #require(try video.read()?.presentationTime).seconds < 0.1)
+    }
+
+    @Test(arguments: ["film.m3u8", "master.m3u8"]) func aPlaylistWhoseTransferAlwaysBreaksOffIsAnError(
+        _ name: String
+    ) throws {
+        try make("-c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_base_url /", into: "film.m3u8")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        try list("master.m3u8", ["#EXT-X-STREAM-INF:BANDWIDTH=900000", "/cut/1-9/film.m3u8"])
+        let error = #expect(throws: MediaError.self) {
+            try MediaFile.open(server.url(name == "film.m3u8" ? "cut/1-9/film.m3u8" : name))
+        }
+        #expect(error?.code == .cannotOpen)
+        #expect(server.requestHeads.count { $0.contains("film.m3u8") } == 2)
+    }
+
     /// A server that removes old segments: all segments are read, although no playlist contains all of them.
-    @Test func aLivePlaylistThatSlidesIsFollowedToItsEnd() throws {
-        try make("-c copy -f hls -hls_time 1 -hls_list_size 0", into: "all.m3u8")
+    /// A reload that breaks off is repeated; if that also breaks off, it is reported, and reading continues.
+    @Test(arguments: [("", false), ("cut/2-2/", false), ("cut/2-3/", true)])
+    func aLivePlaylistThatSlidesIsFollowedToItsEnd(_ manner: String, _ isReported: Bool) throws {
+        try make("-c copy -f hls -hls_time 1 -hls_list_size 0 -hls_base_url /", into: "all.m3u8")
         let all = try String(decoding: TestClips.bytes(of: folder.path("all.m3u8")), as: UTF8.self).split(
             separator: "\n"
         ).map(String.init)
@@ -107,11 +137,19 @@ import Testing
         try window(0)
         let server = try TinyWebServer(serving: folder.path)
         defer { server.stop() }
-        let film = try MediaFile.open(server.url("live.m3u8"))
+        let film = try MediaFile.open(server.url(manner + "live.m3u8"))
         #expect(film.summary.isLive && !film.summary.isSeekable)
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         var (seconds, first) = ([Double](), 0)
-        while let buffer = try video.read() {
+        var errors: [MediaError] = []
+        func next() throws -> SampleBuffer? {
+            do throws(MediaError) { return try video.read() } catch {
+                errors.append(error)
+                guard error.isRecoverable else { throw error }
+                return try next()
+            }
+        }
+        while let buffer = try next() {
             if let time = buffer.presentationTime { seconds.append(time.seconds) }
             // The next segment is announced while the one before it is read.
             let wanted = min(pieces.count - 3, max(0, Int(seconds.last ?? 0) - 1))
@@ -121,6 +159,7 @@ import Testing
             }
         }
         #expect(seconds.count >= 145, "\(seconds.count) pictures")
+        #expect(errors.isEmpty != isReported, "\(errors.map(\.message))")
         for (one, next) in zip(seconds.sorted(), seconds.sorted().dropFirst()) {
             #expect(next - one < 0.1, "a piece is missing")
         }

@@ -83,4 +83,46 @@ import Testing
         let duration = try #require(try MediaFile.open(folder.path("master.m3u8")).summary.duration)
         #expect(duration.seconds > 7, "both segments count")
     }
+
+    private static let key = "#EXT-X-KEY:METHOD=AES-128,URI=\"\(String(repeating: "k", count: 4000))\""
+
+    private static func segments(_ count: Int, at address: String = "none.ts") -> String {
+        String(repeating: "#EXTINF:2,\n\(address)\n", count: count)
+    }
+
+    /// libavformat allocates 10 kB for each variant, and a copy of the key's URL for each segment, before it opens any.
+    @Test func aPlaylistThatTakesTooMuchMemoryIsRefusedBeforeAnyOfItsAddressesIsOpened() throws {
+        try playlist("variants.m3u8", String(repeating: "#EXT-X-STREAM-INF:BANDWIDTH=1\nnone.m3u8\n", count: 50_000))
+        try playlist("segments.m3u8", "#EXT-X-TARGETDURATION:2", Self.key, Self.segments(40_000), "#EXT-X-ENDLIST")
+        try playlist("text.m3u8", "#EXT-X-TARGETDURATION:2", Self.segments(1), "#EXT-X-ENDLIST")
+        truncate(folder.path("text.m3u8"), 33 << 20)
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        for (number, name) in ["variants.m3u8", "segments.m3u8", "text.m3u8"].enumerated() {
+            for url in [folder.path(name), server.url(name)] {
+                let error = #expect(throws: MediaError.self) { try MediaFile.open(url) }
+                #expect(error?.code == .notMedia, "\(name)")
+            }
+            #expect(server.requests == number + 1, "\(name)")
+        }
+    }
+
+    @Test func playlistsThatTakeTooMuchMemoryTogetherCostTheirOwnPartOfTheFilmOnly() throws {
+        let film = try TestClips.flashAndBeep("reach.ts", "-c:v libx264 -g 25 -c:a aac")
+        for name in ["one.m3u8", "two.m3u8"] {
+            try playlist(
+                name, "#EXT-X-TARGETDURATION:4", Self.segments(1, at: film) + Self.key, Self.segments(20_000),
+                "#EXT-X-ENDLIST")
+        }
+        let variant = "#EXT-X-STREAM-INF:BANDWIDTH=9000"
+        try playlist("master.m3u8", variant, "one.m3u8", variant, "two.m3u8")
+        #expect(try MediaFile.open(folder.path("master.m3u8")).summary.tracks.count == 2)
+    }
+
+    @Test func aDayOfSegmentsOfTwoSecondsIsOpened() throws {
+        let film = try TestClips.flashAndBeep("reach.ts", "-c:v libx264 -g 25 -c:a aac")
+        try playlist(
+            "day.m3u8", "#EXT-X-TARGETDURATION:4", Self.segments(43_200, at: film), "#EXT-X-ENDLIST")
+        #expect(try MediaFile.open(folder.path("day.m3u8")).summary.duration?.seconds == 86_400)
+    }
 }
