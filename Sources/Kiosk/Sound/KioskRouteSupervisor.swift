@@ -153,6 +153,7 @@ final class KioskRouteSupervisor {
         case .found(let name, let members):
             outputs[name] = members
             reportedMissing[name] = nil
+            refusedUntil[name] = nil
             tiers.setPresence(name, .present)
             applyChoice()
             return nil
@@ -233,9 +234,12 @@ final class KioskRouteSupervisor {
         }
     }
 
-    /// Applies the choice of the tiers to the group.
+    /// Applies the choice of the tiers to the group, without the outputs that refused.
     private func applyChoice() {
-        guard let choice = tiers.choice, choice != asked else { return }
+        guard var choice = tiers.choice else { return }
+        choice.members.removeAll { refusedUntil[$0] != nil }
+        guard choice != asked else { return }
+        asked = choice
         let routes = choice.members.compactMap { name in
             outputs[name].map { TrackRoute(id: name, outputs: $0, languages: choice.languages[name] ?? []) }
         }
@@ -243,7 +247,6 @@ final class KioskRouteSupervisor {
         guard !members.isEmpty else { return }
         for name in choice.audible { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
         if tiers.wanted.isEmpty { for output in members { player.setMuted(true, of: output) } }
-        asked = choice
-        router.apply(routes) { [post] in post(.changed($0, choice)) }
+        router.apply(routes) { [post, choice] in post(.changed($0, choice)) }
     }
 }

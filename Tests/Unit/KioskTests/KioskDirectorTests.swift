@@ -679,6 +679,27 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func aSpeakerThatRefusesIsTriedAgainEveryFifteenSecondsAndThisComputerPlaysMeanwhile() {
+        let rig = KioskRig(films: ["long.mp4"], present: ["local"]) { $0.programme.speakers = ["toy:kitchen"] }
+        rig.kitchen.state.withLock { $0.refusal = OutputError(.failed, "no") }
+        func attempts() -> Int { rig.kitchen.state.withLock { $0.preparations } }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("the sound goes to card instead") })
+        rig.card.state.withLock { $0.isClosed = false }
+        rig.toys.appear("kitchen")
+        #expect(rig.wait { attempts() > 0 })
+        // Without a pause each iteration is an attempt; the limit ends the wait.
+        _ = rig.wait(atMost: .seconds(14)) { attempts() > 9 }
+        #expect(attempts() == 1)
+        _ = rig.wait(atMost: .seconds(17)) { attempts() > 9 }
+        #expect((2...3).contains(attempts()))
+        #expect(rig.player.audioOutputs.map(\.name) == ["card"])
+        #expect(rig.card.state.withLock { $0.gains.last != .some(0) && !$0.isClosed }, "it stays audible")
+        rig.kitchen.state.withLock { $0.refusal = nil }
+        #expect(rig.wait(atMost: .seconds(31)) { rig.player.audioOutputs.map(\.name) == ["kitchen"] })
+        _ = rig.end()
+    }
+
     @Test func freeMemoryIsReturnedEveryMinute() {
         let rig = KioskRig(films: ["long.mp4"])
         rig.start()
