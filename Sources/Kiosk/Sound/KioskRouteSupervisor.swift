@@ -26,6 +26,8 @@ final class KioskRouteSupervisor {
     static let timeout = Duration.seconds(8)
     /// The delay before an output that refused is retried.
     private static let again = Duration.seconds(15)
+    /// The delay before an output is retried that plays for another sender or denies access.
+    private static let rest = Duration.seconds(60)
 
     private let player: Player
     private let router: TrackRouter
@@ -154,7 +156,8 @@ final class KioskRouteSupervisor {
             outputs[name] = members
             reportedMissing[name] = nil
             refusedUntil[name] = nil
-            tiers.setPresence(name, .present)
+            // A group's only output cannot leave it to be opened again.
+            tiers.setPresence(name, members.contains { failure(of: $0) != nil } ? .lost : .present)
             applyChoice()
             return nil
         case .missing(let name, let error):
@@ -182,9 +185,15 @@ final class KioskRouteSupervisor {
     }
 
     /// Handles the loss or the return of an output; returns a sentence for the log, if any.
-    func handleOutput(_ output: OutputID, isLost: Bool) -> Remark? {
+    func handleOutput(_ output: OutputID, isLost: Bool, at now: HostInstant) -> Remark? {
         guard let (name, lost) = member(output) else { return nil }
         unresponsive[name] = nil
+        // A group does not retry these.
+        if isLost, let failure = failure(of: lost), [.busy, .notPermitted].contains(failure.code) {
+            refuse([lost.name], at: now, for: Self.rest)
+            applyChoice()
+            return Remark(level: .warning, text: failure.message)
+        }
         // One of two receivers that form one speaker, or a repeated event.
         guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
         tiers.setPresence(name, isLost ? .lost : .present)
@@ -214,6 +223,12 @@ final class KioskRouteSupervisor {
         return (name, member)
     }
 
+    /// Returns why a member of the group is silent; nil while it plays, and for other outputs.
+    private func failure(of output: any AudioOutput) -> OutputError? {
+        player.allOutputs.first { $0.output === output }.flatMap { player.output($0.id) }
+            .flatMap { $0.group.failure(ofMember: $0.number) }
+    }
+
     /// Reopens the outputs: the muted output of this computer replaces them for a moment. Has no effect if that is the
     /// only one.
     func reopen() {
@@ -226,11 +241,11 @@ final class KioskRouteSupervisor {
         }
     }
 
-    private func refuse(_ names: [String], at now: HostInstant) {
+    private func refuse(_ names: [String], at now: HostInstant, for delay: Duration = again) {
         for (name, members) in outputs where members.contains(where: { names.contains($0.name) }) {
             // The output of this computer is retried like the others.
             tiers.setPresence(name, .lost)
-            refusedUntil[name] = now.advanced(by: Self.again)
+            refusedUntil[name] = now.advanced(by: delay)
         }
     }
 
