@@ -27,6 +27,8 @@ package final class RecordingOutput: AudioOutput {
         package var failure: OutputError?
         /// The number of calls of `open`.
         package var openings = 0
+        /// The number of calls of `prepare`.
+        package var preparations = 0
         /// The context of the last `prepare`.
         package var context: AudioOutputContext?
         /// The items that were to be displayed, and the number of them before the last `prepare`.
@@ -73,6 +75,7 @@ package final class RecordingOutput: AudioOutput {
 
     package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         let refusal = state.withLock { state -> OutputError? in
+            state.preparations += 1
             guard state.refusal == nil else { return state.refusal }
             state.deliveries.append(delivery)
             state.context = context

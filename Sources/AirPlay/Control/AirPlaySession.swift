@@ -122,7 +122,14 @@ package final class AirPlaySession: Sendable {
     ///
     /// - Parameter busy: Fails with the code `busy` if the speaker reports any of these flags.
     package func connect(yieldingTo busy: StatusFlags = []) throws(AirPlayError) -> ReceiverInfo {
-        try control.perform { (core) throws(AirPlayError) in try core.connect(yieldingTo: busy) }
+        do throws(AirPlayError) {
+            let info = try control.perform { (core) throws(AirPlayError) in try core.connect(yieldingTo: busy) }
+            configuration.lessons.noteConnection()
+            return info
+        } catch {
+            configuration.lessons.noteFailure(error, yieldingTo: busy)
+            throw error
+        }
     }
 
     /// Returns a store for a route.

@@ -129,13 +129,52 @@ public final class AirPlayProvider: OutputProvider {
     /// Returns the places of names in another selection, for tests.
     func find(_ names: [String], _ selection: SpeakerSelection) throws(TalkieError) -> [OutputPlace] {
         let chosen: [[ChosenSpeaker]]
-        do { chosen = try selection.choose(names) } catch { throw error.saying(phrases.inErrors) }
+        do {
+            chosen = try selection.choose(names)
+            for speaker in chosen.joined() { try discardRefused(speaker, selection) }
+        } catch {
+            throw error.saying(phrases.inErrors)
+        }
         if !chosen.joined().contains(where: \.route.needsPTP) { clocks.releaseReservations() }
         return SpeakerEntry.entries(of: chosen.flatMap { $0 }.map(\.speaker)).map { entry in
             let members = chosen.joined().filter { one in entry.members.contains { $0.key == one.speaker.key } }
             state.withLock { $0.named[Self.id(entry)] = Array(members) }
             return place(entry)
         }
+    }
+
+    // MARK: Refusals
+
+    /// Discards the output of a speaker that has refused its last session: `outputs(at:)` makes one with the current
+    /// credentials.
+    ///
+    /// - Throws: `unavailable` while another sender plays on the speaker. `notPermitted` until a pairing changes, if
+    ///   the password was rejected: a spoofed speaker must not get repeated attempts to guess it.
+    private func discardRefused(_ chosen: ChosenSpeaker, _ selection: SpeakerSelection) throws(TalkieError) {
+        guard let driven = state.withLock({ $0.driven[Self.key(chosen.speaker)] }) else { return }
+        let (rejection, busyFlags) = (driven.refusals.rejection, driven.refusals.busyFlags)
+        if let rejection, chosen.credentials.password != nil, chosen.pairingTime == driven.chosen.pairingTime {
+            let error = OutputError(rejection, of: chosen.name)
+            throw TalkieError(.notPermitted, error.problem, remedy: error.remedy)
+        }
+        if !busyFlags.isEmpty {
+            let present: DiscoveredSpeaker
+            do {
+                present = try selection.inquire(
+                    chosen.address, selection.clock.now.advanced(by: SpeakerSelection.timeout))
+            } catch {
+                throw TalkieError(error)
+            }
+            guard present.traits.status?.isDisjoint(with: busyFlags) ?? true else {
+                throw TalkieError(.unavailable, "another sender plays on '\(chosen.name)'")
+            }
+        }
+        if rejection != nil || !busyFlags.isEmpty { discard(driven) }
+    }
+
+    private func discard(_ driven: DrivenSpeaker) {
+        driven.remember(in: knowledge)
+        state.withLock { $0.driven[Self.key(driven.chosen.speaker)] = nil }
     }
 
     // MARK: Outputs
@@ -155,7 +194,11 @@ public final class AirPlayProvider: OutputProvider {
     }
 
     private func output(of speaker: DiscoveredSpeaker) throws(TalkieError) -> DrivenSpeaker {
-        if let known = state.withLock({ $0.driven[Self.key(speaker)] }) { return known }
+        if let known = state.withLock({ $0.driven[Self.key(speaker)] }) {
+            let isPairedAgain = known.chosen.pairingTime != knowledge.pairings.changeTime
+            guard known.refusals.rejection != nil, isPairedAgain else { return known }
+            discard(known)
+        }
         let clocks = clocks
         do {
             let chosen = try ChosenSpeaker(speaker, query: speaker.name, knowledge: knowledge) {

@@ -13,6 +13,8 @@ struct ChosenSpeaker: Sendable {
     /// Why the route was selected.
     let reason: String
     let credentials: SpeakerCredentials
+    /// `PairingStore.changeTime` before the credentials were read.
+    let pairingTime: Int64?
     /// The stored knowledge about the speaker; nil if there is none.
     let memory: RouteMemory?
 
@@ -29,6 +31,7 @@ struct ChosenSpeaker: Sendable {
         clockPorts: (DiscoveredSpeaker) -> RouteConditions.ClockPorts
     ) throws(TalkieError) {
         let name = speaker.name
+        pairingTime = knowledge.pairings.changeTime
         let stored = speaker.id.map { knowledge.credentials(for: $0) }
         credentials = stored ?? SpeakerCredentials()
         // Its keys open another speaker; without them any device could impersonate it.

@@ -5,6 +5,8 @@ struct DrivenSpeaker: Sendable {
     let chosen: ChosenSpeaker
     let output: AirPlaySpeaker
     private let lessons: SpeakerLessons
+    /// Why the speaker has refused the last sessions.
+    var refusals: SpeakerLessons.Refusals { lessons.refusals }
 
     /// Creates the output.
     ///

@@ -1,3 +1,4 @@
+internal import AirPlayWire
 internal import MediaCore
 internal import PTP
 
@@ -39,7 +40,16 @@ extension SpeakerExperience {
 
 /// Collects the experience of all sessions with one speaker. Any thread.
 final class SpeakerLessons: Sendable {
+    /// Why the speaker refused the attempts to connect since the last successful one.
+    struct Refusals: Sendable {
+        /// The error of the authentication; nil if there was none.
+        var rejection: AirPlayError?
+        /// The flags that showed another sender; empty if there was none.
+        var busyFlags: StatusFlags = []
+    }
+
     private let state = Lock(SpeakerExperience())
+    private let refused = Lock(Refusals())
 
     init() {}
 
@@ -47,6 +57,21 @@ final class SpeakerLessons: Sendable {
     var learned: SpeakerExperience { state.withLock { $0 } }
 
     func learn(_ experience: SpeakerExperience) { state.withLock { $0.formUnion(experience) } }
+
+    var refusals: Refusals { refused.withLock { $0 } }
+
+    /// Records that a session has connected.
+    func noteConnection() { refused.withLock { $0 = Refusals() } }
+
+    /// Records that a session has failed to connect.
+    ///
+    /// - Parameter busy: The flags to which the session yielded.
+    func noteFailure(_ error: AirPlayError, yieldingTo busy: StatusFlags) {
+        refused.withLock { refused in
+            if error.isMistrust { refused.rejection = error }
+            if error.code == .busy { refused.busyFlags.formUnion(busy) }
+        }
+    }
 }
 
 extension RouteMemory {

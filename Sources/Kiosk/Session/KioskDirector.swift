@@ -166,7 +166,8 @@ final class KioskDirector: @unchecked Sendable {
         case .player(let event): handlePlayerEvent(event)
         case .screen(let input): handleInput(input)
         case .output(let output, let isLost):
-            logRemark(sound?.handleOutput(output, isLost: isLost), rest: MessageRateLimiter.restOfChanges)
+            logRemark(
+                sound?.handleOutput(output, isLost: isLost, at: now), rest: MessageRateLimiter.restOfChanges)
         case .sound(let event):
             logRemark(sound?.handle(event, at: now))
             noteRoutes()

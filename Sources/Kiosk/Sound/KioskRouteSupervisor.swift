@@ -26,6 +26,8 @@ final class KioskRouteSupervisor {
     static let timeout = Duration.seconds(8)
     /// The delay before an output that refused is retried.
     private static let again = Duration.seconds(15)
+    /// The delay before an output is retried that plays for another sender or denies access.
+    private static let rest = Duration.seconds(60)
 
     private let player: Player
     private let router: TrackRouter
@@ -153,7 +155,9 @@ final class KioskRouteSupervisor {
         case .found(let name, let members):
             outputs[name] = members
             reportedMissing[name] = nil
-            tiers.setPresence(name, .present)
+            refusedUntil[name] = nil
+            // A group's only output cannot leave it to be opened again.
+            tiers.setPresence(name, members.contains { failure(of: $0) != nil } ? .lost : .present)
             applyChoice()
             return nil
         case .missing(let name, let error):
@@ -181,9 +185,15 @@ final class KioskRouteSupervisor {
     }
 
     /// Handles the loss or the return of an output; returns a sentence for the log, if any.
-    func handleOutput(_ output: OutputID, isLost: Bool) -> Remark? {
+    func handleOutput(_ output: OutputID, isLost: Bool, at now: HostInstant) -> Remark? {
         guard let (name, lost) = member(output) else { return nil }
         unresponsive[name] = nil
+        // A group does not retry these.
+        if isLost, let failure = failure(of: lost), [.busy, .notPermitted].contains(failure.code) {
+            refuse([lost.name], at: now, for: Self.rest)
+            applyChoice()
+            return Remark(level: .warning, text: failure.message)
+        }
         // One of two receivers that form one speaker, or a repeated event.
         guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
         tiers.setPresence(name, isLost ? .lost : .present)
@@ -213,6 +223,12 @@ final class KioskRouteSupervisor {
         return (name, member)
     }
 
+    /// Returns why a member of the group is silent; nil while it plays, and for other outputs.
+    private func failure(of output: any AudioOutput) -> OutputError? {
+        player.allOutputs.first { $0.output === output }.flatMap { player.output($0.id) }
+            .flatMap { $0.group.failure(ofMember: $0.number) }
+    }
+
     /// Reopens the outputs: the muted output of this computer replaces them for a moment. Has no effect if that is the
     /// only one.
     func reopen() {
@@ -225,17 +241,20 @@ final class KioskRouteSupervisor {
         }
     }
 
-    private func refuse(_ names: [String], at now: HostInstant) {
+    private func refuse(_ names: [String], at now: HostInstant, for delay: Duration = again) {
         for (name, members) in outputs where members.contains(where: { names.contains($0.name) }) {
             // The output of this computer is retried like the others.
             tiers.setPresence(name, .lost)
-            refusedUntil[name] = now.advanced(by: Self.again)
+            refusedUntil[name] = now.advanced(by: delay)
         }
     }
 
-    /// Applies the choice of the tiers to the group.
+    /// Applies the choice of the tiers to the group, without the outputs that refused.
     private func applyChoice() {
-        guard let choice = tiers.choice, choice != asked else { return }
+        guard var choice = tiers.choice else { return }
+        choice.members.removeAll { refusedUntil[$0] != nil }
+        guard choice != asked else { return }
+        asked = choice
         let routes = choice.members.compactMap { name in
             outputs[name].map { TrackRoute(id: name, outputs: $0, languages: choice.languages[name] ?? []) }
         }
@@ -243,7 +262,6 @@ final class KioskRouteSupervisor {
         guard !members.isEmpty else { return }
         for name in choice.audible { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
         if tiers.wanted.isEmpty { for output in members { player.setMuted(true, of: output) } }
-        asked = choice
-        router.apply(routes) { [post] in post(.changed($0, choice)) }
+        router.apply(routes) { [post, choice] in post(.changed($0, choice)) }
     }
 }

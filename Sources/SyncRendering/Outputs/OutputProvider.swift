@@ -23,13 +23,13 @@ public protocol OutputProvider: AnyObject, Sendable {
     /// seconds.
     ///
     /// - Parameter notice: Called with a message about what is awaited.
-    /// - Throws: `invalidArgument` for an ambiguous or malformed name, `unavailable` for a missing destination,
-    ///   `notPermitted` if pairing is required. No output is open then.
+    /// - Throws: `invalidArgument` for an ambiguous or malformed name, `unavailable` for a missing destination or one
+    ///   that was lost to another sender, `notPermitted` if pairing is required. No output is open then.
     func find(_ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void)
         throws(TalkieError) -> [OutputPlace]
 
-    /// Returns the outputs of a destination of this provider: one, or several that play as one. A destination always
-    /// has the same outputs. May read files; opens nothing.
+    /// Returns the outputs of a destination of this provider: one, or several that play as one. A destination
+    /// has the same outputs, until it refuses them. May read files; opens nothing.
     ///
     /// - Throws: `unavailable` or `notPermitted` if the destination cannot be used now.
     func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput]

@@ -59,4 +59,21 @@ import Testing
         }
         #expect(error?.code == .unreachable && pauses == 4)
     }
+
+    @Test func aSessionThatYieldsRecordsTheFlagsOfTheOtherSenderUntilOneConnects() throws {
+        let server = try LoopbackServer()
+        let info: PropertyList = ["statusFlags": .integer(0x2_0004)]
+        let answer = reply("200 OK", info.binary())
+        let receiver = try WorkerThread.start(name: "receiver") { server.answerNext(answer) }
+        defer { receiver.join() }
+        var configuration = AirPlaySession.Configuration(
+            address: SpeakerAddress(host: "127.0.0.1", port: server.port), identity: identity)
+        configuration.route = .realtimeNTP
+        let session = AirPlaySession(configuration, clocks: PTPDirectory(identity: identity.clock))
+        defer { session.end() }
+        let error = #expect(throws: AirPlayError.self) { try session.connect(yieldingTo: [.busy, .playing]) }
+        #expect(error?.code == .busy && configuration.lessons.refusals.busyFlags == [.busy, .playing])
+        configuration.lessons.noteConnection()
+        #expect(configuration.lessons.refusals.busyFlags.isEmpty)
+    }
 }

@@ -738,6 +738,50 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func aSpeakerThatRefusesIsTriedAgainEveryFifteenSecondsAndThisComputerPlaysMeanwhile() {
+        let rig = KioskRig(films: ["long.mp4"], present: ["local"]) { $0.programme.speakers = ["toy:kitchen"] }
+        rig.kitchen.state.withLock { $0.refusal = OutputError(.failed, "no") }
+        func attempts() -> Int { rig.kitchen.state.withLock { $0.preparations } }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("the sound goes to card instead") })
+        rig.card.state.withLock { $0.isClosed = false }
+        rig.toys.appear("kitchen")
+        #expect(rig.wait { attempts() > 0 })
+        // Without a pause each iteration is an attempt; the limit ends the wait.
+        _ = rig.wait(atMost: .seconds(14)) { attempts() > 9 }
+        #expect(attempts() == 1)
+        _ = rig.wait(atMost: .seconds(17)) { attempts() > 9 }
+        #expect((2...3).contains(attempts()))
+        #expect(rig.player.audioOutputs.map(\.name) == ["card"])
+        #expect(rig.card.state.withLock { $0.gains.last != .some(0) && !$0.isClosed }, "it stays audible")
+        rig.kitchen.state.withLock { $0.refusal = nil }
+        #expect(rig.wait(atMost: .seconds(31)) { rig.player.audioOutputs.map(\.name) == ["kitchen"] })
+        _ = rig.end()
+    }
+
+    @Test(arguments: [OutputError.Code.busy, .notPermitted])
+    func aSpeakerThatGaveUpIsTriedAgainAfterAMinute(code: OutputError.Code) {
+        let rig = KioskRig(films: ["long.mp4"]) { $0.programme.speakers = ["kitchen"] }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("the sound goes to kitchen") })
+        rig.mailbox.post(.output(OutputID(rig.player.outputs!.number(of: rig.kitchen)!), isLost: true))
+        #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen", "card"] })
+        rig.kitchen.state.withLock { $0.failure = OutputError(code, "kitchen gave up") }
+        // Virtual time does not advance until a real thread has reported the failure.
+        let limit = HostInstant.now.advanced(by: .seconds(60))
+        while !rig.wait(atMost: .zero, until: { rig.hasSaid("kitchen gave up") }), HostInstant.now < limit {
+            HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+        }
+        let lost = rig.clock.now
+        #expect(rig.wait(atMost: .seconds(10)) { rig.player.audioOutputs.map(\.name) == ["card"] })
+        #expect(rig.wait { rig.health.withLock { $0.degradations == ["kitchen does not play"] && $0.fault == nil } })
+        rig.kitchen.state.withLock { $0.failure = nil }
+        #expect(rig.wait(atMost: .seconds(70)) { rig.player.audioOutputs.map(\.name) == ["kitchen"] })
+        #expect(rig.clock.now - lost >= .seconds(60))
+        #expect(rig.wait { rig.health.withLock { $0.degradations.isEmpty && $0.fault == nil } })
+        _ = rig.end()
+    }
+
     @Test func freeMemoryIsReturnedEveryMinute() {
         let rig = KioskRig(films: ["long.mp4"])
         rig.start()

@@ -106,7 +106,7 @@ import Testing
         try await lose(at: 10)
         kitchen.state.withLock { $0.failure = OutputError(.lost, "gone") }
         let id = try await id()
-        #expect(supervisor.handleOutput(id, isLost: true)?.text == "'Kitchen' is lost")
+        #expect(supervisor.handleOutput(id, isLost: true, at: after(40))?.text == "'Kitchen' is lost")
         #expect(supervisor.handleOutput(id, isUnresponsive: false, at: after(45)) == nil)
         #expect(heard == ["local"] && supervisor.problems == ["Kitchen does not play"])
         player.shutDown()

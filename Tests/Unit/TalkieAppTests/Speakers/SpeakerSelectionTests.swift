@@ -222,6 +222,62 @@ import Testing
         #expect(configuration.expected == kitchen.speaker.id, "nobody else is taken at its address")
     }
 
+    /// Returns a provider's output of the speaker 'Box', which must be found.
+    private func box(of provider: AirPlayProvider, _ selection: SpeakerSelection) throws -> AirPlaySpeaker {
+        let place = try #require(provider.find(["Box"], selection).first)
+        return try #require(provider.outputs(at: place).first as? AirPlaySpeaker)
+    }
+
+    @Test func afterARejectedPasswordASpeakerIsUsedAgainOnlyWithThatOfANewPairing() throws {
+        let knowledge = knowledge
+        let id = try #require(SpeakerID("020000000001"))
+        func store(_ password: String) throws {
+            // The file system's times have the resolution of a timer tick, at most 10 ms.
+            HostInstant.now.advanced(by: .milliseconds(20)).sleep()
+            try knowledge.pairings.store(SpeakerCredentials(password: password), for: id, name: "Box")
+        }
+        // A speaker without PTP, which requires no ports.
+        let listing = ScriptedNetwork.listing(.announced("Box", "flags=0x84", "features=0x405C4A00,0x5A140"))
+        let selection = selection(ScriptedNetwork((.zero, listing)))
+        let provider = AirPlayProvider(knowledge: knowledge)
+        let rejection = AirPlayError(.notAuthentic, "The speaker rejects the password.")
+        try store("old")
+        let old = try box(of: provider, selection)
+        #expect(try box(of: provider, selection) === old)
+        old.configuration.lessons.noteFailure(rejection, yieldingTo: [])
+        let refused = try #require(throws: TalkieError.self) { try box(of: provider, selection) }
+        #expect(refused.code == .notPermitted && refused.message == "'Box' rejects the password.")
+        try store("new")
+        let new = try box(of: provider, selection)
+        #expect(new !== old && new.configuration.password == "new")
+        // A selection from the list behaves likewise.
+        let list = AirPlayProvider(knowledge: knowledge)
+        let place = try #require(list.offer(listing).places.first)
+        let listed = try #require(list.outputs(at: place).first as? AirPlaySpeaker)
+        listed.configuration.lessons.noteFailure(rejection, yieldingTo: [])
+        #expect(try list.outputs(at: place).first === listed)
+        try store("newest")
+        let last = try #require(list.outputs(at: place).first as? AirPlaySpeaker)
+        #expect(last !== listed && last.configuration.password == "newest")
+    }
+
+    @Test func aSpeakerThatWasLostToAnotherSenderIsLeftToItUntilItIsFree() throws {
+        let status = Lock("flags=0x20004")
+        let selection = selection(ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box"))))) {
+            (_, _) throws(AirPlayError) in .announced("Box", status.withLock { $0 })
+        }
+        let provider = AirPlayProvider(knowledge: knowledge)
+        let old = try box(of: provider, selection)
+        #expect(try box(of: provider, selection) === old, "not asked before")
+        old.configuration.lessons.noteFailure(AirPlayError(.busy, "Taken."), yieldingTo: .busy)
+        let refused = try #require(throws: TalkieError.self) { try box(of: provider, selection) }
+        #expect(refused.code == .unavailable && refused.message == "another sender plays on 'Box'")
+        status.withLock { $0 = "flags=0x4" }
+        let new = try box(of: provider, selection)
+        #expect(new !== old, "a group opens another output")
+        #expect(try box(of: provider, selection) === new)
+    }
+
     private var knowledge: SpeakerKnowledge { SpeakerKnowledge(folder: StateFolder(path: folder.path)) }
 
     @Test func anotherSpeakerAtTheAddressOfAPairedOneIsNotPlayedTo() throws {
