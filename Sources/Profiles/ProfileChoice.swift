@@ -55,8 +55,8 @@ package struct ProfileChoice: Equatable {
         alignRooms(fitting)
     }
 
-    /// Outputs aligned in one run keep the differences of that run, whenever and with whatever display each was measured
-    /// against video. The newest run that all have counts.
+    /// Outputs aligned in one run keep the differences of that run, whenever and with whatever display each was
+    /// measured against video. The newest run that all have counts.
     ///
     /// - Parameter fitting: the profiles of each output's speaker and route.
     private mutating func alignRooms(_ fitting: [[LatencyProfile]]) {

@@ -30,7 +30,7 @@ struct SleepInhibitorTests {
         }
     }
 
-    /// The address of a bus that does not exist, whatever lies in the root folder.
+    /// The address of a bus that does not exist. Nothing can be created there.
     private static let nowhere = "unix:path=/proc/nonexistent"
 
     private func inhibitor(

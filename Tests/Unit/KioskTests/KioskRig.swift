@@ -24,7 +24,8 @@ final class KioskRig: @unchecked Sendable {
     let mailbox = Mailbox<KioskEvent>()
     /// The names of opened items, in order.
     let opened = Lock<[String]>([])
-    /// While true, addresses whose name begins with "stick" cannot be opened, and those that end with "stick.mp4" not measured.
+    /// While true, addresses whose name begins with "stick" cannot be opened. Those that end with "stick.mp4" cannot be
+    /// measured.
     let isStickPulled = Lock(false)
     /// How many of the next openings never end, as of a server that does not answer.
     let unansweredOpenings = Lock(0)
