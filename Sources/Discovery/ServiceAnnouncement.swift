@@ -2,8 +2,8 @@ internal import CAvahi
 internal import Glibc
 package import Sockets
 
-/// Publishes a service by mDNS through avahi-daemon. Without a daemon the service is reachable by its address only; when
-/// a daemon starts, or another one replaces it, the service is published by that.
+/// Publishes a service by mDNS through avahi-daemon. Without a daemon the service is reachable by its address only. A
+/// daemon that starts later, also in place of another one, publishes it.
 ///
 /// The service has its own host name for its own address, which may differ from the computer's. A loopback address is
 /// published on the loopback interface only.

@@ -231,7 +231,7 @@ final class PlaybackSupervisor: Sendable {
     /// Handles a stalled clock; the speaker keeps playing as long as it can.
     ///
     /// If the clock does not recover and no audio is sent either, the session is replaced. The same applies before a
-    /// start, when the earlier clock may not have been the speaker's; if that does not help, the speaker is given up.
+    /// start, when the earlier clock may not have been the speaker's; if that does not help, the output fails.
     ///
     /// - Returns: When to check again; nil: continue as usual.
     private func lookAfterClock(_ core: SessionCore, _ sent: inout SentState) -> HostInstant? {

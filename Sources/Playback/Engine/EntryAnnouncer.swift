@@ -56,6 +56,21 @@ final class EntryAnnouncer {
         describe()
     }
 
+    /// Ends the current entry, and reports the end of its item unless that continues. Returns what follows.
+    func endEntry() -> [PlaybackAction] {
+        if let entry = list.current { losses.reportRest(of: entry) }
+        let actions = list.list.actionsAtEnd
+        guard let listPosition = list.current?.listPosition else { return actions }
+        switch actions.last {
+        case .open(let next, _)? where !next.isSamePass(as: listPosition):
+            list.update { $0.noteEnded(listPosition) }
+            status.report(.ended(listPosition.item))
+        case .end?, .waitForReturn?, .waitForPass?: status.report(.ended(listPosition.item))
+        default: break
+        }
+        return actions
+    }
+
     /// Opens failed items without a pause again, because the current one plays.
     func noteItemPlays() {
         recovery.notePlays()

@@ -86,7 +86,7 @@ final class EntryFactory {
         return TalkieError(.cannotOpen, "“\(title)” \(what); check the file and the options.")
     }
 
-    /// Returns the requested start and the end, requested or of the file, if nothing lies between them; nil otherwise.
+    /// Returns the requested start and the end, requested or of the file, if the range is empty; nil otherwise.
     private func emptyRange(of summary: MediaSummary) -> (start: MediaTime, end: MediaTime, isRequested: Bool)? {
         let start = options.start?.moment(in: summary.duration) ?? .zero
         if let length = summary.duration, length > .zero, start >= length { return (start, length, false) }

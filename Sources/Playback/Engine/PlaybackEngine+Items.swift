@@ -91,20 +91,7 @@ extension PlaybackEngine {
     // MARK: Ends of entries
 
     /// Ends the current entry if nothing follows gaplessly; the successor starts as soon as possible.
-    func reachEnd() {
-        if let entry = current { losses.reportRest(of: entry) }
-        let actions = list.actionsAtEnd
-        if let listPosition = current?.listPosition {
-            switch actions.last {
-            case .open(let next, _)? where !next.isSamePass(as: listPosition):
-                shared.update { $0.noteEnded(listPosition) }
-                status.report(.ended(listPosition.item))
-            case .end?, .waitForReturn?, .waitForPass?: status.report(.ended(listPosition.item))
-            default: break
-            }
-        }
-        perform(actions)
-    }
+    func reachEnd() { perform(announcer.endEntry()) }
 
     /// Seeks to the section's start if its end was passed.
     func repeatSection() {
