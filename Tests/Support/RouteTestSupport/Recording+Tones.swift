@@ -44,15 +44,27 @@ extension Recording {
     /// Returns the phase error between two tones, in samples of 48 kHz modulo the second tone's period: samples that a
     /// gapless boundary lost or repeated. Both tones have phase zero at the boundary, and the first one's period is a
     /// multiple of the second one's. Returns NaN if an interval is too short.
+    ///
+    /// The phases are extrapolated to the boundary from half a second on each side: a card's drift correction moves them
+    /// continuously, which is no error of the boundary.
     func jointError(_ first: Stretch, _ second: Stretch) -> Double {
-        func shift(_ stretch: Stretch, _ from: Double, _ to: Double) -> Double {
-            // An interval next to a hole may be too short for the analysis.
-            guard to > from else { return .nan }
-            let (level, turns) = tone(stretch.hertz, Int(from * rate)..<Int(to * rate))
-            return level > 0 ? -turns / Double(stretch.hertz) * 48000 : .nan
+        func shift(_ hertz: Int, _ edge: Double, _ near: Double, _ far: Double) -> Double {
+            let (middle, period) = ((near + far) / 2, 48000 / Double(hertz))
+            func mean(_ one: Double, _ other: Double) -> Double {
+                let range = Int(min(one, other) * rate)..<Int(max(one, other) * rate)
+                // An interval next to a hole may be too short for the analysis.
+                guard range.count > 96 else { return .nan }
+                let (level, turns) = tone(hertz, range)
+                return level > 0 ? -turns * period : .nan
+            }
+            let (nearby, distant) = (mean(near, middle), mean(middle, far))
+            let step = nearby - distant
+            let away = abs(edge - (near + middle) / 2) / (abs(far - near) / 2)
+            return nearby + (step - (step / period).rounded() * period) * away
         }
-        let before = shift(first, max(first.start + 0.05, first.end - 0.55), first.end - 0.05)
-        let after = shift(second, second.start + 0.05, min(second.end - 0.05, second.start + 0.55))
+        let before = shift(first.hertz, first.end, first.end - 0.05, max(first.start + 0.05, first.end - 0.55))
+        let after = shift(
+            second.hertz, second.start, second.start + 0.05, min(second.end - 0.05, second.start + 0.55))
         let period = 48000 / Double(second.hertz)
         let away = (after - before) / period
         return (away - away.rounded()) * period
