@@ -45,8 +45,8 @@ extension Recording {
     /// gapless boundary lost or repeated. Both tones have phase zero at the boundary, and the first one's period is a
     /// multiple of the second one's. Returns NaN if an interval is too short.
     ///
-    /// The phases are extrapolated to the boundary from half a second on each side: a card's drift correction moves them
-    /// continuously, which is no error of the boundary.
+    /// The phases are extrapolated to the boundary from half a second on each side: a card's drift correction changes
+    /// them continuously, which is no error of the boundary.
     func jointError(_ first: Stretch, _ second: Stretch) -> Double {
         func shift(_ hertz: Int, _ edge: Double, _ near: Double, _ far: Double) -> Double {
             let (middle, period) = ((near + far) / 2, 48000 / Double(hertz))
