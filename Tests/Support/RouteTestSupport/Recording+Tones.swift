@@ -48,7 +48,7 @@ extension Recording {
     /// The phases are extrapolated to the boundary from half a second on each side: a card's drift correction changes
     /// them continuously, which is no error of the boundary.
     func jointError(_ first: Stretch, _ second: Stretch) -> Double {
-        func shift(_ hertz: Int, _ edge: Double, _ near: Double, _ far: Double) -> Double {
+        func shift(of hertz: Int, at edge: Double, from near: Double, to far: Double) -> Double {
             let (middle, period) = ((near + far) / 2, 48000 / Double(hertz))
             func mean(_ one: Double, _ other: Double) -> Double {
                 let range = Int(min(one, other) * rate)..<Int(max(one, other) * rate)
@@ -62,9 +62,11 @@ extension Recording {
             let away = abs(edge - (near + middle) / 2) / (abs(far - near) / 2)
             return nearby + (step - (step / period).rounded() * period) * away
         }
-        let before = shift(first.hertz, first.end, first.end - 0.05, max(first.start + 0.05, first.end - 0.55))
+        let before = shift(
+            of: first.hertz, at: first.end, from: first.end - 0.05, to: max(first.start + 0.05, first.end - 0.55))
         let after = shift(
-            second.hertz, second.start, second.start + 0.05, min(second.end - 0.05, second.start + 0.55))
+            of: second.hertz, at: second.start, from: second.start + 0.05,
+            to: min(second.end - 0.05, second.start + 0.55))
         let period = 48000 / Double(second.hertz)
         let away = (after - before) / period
         return (away - away.rounded()) * period
