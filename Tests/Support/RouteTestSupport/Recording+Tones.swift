@@ -45,8 +45,8 @@ extension Recording {
     /// gapless boundary lost or repeated. Both tones have phase zero at the boundary, and the first one's period is a
     /// multiple of the second one's. Returns NaN if an interval is too short.
     ///
-    /// The phases are extrapolated to the boundary from half a second on each side: a card's drift correction changes
-    /// them continuously, which is no error of the boundary.
+    /// The phases are extrapolated to the boundary from a quarter of a second on each side: a card's drift correction
+    /// changes them continuously, which is no error of the boundary.
     func jointError(_ first: Stretch, _ second: Stretch) -> Double {
         func shift(of hertz: Int, at edge: Double, from near: Double, to far: Double) -> Double {
             let (middle, period) = ((near + far) / 2, 48000 / Double(hertz))
@@ -63,10 +63,10 @@ extension Recording {
             return nearby + (step - (step / period).rounded() * period) * away
         }
         let before = shift(
-            of: first.hertz, at: first.end, from: first.end - 0.05, to: max(first.start + 0.05, first.end - 0.55))
+            of: first.hertz, at: first.end, from: first.end - 0.05, to: max(first.start + 0.05, first.end - 0.3))
         let after = shift(
             of: second.hertz, at: second.start, from: second.start + 0.05,
-            to: min(second.end - 0.05, second.start + 0.55))
+            to: min(second.end - 0.05, second.start + 0.3))
         let period = 48000 / Double(second.hertz)
         let away = (after - before) / period
         return (away - away.rounded()) * period
@@ -76,15 +76,19 @@ extension Recording {
     func onset(above level: Float) -> Int? { samples.firstIndex { abs($0) > level } }
 
     /// Returns the phase shift of a tone across a moment of the recording, in samples of 48 kHz modulo its period:
-    /// samples that a gapless boundary lost or repeated.
+    /// samples that a gapless boundary lost or repeated. The mean of the shifts before and after it is subtracted:
+    /// drift correction changes the phase continuously.
     func shift(of hertz: Int, at seconds: Double) -> Double {
         func lateness(_ from: Double) -> Double {
             let range = Int((from * rate).rounded())..<Int(((from + 0.1) * rate).rounded())
             return -tone(hertz, range).turns / Double(hertz) * 48000
         }
         let period = 48000 / Double(hertz)
-        let away = (lateness(seconds + 0.03) - lateness(seconds - 0.13)) / period
-        return (away - away.rounded()) * period
+        func step(_ from: Double) -> Double {
+            let away = (lateness(from + 0.16) - lateness(from)) / period
+            return (away - away.rounded()) * period
+        }
+        return step(seconds - 0.13) - (step(seconds - 0.29) + step(seconds + 0.03)) / 2
     }
 
     /// Returns the longest run of quiet samples within 50 ms of a moment of the recording.
