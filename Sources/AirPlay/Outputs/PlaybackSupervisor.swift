@@ -256,7 +256,7 @@ final class PlaybackSupervisor: Sendable {
             core.lose("The speaker has lost its reference clock.")
         case .giveUp:
             let error = OutputError(
-                .notPermitted, "\(speaker.name) keeps losing this computer's clock.", remedy: .checkFirewall)
+                .notPermitted, "PTP messages from \(speaker.name) stop in each session.", remedy: .checkFirewall)
             speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
         }
         return HostInstant(nanoseconds: .max)

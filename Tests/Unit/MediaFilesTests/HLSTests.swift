@@ -90,30 +90,32 @@ import Testing
         }
     }
 
+    /// Returns a server that ends the responses FIRST-LAST for the playlist of segments at half of their length.
+    /// "master.m3u8" refers to it.
+    private func serverThatCuts(_ responses: String) throws -> TinyWebServer {
+        try make("-c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_base_url /", into: "film.m3u8")
+        try list("master.m3u8", ["#EXT-X-STREAM-INF:BANDWIDTH=900000", "/cut/\(responses)/film.m3u8"])
+        return try TinyWebServer(serving: folder.path)
+    }
+
     /// Without its end a playlist is a live one, which begins three segments before the last.
-    @Test(arguments: ["film.m3u8", "master.m3u8"]) func aPlaylistWhoseTransferBreaksOffIsRequestedAgain(
+    @Test(arguments: ["cut/1-1/film.m3u8", "master.m3u8"]) func aPlaylistWhoseTransferBreaksOffIsRequestedAgain(
         _ name: String
     ) throws {
-        try make("-c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_base_url /", into: "film.m3u8")
-        let server = try TinyWebServer(serving: folder.path)
+        let server = try serverThatCuts("1-1")
         defer { server.stop() }
-        try list("master.m3u8", ["#EXT-X-STREAM-INF:BANDWIDTH=900000", "/cut/1-1/film.m3u8"])
-        let film = try MediaFile.open(server.url(name == "film.m3u8" ? "cut/1-1/film.m3u8" : name))
+        let film = try MediaFile.open(server.url(name))
         #expect(abs(try #require(film.summary.duration).seconds - 6) < 0.1)
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         #expect(try #require(try video.read()?.presentationTime).seconds < 0.1)
     }
 
-    @Test(arguments: ["film.m3u8", "master.m3u8"]) func aPlaylistWhoseTransferAlwaysBreaksOffIsAnError(
+    @Test(arguments: ["cut/1-9/film.m3u8", "master.m3u8"]) func aPlaylistWhoseTransferAlwaysBreaksOffIsAnError(
         _ name: String
     ) throws {
-        try make("-c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_base_url /", into: "film.m3u8")
-        let server = try TinyWebServer(serving: folder.path)
+        let server = try serverThatCuts("1-9")
         defer { server.stop() }
-        try list("master.m3u8", ["#EXT-X-STREAM-INF:BANDWIDTH=900000", "/cut/1-9/film.m3u8"])
-        let error = #expect(throws: MediaError.self) {
-            try MediaFile.open(server.url(name == "film.m3u8" ? "cut/1-9/film.m3u8" : name))
-        }
+        let error = #expect(throws: MediaError.self) { try MediaFile.open(server.url(name)) }
         #expect(error?.code == .cannotOpen)
         #expect(server.requestHeads.count { $0.contains("film.m3u8") } == 2)
     }
