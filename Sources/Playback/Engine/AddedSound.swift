@@ -34,8 +34,8 @@ final class AddedSound {
 
     /// The distance of output IDs between two tracks, so that all outputs have distinct IDs in events.
     private static let spacing = 100
-    /// The audio that a track must have ahead of the playhead before the timeline is held for it again.
-    private static let reserve = Duration.seconds(1)
+    /// The audio that an output must have ahead of the playhead before the timeline is held for its track again.
+    private static let reserve = Duration.milliseconds(500)
 
     init(number: Int, choice: SoundTrackChoice, output: any AudioOutput, codecs: any AudioCodecs, events: EventLog) {
         self.number = number
@@ -64,7 +64,11 @@ final class AddedSound {
 
     /// Whether the timeline may be held when the source of the track delivers nothing.
     func mayHold(at moment: MediaTime) -> Bool {
-        if let until = renderer.progress.enqueuedUntil, (until - moment).duration > Self.reserve {
+        // Until its thread has executed the seek, the renderer holds audio from before. What is only queued does not
+        // count, because the timeline is held by what the output has accepted.
+        if isCatchingUp, pipeline?.isSeekPending == false, let until = renderer.progress.acceptedUntil,
+            (until - moment).duration > Self.reserve
+        {
             isCatchingUp = false
         }
         return !isLost && !isCatchingUp

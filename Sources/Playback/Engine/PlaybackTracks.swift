@@ -138,7 +138,7 @@ final class PlaybackTracks {
 
     // MARK: Reading
 
-    /// Returns true if main audio of an entry was enqueued. A seek that its thread has not begun yet will drop it: a
+    /// Returns true if main audio of an entry was enqueued. A seek that its thread has not executed yet drops it: a
     /// cut would follow that seek and end the current entry.
     func hasSound(of serial: Int) -> Bool { list.hasEntered(serial, .sound) && audio?.isSeekPending == false }
 

@@ -43,16 +43,32 @@ final class TrackPipeline: @unchecked Sendable {
         /// The number of the last executed seek, and of the last executed cut.
         var seekSerial = 0
         var cutNumber = 0
+        /// Counts the requested seeks up to the last executed one.
+        fileprivate var seekCount = 0
         /// The position on the timeline found by that seek; nil if the first sample determines it.
         var landed: MediaTime?
         var hasEnded = false
         /// The error that ended the track early.
         var failure: MediaError?
+
+        fileprivate mutating func complete(_ seek: Seek, at position: MediaTime?) {
+            (seekSerial, seekCount, landed) = (seek.serial, seek.count, position)
+        }
+    }
+
+    fileprivate struct Seek {
+        var serial: Int
+        /// Several seeks may have one serial.
+        var count: Int
+        var time: MediaTime
+        var aim: SeekAim
     }
 
     /// The pending commands; guarded by the lock `commands`.
     private struct Command {
-        var seek: (serial: Int, time: MediaTime, aim: SeekAim)?
+        var seek: Seek?
+        /// The number of seeks requested so far.
+        var seekCount = 0
         var cut: (number: Int, serial: Int)?
         /// Whether to continue after an end that was reached.
         var goesOn = false
@@ -114,7 +130,7 @@ final class TrackPipeline: @unchecked Sendable {
                 return (commands.seek, commands.cut)
             }
             state.withLock {
-                if let seek { ($0.seekSerial, $0.landed) = (seek.serial, seek.time) }
+                if let seek { $0.complete(seek, at: seek.time) }
                 if let cut { $0.cutNumber = cut.number }
                 $0.hasEnded = true
                 $0.failure = MediaError(error)
@@ -132,15 +148,16 @@ final class TrackPipeline: @unchecked Sendable {
     /// Requests a seek; replaces a pending one and drops a pending cut.
     func seek(to time: MediaTime, aim: SeekAim, serial: Int) {
         commands.withLock {
-            $0.seek = (serial, time, aim)
+            $0.seekCount += 1
+            $0.seek = Seek(serial: serial, count: $0.seekCount, time: time, aim: aim)
             $0.cut = nil
         }
         startAgain()
         signal.raise()
     }
 
-    /// Whether the thread has not begun a requested seek yet.
-    var isSeekPending: Bool { commands.withLock { $0.seek != nil } }
+    /// Whether a requested seek was not executed yet: the renderer may still hold media from before it.
+    var isSeekPending: Bool { status.seekCount < commands.withLock { $0.seekCount } }
 
     /// Requests to drop the media after an entry of the list.
     func cut(after serial: Int, number: Int) {
@@ -210,7 +227,7 @@ final class TrackPipeline: @unchecked Sendable {
                 intake?.beginReading()
                 defer { intake?.endReading() }
                 let landed = try stage.seek(to: seek.time, aim: seek.aim)
-                state.withLock { ($0.seekSerial, $0.landed) = (seek.serial, landed) }
+                state.withLock { $0.complete(seek, at: landed) }
                 isActive = true
                 onEvent()
             }
@@ -243,7 +260,7 @@ final class TrackPipeline: @unchecked Sendable {
             intake?.rest()
             isActive = false
             state.withLock {
-                if let seek = command.seek { ($0.seekSerial, $0.landed) = (seek.serial, seek.time) }
+                if let seek = command.seek { $0.complete(seek, at: seek.time) }
                 $0.hasEnded = true
                 $0.failure = error
             }

@@ -193,6 +193,23 @@ import Testing
         #expect(apart.count > 32000)
     }
 
+    /// What the renderer holds of the old track until its thread runs is no reserve.
+    @Test func theTimelineIsNotHeldForASoundWhoseThreadIsLateToChangeItsTrack() throws {
+        let queue = queue(["1+5/80000"])
+        queue.run(for: .seconds(3))
+        let sound = try #require(queue.core.tracks.added.all.first)
+        #expect(sound.mayHold(at: queue.synchronizer.currentTime()))
+        queue.blocked = sound.pipeline
+        queue.core.tracks.added.setTrack(.language("de"), of: 1, target: queue.core.seeks.trackTarget)
+        queue.run(for: .milliseconds(200))
+        #expect(try #require(sound.renderer.progress.enqueuedUntil) > queue.synchronizer.currentTime())
+        #expect(!sound.mayHold(at: queue.synchronizer.currentTime()))
+        queue.blocked = nil
+        queue.run(for: .seconds(2))
+        #expect(sound.mayHold(at: queue.synchronizer.currentTime()))
+        #expect(queue.heardInKitchen.last?.sound == 1 && queue.newStarts == 0)
+    }
+
     @Test func theMainTrackChangesWithoutAGapOnAFurtherOutput() throws {
         let queue = queue(["1+5/80000"])
         queue.core.tracks.added.setTrack(.number(1), of: 1, target: queue.core.seeks.trackTarget)
