@@ -12,6 +12,8 @@ package protocol PlayoutDevice: AnyObject {
     var capacity: Int { get }
     /// Whether queued frames can be rewound. Otherwise only the whole queue can be discarded.
     var canRewind: Bool { get }
+    /// The latency as the device's sound server measures it; nil for hardware, whose own delay is exact. Constant.
+    var serverLatency: ServerLatency? { get }
 
     /// Returns the device's state; all values belong to the same instant.
     func readState() -> PlayoutDeviceReading

@@ -63,7 +63,7 @@ package final class SoundCardPump {
     /// Rendered frames before they are written. The pump's thread.
     private let scratch: UnsafeMutablePointer<Float>
     /// The pump's thread.
-    private var deviceClock: DeviceClock
+    private var deviceClock: StreamClock
     /// Frames written since the last start of the device. The pump's thread.
     private var written: Int64 = 0
     /// The end of the last frames that may be audible, counted like `written`. The pump's thread.
@@ -115,7 +115,7 @@ package final class SoundCardPump {
         self.depths = depths
         clock = context.timebase.clock
         rate = Double(device.format.sampleRate)
-        deviceClock = DeviceClock(sampleRate: format.sampleRate)
+        deviceClock = StreamClock(sampleRate: format.sampleRate, at: clock.now)
         scratch = .allocate(capacity: SoundCardPlayout.maximumFrames * format.channels)
         scratch.initialize(repeating: 0, count: SoundCardPlayout.maximumFrames * format.channels)
         rendered = context.timebase.snapshot
@@ -278,10 +278,8 @@ package final class SoundCardPump {
 
     /// Adds a reading to the clock and publishes delay, uncertainty and start lead.
     private func learn(_ reading: PlayoutDeviceReading) {
-        // Until it has accepted frames, a sound server's position only reflects the elapsed time.
-        if written > Int64(capacity - reading.free) {
-            deviceClock.add(position: DeviceFrame(written - Int64(reading.delay)), at: reading.instant)
-        }
+        deviceClock.learn(
+            reading, written: written, queued: capacity - reading.free, server: device?.serverLatency)
         if deviceClock.isSteady, !steady.load(ordering: .relaxed) {
             steady.store(true, ordering: .releasing)
             context.writable.raise()
@@ -304,7 +302,7 @@ package final class SoundCardPump {
     /// Resets counters and positions; the card's measured rate is retained. Returns `ready`.
     private func restart(_ ready: Bool) -> Bool {
         playout.interrupted()
-        deviceClock.reset()
+        deviceClock.reset(at: clock.now)
         steady.store(false, ordering: .releasing)
         written = 0
         audibleUntil = 0
@@ -409,10 +407,12 @@ package final class SoundCardPump {
             guard count > 0 else { break }
             let audible = playout.render(
                 into: scratch, frames: count, firstAudibleAt: audibleAt, nanosecondsPerFrame: perFrame, gain: gain)
+            let began = clock.now
             switch device.write(scratch, frames: count) {
             case .wrote(let taken):
                 if taken < count { playout.rewound(frames: count - taken) }
                 written += Int64(taken)
+                deviceClock.record(written: written, from: began, until: clock.now)
                 if audible { audibleUntil = written }
                 queued += taken
                 free -= taken

@@ -30,6 +30,8 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     package var delayJitter: Duration = .zero
     /// Error of delay readings for a time after a start.
     package var delayErrorAtStart: (error: Duration, lasting: Duration) = (.zero, .zero)
+    /// Measurements of a sound server that the device plays through; nil: it is hardware. Made by `measure`.
+    package var serverLatency: ServerLatency?
     /// Returns how long the thread is preempted between the position and the instant of the next reading.
     package var preemption: (() -> Duration)?
     /// The audible samples in order.
@@ -108,6 +110,18 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
         random ^= random >> 7
         random ^= random << 17
         return Double(random >> 11) / Double(1 << 53)
+    }
+
+    /// Lets the sound server measure the latency now.
+    package func measure(roundTrip: Duration = .zero) {
+        advance()
+        guard state == .running else { return }
+        let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds)
+        let queued = Double(writtenFrames) * nanosecondsPerFrame - elapsed
+        serverLatency?.publish(
+            ServerLatency.Measurement(
+                asked: clock.now.advanced(by: .zero - roundTrip), answered: clock.now,
+                latency: latency + .nanoseconds(Int64(queued))))
     }
 
     // MARK: PlayoutDevice

@@ -3,6 +3,7 @@ internal import CardPlayout
 internal import Glibc
 internal import MediaCore
 internal import SyncRendering
+internal import Synchronization
 
 /// One ALSA playback stream: opened, configured, then written by the pump.
 ///
@@ -18,6 +19,9 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
 
     let name: String
     let way: Way
+    let serverLatency: ServerLatency?
+    /// The number of open devices of this process that play through a sound server.
+    static let serverStreams = Atomic<Int>(0)
     /// The requested channels. Set before `nearest` is called.
     var choice = ChannelChoice.autoSafe
     /// The layout of the sink behind a sound server; nil if unknown. Set before `nearest` is called.
@@ -48,10 +52,13 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         self.handle = handle
         self.status = status!
         way = ALSADevice.way(handle)
+        serverLatency = way == .elsewhere ? ServerLatency() : nil
+        if way == .elsewhere { Self.serverStreams.add(1, ordering: .relaxed) }
         sources = .allocate(capacity: 1)
     }
 
     deinit {
+        if way == .elsewhere { Self.serverStreams.subtract(1, ordering: .relaxed) }
         snd_pcm_close(handle)
         snd_pcm_status_free(status)
         sources.deallocate()

@@ -1,11 +1,15 @@
 internal import CPulse
+internal import CardPlayout
+internal import MediaCore
 
-/// A connection to a sound server that queries which stream plays on which sink. One thread from `init` to `deinit`.
+/// A connection to a sound server that queries which stream plays on which sink, and measures the latency of our own
+/// stream. One thread from `init` to `deinit`.
 final class PulseConnection {
     private let pulse: PulseLibrary
     private let loop: PulseLibrary.Loop
     private let context: PulseLibrary.Context
     private let changed: (SoundServerView) -> Void
+    private let measured: (ServerLatency.Measurement?) -> Void
     private var view = SoundServerView()
     private var clients: [UInt32: [String: String]] = [:]
     private var streamOwners: [UInt32: UInt32] = [:]
@@ -13,20 +17,36 @@ final class PulseConnection {
     private var awaited = 0
     /// Whether a change was reported after the last query.
     private var isStale = true
+    /// Our only stream; nil: none, or several.
+    private var ownStream: UInt32?
+    /// When the latency of `ownStream` was first asked for.
+    private var measuringSince = HostInstant(nanoseconds: 0)
+    /// When it is asked for next; nil: not before a change.
+    private var nextMeasurement: HostInstant?
+    /// When it was asked for, until the reply.
+    private var asked: HostInstant?
+    /// The replies without a latency; negative after one with a latency.
+    private var zeros = 0
 
     /// The maximum number of sinks, clients and streams read; far above real counts.
     private static let maxEntries = 256
     /// The maximum length of a string of the server, in characters.
     private static let longestText = 300
 
-    /// - Parameter changed: Called with each complete view, in `run`.
-    init?(_ pulse: PulseLibrary, changed: @escaping (SoundServerView) -> Void) {
+    /// - Parameters:
+    ///   - changed: Called with each complete view, in `run`.
+    ///   - measured: Called with each measured latency of our only stream, or with nil if the server measures none.
+    init?(
+        _ pulse: PulseLibrary, changed: @escaping (SoundServerView) -> Void,
+        measured: @escaping (ServerLatency.Measurement?) -> Void
+    ) {
         guard let loop = pulse.loopNew() else { return nil }
         guard let context = pulse.contextNew(pulse.loopAPI(loop), "Talkie (where does it play?)") else {
             pulse.loopFree(loop)
             return nil
         }
-        (self.pulse, self.loop, self.context, self.changed) = (pulse, loop, context, changed)
+        (self.pulse, self.loop, self.context) = (pulse, loop, context)
+        (self.changed, self.measured) = (changed, measured)
     }
 
     deinit {
@@ -49,7 +69,7 @@ final class PulseConnection {
         guard pulse.connect(context, nil, PA_CONTEXT_NOAUTOSPAWN, nil) >= 0 else { return }
         var isSubscribed = false
         while !isStopping() {
-            guard pulse.loopIterate(loop, 1, nil) >= 0 else { return }
+            guard iterate() else { return }
             switch pulse.state(context) {
             case PA_CONTEXT_READY:
                 if !isSubscribed {
@@ -57,10 +77,20 @@ final class PulseConnection {
                     subscribe()
                 }
                 if isStale, awaited == 0 { ask() }
+                measureIfDue()
             case PA_CONTEXT_FAILED, PA_CONTEXT_TERMINATED: return
             default: break
             }
         }
+    }
+
+    /// Waits for events until a measurement is due, and handles them; returns false after a failure.
+    private func iterate() -> Bool {
+        var timeout: Int32 = -1
+        if asked == nil, let next = nextMeasurement {
+            timeout = Int32(clamping: max(0, (next - .now).wholeNanoseconds / 1000 + 1))
+        }
+        return pulse.loopPrepare(loop, timeout) >= 0 && pulse.loopPoll(loop) >= 0 && pulse.loopDispatch(loop) >= 0
     }
 
     private var memory: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
@@ -144,7 +174,60 @@ final class PulseConnection {
             view.streams[index].properties.merge(below) { own, _ in own }
         }
         changed(view)
+        let own = view.ownStreams
+        let stream = own.count == 1 ? own.first?.index : nil
+        guard stream != ownStream else { return }
+        ownStream = stream
+        measuringSince = .now
+        nextMeasurement = stream.map { _ in measuringSince }
     }
+
+    // MARK: Latency
+
+    private func measureIfDue() {
+        let now = HostInstant.now
+        guard asked == nil, let stream = ownStream, let next = nextMeasurement, next <= now else { return }
+        let age = now - measuringSince
+        nextMeasurement = now.advanced(by: Self.intervals.first { age < $0.until }?.interval ?? Self.lastInterval)
+        asked = now
+        let question = pulse.askStream(
+            context, stream,
+            { _, info, end, memory in PulseConnection.from(memory)?.handle(latency: info?.pointee, end) }, memory)
+        if question == nil { asked = nil }
+        release(question)
+    }
+
+    /// Intervals of measurements, by the age of the stream: the first ones decide when audio starts.
+    private static let intervals: [(until: Duration, interval: Duration)] = [
+        (.milliseconds(400), .milliseconds(7)), (.seconds(3), .milliseconds(40)),
+    ]
+    private static let lastInterval = Duration.milliseconds(200)
+
+    private func handle(latency stream: pa_sink_input_info?, _ end: Int32) {
+        let now = HostInstant.now
+        // The reply has one entry and an end; or, if the stream has gone meanwhile, an error only.
+        guard let asked = self.asked.take(), end == 0, let stream, stream.index == ownStream else { return }
+        let microseconds = stream.buffer_usec.addingReportingOverflow(stream.sink_usec)
+        guard !microseconds.overflow, microseconds.partialValue <= Self.longestLatency else { return }
+        guard microseconds.partialValue > 0 else {
+            // A stream whose queue is empty for a moment; but PipeWire's server never states a latency.
+            zeros += 1
+            if zeros == Self.maxZeros {
+                nextMeasurement = nil
+                measured(nil)
+            }
+            return
+        }
+        zeros = .min
+        measured(
+            ServerLatency.Measurement(
+                asked: asked, answered: now, latency: .microseconds(Int64(microseconds.partialValue))))
+    }
+
+    private static let maxZeros = 10
+
+    /// In microseconds. Bluetooth has some hundred milliseconds.
+    private static let longestLatency: UInt64 = 10_000_000
 
     private func properties(_ list: OpaquePointer?) -> [String: String] {
         guard let list else { return [:] }

@@ -1,8 +1,8 @@
 internal import CPulse
 internal import MediaCore
 
-/// The functions of libpulse for querying sinks, resolved at run time: playback works without the library. Audio is
-/// never sent through it.
+/// The functions of libpulse for querying sinks and latencies, resolved at run time: playback works without the
+/// library. Audio is never sent through it.
 struct PulseLibrary: Sendable {
     typealias Context = OpaquePointer
     typealias Loop = OpaquePointer
@@ -18,7 +18,9 @@ struct PulseLibrary: Sendable {
     let loopNew: @convention(c) @Sendable () -> Loop?
     let loopFree: @convention(c) @Sendable (Loop) -> Void
     let loopAPI: @convention(c) @Sendable (Loop) -> UnsafeMutablePointer<pa_mainloop_api>?
-    let loopIterate: @convention(c) @Sendable (Loop, Int32, UnsafeMutablePointer<Int32>?) -> Int32
+    let loopPrepare: @convention(c) @Sendable (Loop, Int32) -> Int32
+    let loopPoll: @convention(c) @Sendable (Loop) -> Int32
+    let loopDispatch: @convention(c) @Sendable (Loop) -> Int32
     /// Callable on any thread.
     let loopWakeUp: @convention(c) @Sendable (Loop) -> Void
     let contextNew:
@@ -39,6 +41,7 @@ struct PulseLibrary: Sendable {
     let askServer: @convention(c) @Sendable (Context, ServerNews, Memory?) -> Operation?
     let askSinks: @convention(c) @Sendable (Context, SinkNews, Memory?) -> Operation?
     let askStreams: @convention(c) @Sendable (Context, StreamNews, Memory?) -> Operation?
+    let askStream: @convention(c) @Sendable (Context, UInt32, StreamNews, Memory?) -> Operation?
     let askClients: @convention(c) @Sendable (Context, ClientNews, Memory?) -> Operation?
     let operationFree: @convention(c) @Sendable (Operation) -> Void
     let property: @convention(c) @Sendable (OpaquePointer, UnsafePointer<CChar>?) -> UnsafePointer<CChar>?
@@ -52,7 +55,9 @@ struct PulseLibrary: Sendable {
             loopNew = try library.function("pa_mainloop_new")
             loopFree = try library.function("pa_mainloop_free")
             loopAPI = try library.function("pa_mainloop_get_api")
-            loopIterate = try library.function("pa_mainloop_iterate")
+            loopPrepare = try library.function("pa_mainloop_prepare")
+            loopPoll = try library.function("pa_mainloop_poll")
+            loopDispatch = try library.function("pa_mainloop_dispatch")
             loopWakeUp = try library.function("pa_mainloop_wakeup")
             contextNew = try library.function("pa_context_new")
             connect = try library.function("pa_context_connect")
@@ -66,6 +71,7 @@ struct PulseLibrary: Sendable {
             askServer = try library.function("pa_context_get_server_info")
             askSinks = try library.function("pa_context_get_sink_info_list")
             askStreams = try library.function("pa_context_get_sink_input_info_list")
+            askStream = try library.function("pa_context_get_sink_input_info")
             askClients = try library.function("pa_context_get_client_info_list")
             operationFree = try library.function("pa_operation_unref")
             property = try library.function("pa_proplist_gets")

@@ -1,8 +1,10 @@
 internal import CALSA
+internal import CardPlayout
 internal import Glibc
 internal import MediaCore
+internal import Synchronization
 
-/// Determines the sink of each device that a card has used. Any thread.
+/// Determines the sink of each device that a card has used, and forwards measured latencies to it. Any thread.
 final class SinkFinder: Sendable {
     /// The mutable state; guarded by `state`.
     private struct State {
@@ -10,6 +12,8 @@ final class SinkFinder: Sendable {
         var ways: [String: ALSADevice.Way] = [:]
         var belief = SinkBelief()
         var watch: SoundServerWatch?
+        /// That of the device registered last.
+        var latency: ServerLatency?
         var isOver = false
     }
 
@@ -29,8 +33,15 @@ final class SinkFinder: Sendable {
     func register(_ device: ALSADevice) {
         let watch = state.withLock { state -> SoundServerWatch? in
             state.ways[device.name] = device.way
-            guard device.way == .elsewhere, let pulse, state.watch == nil, !state.isOver else { return nil }
-            let watch = SoundServerWatch(pulse) { [weak self] in self?.update($0) }
+            state.latency = device.serverLatency
+            guard device.way == .elsewhere else { return nil }
+            guard let pulse, !state.isOver else {
+                device.serverLatency?.setUnavailable()
+                return nil
+            }
+            guard state.watch == nil else { return nil }
+            let watch = SoundServerWatch(
+                pulse, changed: { [weak self] in self?.update($0) }, measured: { [weak self] in self?.publish($0) })
             state.watch = watch
             return watch
         }
@@ -53,6 +64,16 @@ final class SinkFinder: Sendable {
             return (before, state.belief.knowledge)
         }
         if before != now { changed(before, now) }
+    }
+
+    /// Publishes a latency of the server, on the watch's thread.
+    private func publish(_ measurement: ServerLatency.Measurement?) {
+        // With several devices the stream may be that of another one.
+        guard ALSADevice.serverStreams.load(ordering: .relaxed) == 1, let latency = state.withLock({ $0.latency })
+        else {
+            return
+        }
+        if let measurement { latency.publish(measurement) } else { latency.setUnavailable() }
     }
 
     /// Returns the sink of a device.

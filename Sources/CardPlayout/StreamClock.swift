@@ -1,0 +1,83 @@
+internal import MediaCore
+
+/// When the frames of a device's stream are audible: `DeviceClock`, fed with the latencies that a sound server measures
+/// as long as it does, otherwise with the delays that the device reports.
+///
+/// Confined to one thread. Allocates nothing after `init`.
+struct StreamClock {
+    /// A start is not scheduled by reported delays for this long while measurements may follow.
+    private static let maxWait = Duration.milliseconds(250)
+    /// Reported delays count again after this time without a measurement, the shorter one while a start waits.
+    private static let maxGap = Duration.seconds(10)
+    private static let maxGapBeforeStart = Duration.milliseconds(100)
+    /// Measured positions that are farther from the estimate belong to another line.
+    private static let step = Duration.microseconds(1500)
+    /// As many have to agree on an earlier line. Frames that are under way to the server make it seem earlier, a hole
+    /// that the server inserted makes it later.
+    private static let agreeingOnEarlier = 6
+
+    private var clock: DeviceClock
+    private var positions: MeasuredPositions
+    /// When the stream started.
+    private var start: HostInstant
+    /// When the newest measurement was used; nil before the first.
+    private var lastMeasured: HostInstant?
+    /// Whether the clock is accurate enough to schedule the first audio.
+    private(set) var isSteady = false
+
+    init(sampleRate: Int, at now: HostInstant) {
+        clock = DeviceClock(sampleRate: sampleRate)
+        positions = MeasuredPositions(sampleRate: sampleRate, at: now)
+        start = now
+    }
+
+    /// The newest estimate; nil until a first reading after a start.
+    var estimate: DeviceClock.Estimate? { clock.estimate }
+    /// Whether the estimate rests on a fitted line instead of the newest readings.
+    var isSettled: Bool { clock.isSettled }
+
+    /// Forgets the stream's positions; another stream starts. The device's rate is retained.
+    mutating func reset(at now: HostInstant) {
+        clock.reset()
+        positions.reset(at: now)
+        (start, lastMeasured, isSteady) = (now, nil, false)
+    }
+
+    /// Records a write.
+    ///
+    /// - Parameter written: The frames written since the start, this write included.
+    mutating func record(written: Int64, from: HostInstant, until: HostInstant) {
+        positions.record(written: written, from: from, until: until)
+    }
+
+    /// Adds what is known of the stream's position.
+    ///
+    /// - Parameters:
+    ///   - written: The frames written since the start.
+    ///   - queued: Those in the device's queue.
+    ///   - server: The measurements of its server; nil if it has none.
+    mutating func learn(_ reading: PlayoutDeviceReading, written: Int64, queued: Int, server: ServerLatency?) {
+        if let measurement = server?.newest, let position = positions.position(by: measurement) {
+            add(position, isFirst: lastMeasured == nil)
+            lastMeasured = reading.instant
+        } else if isUnmeasured(at: reading.instant, server), written > Int64(queued) {
+            // Until it has accepted frames, a sound server's position only reflects the elapsed time.
+            clock.add(position: DeviceFrame(written - Int64(reading.delay)), at: reading.instant)
+        }
+        let isAwaited = lastMeasured == nil && server?.isPossible == true && reading.instant - start < Self.maxWait
+        isSteady = clock.isSteady && !isAwaited
+    }
+
+    private func isUnmeasured(at now: HostInstant, _ server: ServerLatency?) -> Bool {
+        guard let lastMeasured, server?.isPossible == true else { return true }
+        return now - lastMeasured > (clock.isSteady ? Self.maxGap : Self.maxGapBeforeStart)
+    }
+
+    private mutating func add(_ position: MeasuredPositions.Position, isFirst: Bool) {
+        let late = estimate.map { position.instant - $0.instant(of: position.frame) } ?? .zero
+        if !isFirst, late < .zero - Self.step, position.agreeing < Self.agreeingOnEarlier { return }
+        // Reported delays of a start belong to another line too.
+        if isFirst || late > Self.step || late < .zero - Self.step { clock.reset() }
+        clock.add(position: position.frame, at: position.instant)
+    }
+}
