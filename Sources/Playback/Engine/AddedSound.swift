@@ -23,8 +23,7 @@ final class AddedSound {
     var reported: String?
     /// Whether a start has waited for the output in vain: until it is ready, later starts do not wait for it.
     var isLate = false
-    /// Whether the track was sent alone to the playhead: the timeline is not held for it before it has a reserve.
-    private var isCatchingUp = false
+    private var catchUp = CatchUp()
     /// The removal of obsolete audio in progress, from a time of the timeline on.
     private var cut: (number: Int, time: MediaTime, isFlushing: Bool)?
     /// The number of the last removal.
@@ -34,8 +33,6 @@ final class AddedSound {
 
     /// The distance of output IDs between two tracks, so that all outputs have distinct IDs in events.
     private static let spacing = 100
-    /// The audio that an output must have ahead of the playhead before the timeline is held for its track again.
-    private static let reserve = Duration.milliseconds(500)
 
     init(number: Int, choice: SoundTrackChoice, output: any AudioOutput, codecs: any AudioCodecs, events: EventLog) {
         self.number = number
@@ -58,20 +55,13 @@ final class AddedSound {
 
     /// Sends the track to a position.
     func seek(to target: TrackTarget) {
-        (cut, isCatchingUp) = (nil, target.isAlone)
+        (cut, catchUp) = (nil, CatchUp(isNeeded: target.isAlone))
         pipeline?.seek(to: target.time, aim: target.aim, serial: target.serial)
     }
 
     /// Whether the timeline may be held when the source of the track delivers nothing.
     func mayHold(at moment: MediaTime) -> Bool {
-        // Until its thread has executed the seek, the renderer holds audio from before. What is only queued does not
-        // count, because the timeline is held by what the output has accepted.
-        if isCatchingUp, pipeline?.isSeekPending == false, let until = renderer.progress.acceptedUntil,
-            (until - moment).duration > Self.reserve
-        {
-            isCatchingUp = false
-        }
-        return !isLost && !isCatchingUp
+        !catchUp.isUnderWay(pipeline, renderer, at: moment) && !isLost
     }
 
     /// Stops the pipeline, which blocks until its thread has ended, and removes all media.

@@ -120,7 +120,8 @@ final class AddedSounds {
     ///   - time: Its end on the timeline; nil if unknown.
     ///   - shortens: Whether a sound that has enqueued beyond this time has read it as well.
     func withdraw(_ serial: Int, after kept: Int, at time: MediaTime?, shortens: Bool, target: TrackTarget) {
-        for sound in all {
+        // A pending seek reads by the list as it is now; a cut would follow it and end the current entry.
+        for sound in all where sound.pipeline?.isSeekPending != true {
             let until = sound.renderer.progress.enqueuedUntil
             let isBeyond = shortens && (time.flatMap { time in until.map { $0 > time } } ?? false)
             guard isBeyond || context.list.hasEntered(serial, sound.cursor) else { continue }
@@ -187,7 +188,8 @@ final class AddedSounds {
 
     /// Whether all tracks have reached the target of a seek, so that their renderers hold its media.
     func haveReached(_ serial: Int) -> Bool {
-        all.allSatisfy { $0.isLost || $0.pipeline.map { $0.status.seekSerial == serial } ?? true }
+        // Another seek with the same serial may follow, when its track is changed meanwhile.
+        all.allSatisfy { $0.isLost || $0.pipeline.map { $0.status.seekSerial == serial && !$0.isSeekPending } ?? true }
     }
 
     /// Drains tracks whose successor is not ready, or for which an item has no audio, so that no start waits for them.

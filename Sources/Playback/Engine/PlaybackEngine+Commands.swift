@@ -223,10 +223,9 @@ extension PlaybackEngine {
     /// interrupted.
     private func readSelectedSound() {
         guard !tracks.added.all.isEmpty, state.phase == .playing, seeks.pending == nil, !truncation.isActive,
-            let audio = tracks.audio
+            tracks.audio != nil
         else { return beginSound() }
-        let target = seeks.trackTarget
-        audio.seek(to: target.time, aim: target.aim, serial: target.serial)
+        tracks.seekSoundAlone(to: seeks.trackTarget)
     }
 
     func cycleSubtitles(by step: Int) { tracks.subtitles.cycle(by: step, at: seeks.trackTarget) }

@@ -22,6 +22,7 @@ final class PlaybackTracks {
     private(set) var video: TrackPipeline?
     /// Whether the main audio is lost for this item; video continues.
     private(set) var isSoundLost = false
+    private var catchUp = CatchUp()
     /// The error of a track of the last opened item for which no thread was available.
     private(set) var exhaustion: MediaError?
     private let context: PlayerContext
@@ -288,8 +289,21 @@ final class PlaybackTracks {
 
     /// Sends all tracks except the video to a position.
     func seekSound(to target: TrackTarget) {
+        catchUp = CatchUp()
         audio?.seek(to: target.time, aim: .exact, serial: target.serial)
         added.seek(to: target)
+    }
+
+    /// Sends the main audio to a position during playback, while the other tracks play on.
+    func seekSoundAlone(to target: TrackTarget) {
+        catchUp = CatchUp(isNeeded: target.isAlone)
+        audio?.seek(to: target.time, aim: target.aim, serial: target.serial)
+    }
+
+    /// Whether the timeline may be held when the source of the main audio delivers nothing.
+    func mayHoldForSound(at moment: MediaTime) -> Bool {
+        guard let renderer, !isSoundLost else { return false }
+        return !catchUp.isUnderWay(audio, renderer, at: moment)
     }
 
     /// Removes an obsolete entry from the added sounds that have read it, and sends subtitles that have to the current

@@ -32,7 +32,7 @@ struct TrackSupply {
     func reserves(at moment: MediaTime, speed: Double, reserve: Duration) -> BufferedSupply {
         let now = context.clock.now
         var supply = BufferedSupply(at: moment, speed: speed, reserve: reserve, end: statedEnd)
-        if let audio = tracks.audio, let renderer = tracks.renderer, !tracks.isSoundLost {
+        if let audio = tracks.audio, let renderer = tracks.renderer, tracks.mayHoldForSound(at: moment) {
             add(audio, cursor: .sound, renderer: renderer, to: &supply, at: now)
         }
         for sound in tracks.added.all where sound.mayHold(at: moment) {

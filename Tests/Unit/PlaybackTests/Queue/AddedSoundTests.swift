@@ -210,6 +210,53 @@ import Testing
         #expect(queue.heardInKitchen.last?.sound == 1 && queue.newStarts == 0)
     }
 
+    @Test func theTimelineIsNotHeldForTheMainSoundEitherWhenItsThreadIsLateToChangeItsTrack() throws {
+        let queue = queue(["1+5/80000"])
+        queue.run(for: .seconds(3))
+        var isAwaited: Bool { queue.core.tracks.mayHoldForSound(at: queue.synchronizer.currentTime()) }
+        #expect(isAwaited)
+        queue.blocked = queue.core.tracks.audio
+        queue.core.selectAudioTrack(2)
+        queue.run(for: .milliseconds(200))
+        #expect(!isAwaited)
+        queue.blocked = nil
+        queue.run(for: .seconds(2))
+        #expect(isAwaited)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretchesInKitchen.map(\.description) == ["5:0..<80000"])
+    }
+
+    @Test func aStartWaitsForASoundWhoseTrackIsChangedMeanwhile() throws {
+        let queue = queue(["1+5/80000"])
+        queue.run(for: .seconds(2))
+        let pipeline = try #require(queue.core.tracks.added.all.first?.pipeline)
+        let serial = pipeline.status.seekSerial
+        #expect(queue.core.tracks.added.haveReached(serial))
+        queue.blocked = pipeline
+        queue.core.tracks.added.setTrack(.language("de"), of: 1, target: queue.core.seeks.trackTarget)
+        #expect(!queue.core.tracks.added.haveReached(serial))
+        queue.blocked = nil
+        queue.run(for: .milliseconds(100))
+        #expect(queue.core.tracks.added.haveReached(serial))
+    }
+
+    @Test func aRemovedItemDoesNotSilenceASoundWhoseThreadIsLateToChangeItsTrack() throws {
+        let queue = queue(["1+5/16000", "2+6/16000"])
+        queue.run(for: .milliseconds(1850))
+        let sound = try #require(queue.core.tracks.added.all.first)
+        let second = try #require(queue.core.list.entries.last)
+        #expect(
+            second.serial != queue.core.current?.serial && queue.core.shared.hasEntered(second.serial, sound.cursor))
+        queue.blocked = sound.pipeline
+        queue.core.tracks.added.setTrack(.language("de"), of: 1, target: queue.core.seeks.trackTarget)
+        _ = queue.edit(.remove(queue.state.items[1].id))
+        queue.run(for: .milliseconds(20))
+        queue.blocked = nil
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretchesInKitchen.last?.sound == 1)
+        #expect(queue.stretchesInKitchen.last?.frames.upperBound == 16000, "\(queue.stretchesInKitchen)")
+    }
+
     @Test func theMainTrackChangesWithoutAGapOnAFurtherOutput() throws {
         let queue = queue(["1+5/80000"])
         queue.core.tracks.added.setTrack(.number(1), of: 1, target: queue.core.seeks.trackTarget)
