@@ -64,7 +64,8 @@ final class SwitchingDisplay {
     /// The geometry of windows by title, such as `640x480+800+0`.
     var windows: [String: String] {
         get throws {
-            let rows = try run("xwininfo", ["-root", "-tree"]).split(separator: "\n")
+            // It fails if a window vanishes while it reads the tree.
+            let rows = try run("xwininfo", ["-root", "-tree"], attempts: 5).split(separator: "\n")
             return rows.reduce(into: [:]) { windows, row in
                 // `0x200008 "Talkie": ("program" "class")  800x600+0+0  +0+0`
                 let parts = row.split(separator: "\"", omittingEmptySubsequences: false)
@@ -74,7 +75,7 @@ final class SwitchingDisplay {
         }
     }
 
-    private func run(_ command: String, _ arguments: [String]) throws -> String {
+    private func run(_ command: String, _ arguments: [String], attempts: Int = 1) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try #require(VirtualDisplay.find(command)))
         process.arguments = arguments
@@ -84,6 +85,7 @@ final class SwitchingDisplay {
         try process.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
+        if process.terminationStatus != 0, attempts > 1 { return try run(command, arguments, attempts: attempts - 1) }
         #expect(process.terminationStatus == 0, "\(command) \(arguments)")
         return text
     }
