@@ -8,12 +8,14 @@ struct StreamClock {
     /// A start is not scheduled by reported delays for this long while measurements may follow.
     private static let maxWait = Duration.milliseconds(250)
     /// Reported delays count again after this time without a measurement, the shorter one while a start waits.
-    private static let maxGap = Duration.seconds(10)
+    private static let maxGap = Duration.seconds(30)
     private static let maxGapBeforeStart = Duration.milliseconds(100)
     /// Measured positions that are farther from the estimate belong to another line.
     private static let step = Duration.microseconds(1500)
-    /// As many have to agree on an earlier line. Frames that are under way to the server make it seem earlier, a hole
-    /// that the server inserted makes it later.
+    /// As many have to agree on another line before a start, and later. Frames that are under way to the server make it
+    /// seem earlier, so more have to agree on an earlier line.
+    private static let agreeingBeforeStart = 2
+    private static let agreeing = 3
     private static let agreeingOnEarlier = 6
 
     private var clock: DeviceClock
@@ -57,6 +59,10 @@ struct StreamClock {
     ///   - queued: Those in the device's queue.
     ///   - server: The measurements of its server; nil if it has none.
     mutating func learn(_ reading: PlayoutDeviceReading, written: Int64, queued: Int, server: ServerLatency?) {
+        // A single measurement is not enough for a start: reported delays are, after a longer wait.
+        if !isSteady, let lastMeasured, reading.instant - lastMeasured > Self.maxGapBeforeStart {
+            self.lastMeasured = nil
+        }
         if let measurement = server?.newest, let position = positions.position(by: measurement) {
             add(position, isFirst: lastMeasured == nil)
             lastMeasured = reading.instant
@@ -65,19 +71,23 @@ struct StreamClock {
             clock.add(position: DeviceFrame(written - Int64(reading.delay)), at: reading.instant)
         }
         let isAwaited = lastMeasured == nil && server?.isPossible == true && reading.instant - start < Self.maxWait
-        isSteady = clock.isSteady && !isAwaited
+        // A step that is followed later is no new start.
+        isSteady = isSteady || clock.isSteady && !isAwaited
     }
 
     private func isUnmeasured(at now: HostInstant, _ server: ServerLatency?) -> Bool {
         guard let lastMeasured, server?.isPossible == true else { return true }
-        return now - lastMeasured > (clock.isSteady ? Self.maxGap : Self.maxGapBeforeStart)
+        return now - lastMeasured > Self.maxGap
     }
 
     private mutating func add(_ position: MeasuredPositions.Position, isFirst: Bool) {
         let late = estimate.map { position.instant - $0.instant(of: position.frame) } ?? .zero
-        if !isFirst, late < .zero - Self.step, position.agreeing < Self.agreeingOnEarlier { return }
+        let isEarlier = late < .zero - Self.step
+        let needed = isEarlier ? Self.agreeingOnEarlier : isSteady ? Self.agreeing : Self.agreeingBeforeStart
+        let isStep = isEarlier || late > Self.step
+        if !isFirst, isStep, position.agreeing < needed { return }
         // Reported delays of a start belong to another line too.
-        if isFirst || late > Self.step || late < .zero - Self.step { clock.reset() }
+        if isFirst || isStep { clock.reset() }
         clock.add(position: position.frame, at: position.instant)
     }
 }

@@ -50,6 +50,8 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     private var writtenFrames = 0
     private var playedFrames = 0
     private var startedAt = HostInstant(nanoseconds: 0)
+    /// When the device started last.
+    package var lastStart: HostInstant { startedAt }
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     package init(

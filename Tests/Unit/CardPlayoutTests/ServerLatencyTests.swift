@@ -44,6 +44,32 @@ import Testing
         }
     }
 
+    /// The server inserts 20 ms of silence, which the reported delay shows two seconds later.
+    @Test func aHoleIsFollowedOnceWhateverDelayIsReported() throws {
+        let rig = try CardRig { $0.serverLatency = ServerLatency() }
+        let feed = rig.card.feeder
+        var next = rig.clock.now
+        rig.card.feeder = { [unowned rig] card in
+            feed?(card)
+            let age = rig.clock.now - card.device.lastStart
+            guard rig.clock.now >= next else { return }
+            next = rig.clock.now.advanced(by: age < .milliseconds(400) ? .milliseconds(7) : .milliseconds(200))
+            card.device.measure(roundTrip: .microseconds(200))
+        }
+        _ = settle(rig)
+        let start = rig.clock.now.advanced(by: .milliseconds(100))
+        let line = rig.setRate(1, time: .zero, at: start).upcoming
+        rig.card.run(for: .seconds(4))
+        rig.device.latency += .milliseconds(20)
+        rig.device.delayErrorAtStart = (.milliseconds(-20), rig.clock.now - rig.device.lastStart + .seconds(2))
+        rig.card.run(for: .seconds(1))
+        rig.frames = []
+        rig.card.run(for: .seconds(4))
+        let errors = rig.frames.compactMap { rig.lateness($0, line) }
+        #expect(errors.count > 30_000)
+        #expect(errors.allSatisfy { abs($0) < 0.5e-3 }, "\(errors.min()!)…\(errors.max()!)")
+    }
+
     @Test func withoutMeasurementsAStartWaitsForAQuarterOfASecondAndWithoutAServerNotAtAll() throws {
         let wait = settle(try rig(ServerLatency(), measures: false))
         #expect(wait > .milliseconds(240) && wait < .milliseconds(300), "\(wait)")

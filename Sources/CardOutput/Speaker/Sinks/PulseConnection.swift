@@ -69,7 +69,7 @@ final class PulseConnection {
         guard pulse.connect(context, nil, PA_CONTEXT_NOAUTOSPAWN, nil) >= 0 else { return }
         var isSubscribed = false
         while !isStopping() {
-            guard iterate() else { return }
+            guard iterate(isStopping) else { return }
             switch pulse.state(context) {
             case PA_CONTEXT_READY:
                 if !isSubscribed {
@@ -84,13 +84,15 @@ final class PulseConnection {
         }
     }
 
-    /// Waits for events until a measurement is due, and handles them; returns false after a failure.
-    private func iterate() -> Bool {
+    /// Waits for events until a measurement is due, and handles them; returns false after a failure or if stopping.
+    private func iterate(_ isStopping: () -> Bool) -> Bool {
         var timeout: Int32 = -1
         if asked == nil, let next = nextMeasurement {
             timeout = Int32(clamping: max(0, (next - .now).wholeNanoseconds / 1000 + 1))
         }
-        return pulse.loopPrepare(loop, timeout) >= 0 && pulse.loopPoll(loop) >= 0 && pulse.loopDispatch(loop) >= 0
+        // `loopPrepare` forgets an earlier wake-up.
+        return pulse.loopPrepare(loop, timeout) >= 0 && !isStopping() && pulse.loopPoll(loop) >= 0
+            && pulse.loopDispatch(loop) >= 0
     }
 
     private var memory: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
@@ -139,6 +141,8 @@ final class PulseConnection {
     private func handle(server: pa_server_info?) {
         if pulse.isLocal(context) != 1 { view.host = Self.text(server?.host_name) ?? "elsewhere" }
         view.defaultSink = Self.text(server?.default_sink_name)
+        // "PulseAudio (on PipeWire …)" states no latencies.
+        if Self.text(server?.server_name)?.contains("PipeWire") == true { measured(nil) }
         answered()
     }
 
@@ -175,9 +179,12 @@ final class PulseConnection {
         }
         changed(view)
         let own = view.ownStreams
+        // Several, or a device that is not the server's: without measurements the reported delays count.
+        if own.count != 1 { measured(nil) }
         let stream = own.count == 1 ? own.first?.index : nil
         guard stream != ownStream else { return }
         ownStream = stream
+        zeros = 0
         measuringSince = .now
         nextMeasurement = stream.map { _ in measuringSince }
     }
@@ -210,9 +217,9 @@ final class PulseConnection {
         let microseconds = stream.buffer_usec.addingReportingOverflow(stream.sink_usec)
         guard !microseconds.overflow, microseconds.partialValue <= Self.longestLatency else { return }
         guard microseconds.partialValue > 0 else {
-            // A stream whose queue is empty for a moment; but PipeWire's server never states a latency.
+            // A queue that is empty for a moment, or a server that never states a latency.
             zeros += 1
-            if zeros == Self.maxZeros {
+            if zeros >= Self.maxZeros {
                 nextMeasurement = nil
                 measured(nil)
             }

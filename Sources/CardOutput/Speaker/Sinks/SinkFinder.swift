@@ -69,11 +69,9 @@ final class SinkFinder: Sendable {
     /// Publishes a latency of the server, on the watch's thread.
     private func publish(_ measurement: ServerLatency.Measurement?) {
         // With several devices the stream may be that of another one.
-        guard ALSADevice.serverStreams.load(ordering: .relaxed) == 1, let latency = state.withLock({ $0.latency })
-        else {
-            return
-        }
-        if let measurement { latency.publish(measurement) } else { latency.setUnavailable() }
+        let isOnly = ALSADevice.serverStreams.load(ordering: .relaxed) == 1
+        guard let latency = state.withLock({ $0.latency }) else { return }
+        if isOnly, let measurement { latency.publish(measurement) } else { latency.setUnavailable() }
     }
 
     /// Returns the sink of a device.
