@@ -7,7 +7,7 @@ internal import Synchronization
 /// within 0.2 ms of a straight line from 20 ms after the start on; its result was up to 30 ms off for seconds, in one
 /// start of ten by more than 5 ms (measured).
 ///
-/// One thread, which asks the server, calls `publish` and `setUnavailable`. Wait-free for readers on any thread.
+/// One thread, which asks the server, calls `publish` and `setUnavailable`. Any thread reads; without a lock.
 package final class ServerLatency: Sendable {
     /// A measurement of the server.
     package struct Measurement: Sendable, BitwiseCopyable {
@@ -23,34 +23,26 @@ package final class ServerLatency: Sendable {
         }
     }
 
-    private enum Availability {
-        static let unknown: UInt8 = 0
-        static let none: UInt8 = 1
-        static let measured: UInt8 = 2
-    }
-
     private let cell = SeqLock(
         Measurement(asked: HostInstant(nanoseconds: 0), answered: HostInstant(nanoseconds: 0), latency: .zero))
-    /// Stored with release after `cell`, loaded with acquire before it.
-    private let availability = Atomic<UInt8>(Availability.unknown)
+    /// Stored with release after `cell`, loaded with acquire before it. True until the opposite is known.
+    private let isAvailable = Atomic<Bool>(true)
 
-    /// Creates a cell of which is not known yet whether the server measures.
+    /// Creates a cell without a measurement.
     package init() {}
 
     /// Replaces the measurement.
     package func publish(_ measurement: Measurement) {
         cell.store(measurement)
-        availability.store(Availability.measured, ordering: .releasing)
+        isAvailable.store(true, ordering: .releasing)
     }
 
     /// Records that there are no measurements, for instance because there is no such server.
-    package func setUnavailable() { availability.store(Availability.none, ordering: .releasing) }
+    package func setUnavailable() { isAvailable.store(false, ordering: .releasing) }
 
-    /// The newest measurement; nil before the first and while there is none.
-    var newest: Measurement? {
-        availability.load(ordering: .acquiring) == Availability.measured ? cell.load() : nil
-    }
+    /// The newest measurement, before the first one that of host time 0; nil while there is none.
+    var newest: Measurement? { isPossible ? cell.load() : nil }
 
     /// Whether a measurement may follow.
-    var isPossible: Bool { availability.load(ordering: .acquiring) != Availability.none }
+    var isPossible: Bool { isAvailable.load(ordering: .acquiring) }
 }

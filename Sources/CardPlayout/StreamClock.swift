@@ -12,8 +12,8 @@ struct StreamClock {
     private static let maxGapBeforeStart = Duration.milliseconds(100)
     /// Measured positions that are farther from the estimate belong to another line.
     private static let step = Duration.microseconds(1500)
-    /// As many have to agree on another line before a start, and later. Frames that are under way to the server make it
-    /// seem earlier, so more have to agree on an earlier line.
+    /// The number of measurements in a row that must agree before another line is followed: before a start, during
+    /// playback, and for a line that is earlier, because frames that are under way to the server make it seem earlier.
     private static let agreeingBeforeStart = 2
     private static let agreeing = 3
     private static let agreeingOnEarlier = 6

@@ -49,9 +49,8 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     private var queueHead = 0
     private var writtenFrames = 0
     private var playedFrames = 0
-    private var startedAt = HostInstant(nanoseconds: 0)
     /// When the device started last.
-    package var lastStart: HostInstant { startedAt }
+    package private(set) var startedAt = HostInstant(nanoseconds: 0)
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     package init(

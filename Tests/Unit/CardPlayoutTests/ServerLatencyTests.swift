@@ -51,7 +51,7 @@ import Testing
         var next = rig.clock.now
         rig.card.feeder = { [unowned rig] card in
             feed?(card)
-            let age = rig.clock.now - card.device.lastStart
+            let age = rig.clock.now - card.device.startedAt
             guard rig.clock.now >= next else { return }
             next = rig.clock.now.advanced(by: age < .milliseconds(400) ? .milliseconds(7) : .milliseconds(200))
             card.device.measure(roundTrip: .microseconds(200))
@@ -61,7 +61,7 @@ import Testing
         let line = rig.setRate(1, time: .zero, at: start).upcoming
         rig.card.run(for: .seconds(4))
         rig.device.latency += .milliseconds(20)
-        rig.device.delayErrorAtStart = (.milliseconds(-20), rig.clock.now - rig.device.lastStart + .seconds(2))
+        rig.device.delayErrorAtStart = (.milliseconds(-20), rig.clock.now - rig.device.startedAt + .seconds(2))
         rig.card.run(for: .seconds(1))
         rig.frames = []
         rig.card.run(for: .seconds(4))
