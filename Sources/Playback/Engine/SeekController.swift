@@ -44,6 +44,8 @@ final class SeekController {
     private static let timeout: Duration = .seconds(8)
     /// Same for the audio of an added sound that was not ready at the last start.
     private static let repeatedTimeout: Duration = .seconds(1)
+    /// A screen that has not shown the first frame by then does not delay a start: sound does not depend on it.
+    private static let screenTimeout: Duration = .seconds(3)
 
     /// The seek in progress; nil if there is none.
     private(set) var pending: PendingSeek?
@@ -285,7 +287,7 @@ final class SeekController {
         let isTime = start.notBefore.map { now >= $0 } ?? true
         tracks.added.forgetReady()
         let isExcused = start.waits.allSatisfy { wait in
-            if wait.cause == .picture { return isPictureReady }
+            if wait.cause == .picture { return isPictureReady && !isScreenAwaited(since: seek.began) }
             // An output that is ready by now only has to be filled.
             return goesWithoutSound
                 || (tracks.added.isLate(wait.id)
@@ -301,6 +303,11 @@ final class SeekController {
         let (time, instant) = start.beginning(from: earliest)
         synchronizer.setRate(start.rate, time: time, atHostTime: instant)
         return true
+    }
+
+    /// Returns true if the first frame is available and not visible yet, as while the window opens.
+    private func isScreenAwaited(since began: HostInstant) -> Bool {
+        tracks.layer.isAwaitingScreen && now - began < Self.screenTimeout
     }
 
     /// Returns true if a start does not wait for audio: there is none, it joins later, or the timeout has passed.

@@ -104,6 +104,7 @@ public final class ScreenControl: Sendable {
     /// Shows the frames of a layer at the times of the timebase. The previous content stays until its first frame. Add
     /// the layer to the synchronizer too, so that it receives timeline changes.
     public func attach(_ layer: DisplayLayer, timebase: Timebase, events: EventLog) {
+        layer.noteAttached()
         send(.attach(layer, timebase, events))
     }
 

@@ -70,8 +70,20 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
     }
 
     /// The wait for the first video frame; nil if a start need not wait. Any thread.
+    ///
+    /// With a screen, a start waits until that frame is visible: opening a window can take longer than the first
+    /// frames last, or than a whole still image.
     public var startWait: OutputWait? {
-        hasSufficientMediaDataForReliablePlaybackStart ? nil : OutputWait(.picture, of: "the picture")
+        hasSufficientMediaDataForReliablePlaybackStart && !isAwaitingScreen
+            ? nil : OutputWait(.picture, of: "the picture")
+    }
+
+    /// Whether the first frame since the last flush is available and its screen has not presented it yet. Any thread.
+    package var isAwaitingScreen: Bool {
+        state.withLock { state in
+            guard state.isAttached || state.presenters > 0, !state.isPresented, state.failure == nil else { return false }
+            return state.hasShown || !state.queue.isEmpty
+        }
     }
 
     // MARK: Synchronizer

@@ -44,6 +44,22 @@ extension DisplayLayer {
     /// How often the removal of the displayed video frame was requested.
     var removals: UInt64 { state.withLock { $0.removals } }
 
+    // MARK: Screen
+
+    /// Notes that a screen will show this layer, before it has a presenter. Any thread.
+    package func noteAttached() { state.withLock { $0.isAttached = true } }
+
+    /// Notes that the frame that was taken is visible. The presenter's thread.
+    func notePresented() {
+        let synchronizer = state.withLock { state -> RenderSynchronizer? in
+            // A flush may have come since the frame was taken.
+            guard state.hasShown, !state.isPresented else { return nil }
+            state.isPresented = true
+            return state.synchronizer
+        }
+        synchronizer?.reconsiderStart()
+    }
+
     // MARK: Decoder
 
     var hasRoomForPictures: Bool { state.withLock { $0.queue.count < $0.depth } }

@@ -23,6 +23,10 @@ public final class DisplayLayer: Sendable {
         var depth: Int
         /// Whether a frame was taken since the last flush.
         var hasShown = false
+        /// Whether a frame that was taken since then is on the screen: the first one opens the window.
+        var isPresented = false
+        /// Whether a screen was asked to show this layer; its presenter may not exist yet.
+        var isAttached = false
         var finished = false
         var shownTime: MediaTime?
         var shownEnd: MediaTime?
@@ -180,6 +184,7 @@ public final class DisplayLayer: Sendable {
         state.withLock { state in
             state.queue.removeAll(keepingCapacity: true)
             state.hasShown = false
+            state.isPresented = false
             state.finished = false
             state.isEnding = false
             state.shownTime = nil

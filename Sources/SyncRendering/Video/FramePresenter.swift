@@ -34,7 +34,12 @@ package final class FramePresenter {
     /// The displayed frame, for repaints and screenshots; nil if the screen is blank.
     package private(set) var onScreen: SampleBuffer?
 
-    deinit { layer.state.withLock { $0.presenters -= 1 } }
+    deinit {
+        layer.state.withLock { state in
+            state.presenters -= 1
+            state.isAttached = false
+        }
+    }
 
     /// Creates a presenter of a layer.
     package init(layer: DisplayLayer, timebase: Timebase, output: any VideoOutput, events: EventLog) {
@@ -150,6 +155,7 @@ package final class FramePresenter {
         let isDrawn = output.canPresent
         let visible = output.present()
         (onScreen, shownOverlay) = (buffer, preparedOverlay)
+        layer.notePresented()
         guard isDrawn else { return }
         shownCount += 1
         events.append(

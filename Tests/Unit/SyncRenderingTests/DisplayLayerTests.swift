@@ -66,4 +66,26 @@ import Testing
         }
         #expect(screen.shown.map(\.number) == [0, 7])
     }
+
+    @Test func aStartWaitsForTheScreenThatWillShowTheFirstFrame() {
+        let clock = ManualClock()
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let layer = layer(0..<2)
+        synchronizer.addRenderer(layer)
+        #expect(layer.startWait == nil, "no screen shows it")
+        layer.noteAttached()
+        #expect(layer.startWait?.cause == .picture)
+        synchronizer.setRate(1, time: .zero)
+        #expect(synchronizer.pendingStart != nil)
+        let presenter = FramePresenter(
+            layer: layer, timebase: synchronizer.timebase, output: VirtualScreen(clock: clock),
+            events: EventLog(clock: clock))
+        #expect(layer.isAwaitingScreen)
+        _ = presenter.step()
+        #expect(synchronizer.pendingStart == nil)
+        #expect(synchronizer.timebase.snapshot.upcoming.rate == 1)
+        layer.flush()
+        layer.enqueue(NumberedPicture.buffer(3, every: Self.frame))
+        #expect(layer.startWait?.cause == .picture, "the window shows the previous film")
+    }
 }

@@ -45,6 +45,34 @@ import Testing
         #expect(abs((second.at - start.advanced(by: frame.duration)).inMilliseconds) < 1)
     }
 
+    @Test(arguments: [true, false]) func aFilmStartsWhenItsFirstFrameIsVisible(_ hasSound: Bool) throws {
+        var options = PlayerOptions()
+        options.playsAudio = hasSound
+        let cinema = VirtualCinema(film: film(seconds: 10), options: options)
+        cinema.isScreenBusy = true
+        cinema.run(for: .seconds(2))
+        #expect(cinema.phase == .buffering)
+        cinema.isScreenBusy = false
+        cinema.run(for: .seconds(2))
+        #expect(cinema.phase == .playing)
+        #expect(Array(cinema.shown.prefix(20)) == Array(0..<20))
+        #expect(cinema.dropped == 0)
+        guard hasSound else { return }
+        let start = try #require(
+            cinema.synchronizer.timebase.snapshot.segment(at: cinema.clock.now).hostInstant(of: .zero))
+        let heard = try #require(cinema.firstSound.withLock { $0 })
+        #expect(abs((heard - start).inMilliseconds) < 1)
+    }
+
+    @Test func aScreenThatShowsNothingDelaysSoundByThreeSecondsAtMost() throws {
+        let cinema = VirtualCinema(film: film(seconds: 10))
+        cinema.isScreenBusy = true
+        let begin = cinema.clock.now
+        cinema.run(for: .seconds(4))
+        let heard = try #require(cinema.firstSound.withLock { $0 })
+        #expect((3.0...3.5).contains((heard - begin).inSeconds))
+    }
+
     @Test func aSpeakerLostBeforeItsFirstSoundHoldsThePictureUntilItIsBack() throws {
         let cinema = VirtualCinema(film: film(seconds: 10))
         // Long enough that the loss occurs between announcement and start.

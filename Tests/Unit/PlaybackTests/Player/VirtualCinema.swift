@@ -18,6 +18,8 @@ final class VirtualCinema: VirtualPlayer {
     var engine = SteppedEngine()
     let mailbox = PlayerMailbox()
     private let presenter: FramePresenter
+    /// Whether the screen's thread does nothing, as while it opens its window.
+    var isScreenBusy = false
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
     let messages = Lock<[String]>([])
@@ -98,7 +100,7 @@ final class VirtualCinema: VirtualPlayer {
         while clock.now < end {
             runWhatIsDue()
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
-            if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
+            if !isScreenBusy, case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
             card.run(until: max(next, clock.now.advanced(by: .microseconds(1))))
             drainEvents()
         }
