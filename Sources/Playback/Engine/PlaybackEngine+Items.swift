@@ -134,11 +134,12 @@ extension PlaybackEngine {
     }
 
     /// Handles a failure of the main audio track. A user-provided output that fails before playback has begun ends
-    /// playback. Otherwise the video continues without audio.
+    /// playback. Otherwise the video continues without audio. Between two items the failure was one of the previous
+    /// item.
     func soundFailed(_ failure: TalkieError) {
-        guard tracks.loseSound() else { return }
+        guard let current, tracks.loseSound() else { return }
         let isWanted = (options.audioDevice != nil || options.isOutputNamed) && failure.code != .failed
-        if current?.videoTrack == nil || (isWanted && !recovery.hasBegun) {
+        if current.videoTrack == nil || (isWanted && !recovery.hasBegun) {
             fail(failure)
         } else {
             status.message(PrintableText.sentence(failure.message) + " The picture continues without sound.")

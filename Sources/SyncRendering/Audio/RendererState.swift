@@ -449,9 +449,12 @@ struct RendererState {
     }
 
     /// Records the end of the audio that the output has accepted; returns whether it has changed.
+    ///
+    /// An earlier end than before, as that of a group whose member has returned, keeps the renderer undrained.
     @discardableResult
     mutating func accept(until: MediaTime?) -> Bool {
         guard !flushRequested, status.acceptedUntil != until else { return false }
+        if let before = status.acceptedUntil, until.map({ $0 < before }) ?? true { status.isDrained = false }
         status.acceptedUntil = until
         return true
     }

@@ -23,7 +23,10 @@ extension OutputGroup: PartialFlushing {
                 return (ballot, state.context?.writable)
             }
         }
-        ballot.begin { writable?.raise() }
+        let isCurrent: @Sendable () -> Bool = { [weak self] in
+            self?.state.withLock { $0.isFlushPending && $0.partialFlush === ballot } ?? false
+        }
+        ballot.begin(while: isCurrent) { writable?.raise() }
     }
 
     /// The result for the group; nil until every member has decided.
@@ -81,15 +84,22 @@ final class GroupFlush: Sendable {
 
     /// Requests a partial flush from every member.
     ///
-    /// - Parameter answered: Called after each result.
-    func begin(answered: @escaping @Sendable () -> Void) {
-        for index in feeds.indices { ask(index, answered: answered) }
+    /// - Parameters:
+    ///   - isCurrent: False after a complete flush of the group: a retry would cut the audio that follows it.
+    ///   - answered: Called after each result.
+    func begin(while isCurrent: @escaping @Sendable () -> Bool, answered: @escaping @Sendable () -> Void) {
+        for index in feeds.indices { ask(index, while: isCurrent, answered: answered) }
     }
 
     /// Requests a partial flush from a member, with retries if its route changes meanwhile.
-    private func ask(_ index: Int, attempts: Int = 3, answered: @escaping @Sendable () -> Void) {
+    private func ask(
+        _ index: Int, attempts: Int = 3, while isCurrent: @escaping @Sendable () -> Bool,
+        answered: @escaping @Sendable () -> Void
+    ) {
         feeds[index].renderer.requestFlush(fromSourceTime: time) { [self] result in
-            if result == .overtaken, attempts > 1 { return ask(index, attempts: attempts - 1, answered: answered) }
+            if result == .overtaken, attempts > 1, isCurrent() {
+                return ask(index, attempts: attempts - 1, while: isCurrent, answered: answered)
+            }
             answers.withLock { $0[index] = result }
             answered()
         }

@@ -70,6 +70,18 @@ import Testing
         #expect(!isAddedLate)
     }
 
+    @Test func aGroupMemberThatReturnsAtTheEndLeavesTheRendererUndrained() {
+        var state = RendererState(synchronizer.timebase)
+        state.append(buffer(0))
+        _ = state.takeNext(for: 0)
+        state.finish()
+        state.drain(acceptedUntil: second(1))
+        state.accept(until: second(1))
+        #expect(state.progress.isDrained)
+        state.accept(until: nil)
+        #expect(!state.progress.isDrained && state.isAtEnd(for: 0))
+    }
+
     @Test func aFailedFormatIsForgottenOnceOtherAudioPassesAndAFailedOutputIsNot() {
         var state = RendererState(synchronizer.timebase)
         _ = state.record(.cannotDecode(MediaError(.unsupported, "odd")), isFailed: true)

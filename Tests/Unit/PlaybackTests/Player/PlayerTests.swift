@@ -324,6 +324,16 @@ import Testing
         #expect(cinema.messages.withLock { $0.contains { $0.contains("The picture continues") } })
     }
 
+    @Test func aSpeakerThatFailsBetweenTwoItemsDoesNotEndPlayback() {
+        let cinema = VirtualCinema(film: film(seconds: 20))
+        cinema.run(for: .seconds(1))
+        // As while the next item opens.
+        cinema.core.closeMedia()
+        cinema.core.soundFailed(TalkieError(.unavailable, "Kitchen does not answer."))
+        #expect(cinema.core.current == nil && cinema.phase != .failed)
+        #expect(cinema.messages.withLock { $0.isEmpty })
+    }
+
     @Test func aNamedSpeakerThatCannotBeHadAtTheStartEndsTheFilmWithItsStatus() {
         var options = PlayerOptions()
         options.isOutputNamed = true
