@@ -77,10 +77,11 @@ package final class ChildProcess {
         return status == 0
     }
 
-    /// Sends SIGTERM and blocks until the process has ended.
+    /// Sends SIGTERM, also to a stopped process, and blocks until it has ended.
     package func end() {
         guard !hasEnded else { return }
         kill(pid, SIGTERM)
+        kill(pid, SIGCONT)
         wait()
     }
 

@@ -251,7 +251,8 @@ final class KioskPlayback {
             record(progress.interrupt())
             // The player tries again, unless the image of the slate has replaced its items.
             retry.cancel()
-            showNothing(lastFailure)
+            // It may have returned before this event was handled: the image would interrupt the film.
+            if ![.buffering, .playing].contains(player.state.phase) { showNothing(lastFailure) }
             if slate.isImage { retry.scheduleNextPass(at: now) }
         case .ended, .message, .outputProblem, .outputRecovered, .looped, .seeking, .sought: break
         }
@@ -323,7 +324,7 @@ final class KioskPlayback {
             KioskNote(.item, item: current.address))
         shownItem = KioskHealth.Item(ItemProgress.name(of: current), index: state.itemNumber, began: stage.now())
         guard screen.isPresent else { return }
-        screen.attach(player)
+        screen.open()
         if configuration.mode == .film { screen.applyMode(for: player) }
         if state.hasVideo { slate.hide() } else { show(.sound(title: title)) }
     }

@@ -11,34 +11,36 @@ final class KioskScreen {
     private let isOverscanning: @Sendable (String) -> Bool
     private let settings: KioskSettings
     private let hookRunner: HookRunner
-    private var isAttached = false
+    private var isOpened = false
 
     /// - Parameter hookRunner: Runs the hooks of the display's power.
     init(_ stage: KioskStage, settings: KioskSettings, hookRunner: HookRunner) {
         (control, isOverscanning) = (stage.screen, stage.isOverscanning)
         (self.settings, self.hookRunner) = (settings, hookRunner)
+        // Before the first item is opened: its start waits for its first frame to be visible.
+        let player = stage.player
+        control?.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
     }
 
     /// Whether the kiosk shows video.
     var isPresent: Bool { control != nil }
     /// The window's state; nil without video.
     var status: ScreenControl.Status? { control?.status }
-    /// Whether the window is visible; nil before a player was attached.
-    var isVisible: Bool? { isAttached ? control?.status.isVisible : nil }
+    /// Whether the window is visible; nil before it was opened for an item.
+    var isVisible: Bool? { isOpened ? control?.status.isVisible : nil }
 
-    /// Opens the window for the frames of a player. Later calls have no effect.
-    func attach(_ player: Player) {
-        guard !isAttached, let control else { return }
-        isAttached = true
+    /// Opens the window for the frames of the player. Later calls have no effect.
+    func open() {
+        guard !isOpened, let control else { return }
+        isOpened = true
         control.open(for: Slate.size)
-        control.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
     }
 
     /// Shows the text of a slate, in a corner over an image; nil removes it.
     func show(_ slate: Slate?, places: String?, isInCorner: Bool) {
         guard let control else { return }
         guard let slate else { return control.show(nil as ScreenMessage?) }
-        if !isAttached { control.open(for: Slate.size) }
+        if !isOpened { control.open(for: Slate.size) }
         control.show(
             ScreenMessage(
                 slate.words(places: places), for: .seconds(86_400), at: isInCorner ? .corner : .middle))

@@ -98,7 +98,7 @@ final class KioskSlate {
     /// Handles a phase of the player while the image is open; nothing follows it.
     func handleImage(_ phase: PlayerState.Phase) {
         switch phase {
-        case .buffering, .playing: screen.attach(player)
+        case .buffering, .playing: screen.open()
         case .failed:
             isImage = false
             messages.say(

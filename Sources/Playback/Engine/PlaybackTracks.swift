@@ -128,7 +128,7 @@ final class PlaybackTracks {
     }
 
     /// Whether no screen takes the frames during playback.
-    var isUnseen: Bool { video != nil && context.status.state.phase == .playing && !layer.hasPresenter }
+    var isUnseen: Bool { video != nil && context.status.state.phase == .playing && !layer.hasScreen }
 
     /// Drops frames that no screen takes, so that playback continues and ends.
     func dropUnseenFrames() {

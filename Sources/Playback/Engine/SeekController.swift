@@ -18,6 +18,8 @@ struct PendingSeek {
     var resumes = false
     /// Whether the timeline is held until the tracks have a reserve.
     var collects = false
+    /// When the first frame was available to the screen; nil before.
+    var screenAwaited: HostInstant?
     /// When the target is to be presented; nil: as soon as possible.
     var appointment: HostInstant?
 }
@@ -44,7 +46,7 @@ final class SeekController {
     private static let timeout: Duration = .seconds(8)
     /// Same for the audio of an added sound that was not ready at the last start.
     private static let repeatedTimeout: Duration = .seconds(1)
-    /// A screen that has not shown the first frame by then does not delay a start: sound does not depend on it.
+    /// A screen that has not shown the available first frame by then does not delay a start: sound does not depend on it.
     private static let screenTimeout: Duration = .seconds(3)
 
     /// The seek in progress; nil if there is none.
@@ -283,11 +285,15 @@ final class SeekController {
             seek.began = instant
             pending = seek
         }
+        if tracks.layer.isAwaitingScreen, seek.screenAwaited == nil {
+            seek.screenAwaited = now
+            pending = seek
+        }
         let goesWithoutSound = goesWithoutSound(seek)
         let isTime = start.notBefore.map { now >= $0 } ?? true
         tracks.added.forgetReady()
         let isExcused = start.waits.allSatisfy { wait in
-            if wait.cause == .picture { return isPictureReady && !isScreenAwaited(since: seek.began) }
+            if wait.cause == .picture { return isPictureReady && !isScreenAwaited(since: seek.screenAwaited) }
             // An output that is ready by now only has to be filled.
             return goesWithoutSound
                 || (tracks.added.isLate(wait.id)
@@ -300,14 +306,13 @@ final class SeekController {
         if goesWithoutSound { tracks.added.noteLate(start.waits) }
         let soonest = synchronizer.soonestStart
         let earliest = goesWithoutSound ? soonest : max(soonest, tracks.earliestStart ?? soonest)
-        let (time, instant) = start.beginning(from: earliest)
-        synchronizer.setRate(start.rate, time: time, atHostTime: instant)
+        synchronizer.begin(start, notBefore: earliest)
         return true
     }
 
     /// Returns true if the first frame is available and not visible yet, as while the window opens.
-    private func isScreenAwaited(since began: HostInstant) -> Bool {
-        tracks.layer.isAwaitingScreen && now - began < Self.screenTimeout
+    private func isScreenAwaited(since began: HostInstant?) -> Bool {
+        tracks.layer.isAwaitingScreen && now - (began ?? now) < Self.screenTimeout
     }
 
     /// Returns true if a start does not wait for audio: there is none, it joins later, or the timeout has passed.

@@ -6,6 +6,8 @@ final class NoScreen: VideoOutput {
     let refresh = RefreshMode.unpaced
     let latency = OutputLatency(startLead: .zero)
     let presentCost = Duration.zero
-    func prepare(_ picture: any Picture, under overlay: Overlay?) {}
+    /// Called for each discarded frame.
+    var onFrame: () -> Void = {}
+    func prepare(_ picture: any Picture, under overlay: Overlay?) { onFrame() }
     func present() -> HostInstant { .now }
 }

@@ -69,7 +69,7 @@ public final class ScreenControl: Sendable {
     /// Wakes the loop; nil if no descriptor was available. `refusal` has the reason.
     let signal: PollableSignal?
     let refusal: ExhaustionError?
-    private let commands = Lock<[Command]>([])
+    private let commands = Lock<(queue: [Command], isOver: Bool)>(([], false))
     private let currentView = Lock(PictureView())
     private let currentArrangement: Lock<ScreenArrangement>
     let state = Lock(Status())
@@ -104,8 +104,9 @@ public final class ScreenControl: Sendable {
     /// Shows the frames of a layer at the times of the timebase. The previous content stays until its first frame. Add
     /// the layer to the synchronizer too, so that it receives timeline changes.
     public func attach(_ layer: DisplayLayer, timebase: Timebase, events: EventLog) {
-        layer.noteAttached()
-        send(.attach(layer, timebase, events))
+        // A start waits for the screen from now on, until the loop has executed the command or has ended.
+        layer.addScreen()
+        if !send(.attach(layer, timebase, events)) { layer.removeScreen() }
     }
 
     /// Shows the frames of a layer that was added to a synchronizer.
@@ -207,16 +208,31 @@ public final class ScreenControl: Sendable {
     /// Stops the loop and closes the window.
     public func stop() { send(.stop) }
 
-    private func send(_ command: Command) {
-        commands.withLock { $0.append(command) }
-        signal?.raise()
+    /// Queues a command for the loop; returns false if that has ended.
+    @discardableResult
+    private func send(_ command: Command) -> Bool {
+        let isQueued = commands.withLock { commands in
+            if !commands.isOver { commands.queue.append(command) }
+            return !commands.isOver
+        }
+        if isQueued { signal?.raise() }
+        return isQueued
+    }
+
+    /// Refuses further commands and drops the queued ones. Called on the loop's thread when it ends.
+    func close() {
+        let dropped = commands.withLock { commands in
+            defer { commands = ([], true) }
+            return commands.queue
+        }
+        for case .attach(let layer, _, _) in dropped { layer.removeScreen() }
     }
 
     /// Moves the queued commands into an empty array and reuses that array's storage for the queue. Called on the
     /// loop's thread.
     func moveCommands(into scratch: inout [Command]) {
         commands.withLock { commands in
-            if !commands.isEmpty { swap(&commands, &scratch) }
+            if !commands.queue.isEmpty { swap(&commands.queue, &scratch) }
         }
     }
 }

@@ -88,16 +88,18 @@ extension ScreenLoop {
 
     private func attach(_ layer: DisplayLayer, _ timebase: Timebase, _ events: EventLog) {
         detach()
-        if screen == nil { reportFailure() }
         self.layer = layer
         self.timebase = timebase
         layer.toneMapping.isDoneByScreen = screen?.mapsTones ?? false
         let output: any VideoOutput = screen ?? nothing
         presenter = FramePresenter(layer: layer, timebase: timebase, output: output, events: events)
+        // The presenter replaces what the command added.
+        layer.removeScreen()
         layer.arrival.echo(to: control.signal)
     }
 
     private func detach() {
+        presenter?.leave()
         layer?.arrival.echo(to: nil)
         layer = nil
     }
@@ -114,7 +116,7 @@ extension ScreenLoop {
     }
 
     /// Reports once that there is no display; only a film with video needs one.
-    private func reportFailure() {
+    func reportFailure() {
         guard let failure, !isFailureKnown else { return }
         isFailureKnown = true
         control.deliver(.lost(failure))

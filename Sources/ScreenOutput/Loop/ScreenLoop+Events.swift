@@ -88,19 +88,29 @@ extension ScreenLoop {
             let place = screen.pixel(x: Int(event.button.x), y: Int(event.button.y))
             if let used = overlays.release(at: place) { control.deliver(pointer: used) }
         case SDL_MOUSEMOTION:
-            let now = HostInstant.now
-            // Pointer events arrive at up to 1 kHz.
-            if windowDrag == nil, let lastPointerEvent, now - lastPointerEvent < .milliseconds(100) { return }
-            lastPointerEvent = now
-            let hasMoved = pointer.hasMoved(on: screen)
-            // A drag compares with its start: an event from before the press may have been read after the whole motion.
-            if windowDrag?.follow(screen) == true { return }
-            guard hasMoved else { return }
-            cursor.pointerMoved(isFullScreen: screen.isFullScreen)
-            let place = screen.pixel(x: Int(event.motion.x), y: Int(event.motion.y))
-            control.deliver(pointer: overlays.move(to: place))
+            heldMotion = (Int(event.motion.x), Int(event.motion.y))
+            deliverMotion(on: screen)
         default: break
         }
+    }
+
+    /// When the held motion is to be delivered; nil without one.
+    var motionDue: HostInstant? {
+        // Pointer events arrive at up to 1 kHz.
+        guard heldMotion != nil, screen?.isOpen == true else { return nil }
+        return lastPointerEvent?.advanced(by: .milliseconds(100)) ?? .now
+    }
+
+    /// Delivers the last motion of the pointer if it is due. A drag of the window follows at once.
+    func deliverMotion(on screen: Screen) {
+        guard let (x, y) = heldMotion, let due = motionDue, windowDrag != nil || due <= .now else { return }
+        (heldMotion, lastPointerEvent) = (nil, .now)
+        let hasMoved = pointer.hasMoved(on: screen)
+        // A drag compares with its start: an event from before the press may have been read after the whole motion.
+        if windowDrag?.follow(screen) == true { return }
+        guard hasMoved else { return }
+        cursor.pointerMoved(isFullScreen: screen.isFullScreen)
+        control.deliver(pointer: overlays.move(to: screen.pixel(x: x, y: y)))
     }
 
     private func deliverKey(_ name: String) { control.deliver(.key(name, isRepeat: isRepeating)) }

@@ -29,8 +29,9 @@ public final class ScreenLoop {
     var pointer = PointerPlace()
     /// The current or possible drag of the window while the button is pressed; nil otherwise.
     var windowDrag: WindowDrag?
-    /// When a pointer motion was last reported.
+    /// When a pointer motion was last reported, and the place of a later one that was not, in window-system units.
     var lastPointerEvent: HostInstant?
+    var heldMotion: (x: Int, y: Int)?
     var isAwake = false
     /// Whether the state of the window was published since it opened.
     var isDescribed = false
@@ -67,6 +68,7 @@ public final class ScreenLoop {
     /// Runs the loop until `control.stop()`. Call it once, on the main thread.
     public func run() {
         PollableSignal.requestPreciseWaits()
+        nothing.onFrame = { [weak self] in self?.reportFailure() }
         connect()
         mainQueue = control.signal == nil ? nil : MainQueue()
         while true {
@@ -83,6 +85,7 @@ public final class ScreenLoop {
             mainQueue?.serve(before: next)
             if !hadNews { sleep(until: next) }
         }
+        control.close()
         layer?.arrival.echo(to: nil)
         overlays.stop()
         board?.stop()
@@ -129,6 +132,7 @@ public final class ScreenLoop {
         include(cursor.hideAt)
         include(mainQueue?.deadline)
         include(displaysDue)
+        include(motionDue)
         if windowDrag != nil { include(.now.advanced(by: WindowDrag.pollInterval)) }
         let connection = screen?.isOpen == true ? screen?.connection : nil
         // Without a descriptor (console), input must be polled.
@@ -147,7 +151,10 @@ public final class ScreenLoop {
         let now = HostInstant.now
         if let ends = overlays.messageEnds, ends <= now { showMessage(nil) }
         if let hide = cursor.hideAt, hide <= now { cursor.hide() }
-        if let screen, screen.isOpen { _ = windowDrag?.follow(screen) }
+        if let screen, screen.isOpen {
+            deliverMotion(on: screen)
+            _ = windowDrag?.follow(screen)
+        }
     }
 
     private func publish() {

@@ -53,6 +53,19 @@ extension RenderSynchronizer {
     /// machine.
     private static let commandMargin: Duration = .milliseconds(3)
 
+    /// Starts a pending start at an instant without waiting further. Does nothing if it has begun or was replaced
+    /// meanwhile. Any thread.
+    package func begin(_ start: PendingStart, notBefore earliest: HostInstant) {
+        command.withLock { _ in
+            var asked = start
+            asked.waits = []
+            guard roster.withLock({ $0.pending }) == asked else { return }
+            forgetStart()
+            let (time, instant) = start.beginning(from: earliest)
+            publish(Double(start.rate), time, at: instant)
+        }
+    }
+
     // MARK: Under the command lock
 
     /// Publishes a start if all renderers are ready; otherwise makes it pending.
@@ -60,12 +73,13 @@ extension RenderSynchronizer {
     /// - Parameter delays: Whether to wait for media in addition to outputs.
     /// - Returns: The published timeline; nil if the start is pending.
     func beginOrWait(_ start: PendingStart, delays: Bool) -> TimebaseSnapshot? {
+        // Before the waits are read: one that ends meanwhile is reported, and the report waits for the command lock.
+        isStartOpen.store(true, ordering: .releasing)
         let isTime = start.notBefore.map { $0 <= clock.now } ?? true
         let waits = delays ? startWaits : startWaits.filter { !$0.cause.isMaterial }
         guard isTime, waits.isEmpty else {
             logWait(waits.first)
             roster.withLock { $0.pending = start }
-            isStartOpen.store(true, ordering: .releasing)
             return nil
         }
         let (time, instant) = start.beginning(from: earliestStart)
@@ -75,7 +89,6 @@ extension RenderSynchronizer {
             roster.lastWait = nil
             roster.monitor.begin(snapshot, isAppointed: start.appointment != nil)
         }
-        isStartOpen.store(true, ordering: .releasing)
         return snapshot
     }
 

@@ -81,8 +81,7 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
     /// Whether the first frame since the last flush is available and its screen has not presented it yet. Any thread.
     package var isAwaitingScreen: Bool {
         state.withLock { state in
-            let hasScreen = state.isAttached || state.presenters > 0
-            return hasScreen && !state.isPresented && state.failure == nil
+            state.screens > 0 && !state.isPresented && state.failure == nil
                 && (state.hasShown || !state.queue.isEmpty)
         }
     }

@@ -46,8 +46,20 @@ extension DisplayLayer {
 
     // MARK: Screen
 
-    /// Notes that a screen will show this layer, before it has a presenter. Any thread.
-    package func noteAttached() { state.withLock { $0.isAttached = true } }
+    /// Whether a screen takes the frames, or will. Any thread.
+    package var hasScreen: Bool { state.withLock { $0.screens > 0 } }
+
+    /// Records that a screen shows this layer or was asked to, until `removeScreen`. Any thread.
+    package func addScreen() { state.withLock { $0.screens += 1 } }
+
+    /// Records that a screen no longer shows this layer; a start does not wait for it any more. Any thread.
+    package func removeScreen() {
+        let synchronizer = state.withLock { state in
+            state.screens -= 1
+            return state.synchronizer
+        }
+        synchronizer?.reconsiderStart()
+    }
 
     /// Notes that the frame that was taken is visible. The presenter's thread.
     func notePresented() {

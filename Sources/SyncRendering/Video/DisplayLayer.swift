@@ -25,8 +25,6 @@ public final class DisplayLayer: Sendable {
         var hasShown = false
         /// Whether a frame that was taken since then is on the screen: the first one opens the window.
         var isPresented = false
-        /// Whether a screen was asked to show this layer; its presenter may not exist yet.
-        var isAttached = false
         var finished = false
         var shownTime: MediaTime?
         var shownEnd: MediaTime?
@@ -36,8 +34,8 @@ public final class DisplayLayer: Sendable {
         /// Whether requests were stopped: the available frames suffice for a start.
         var isEnding = false
         var isJoined = false
-        /// The number of presenters that take frames.
-        var presenters = 0
+        /// The number of screens that show this layer, or were asked to and have no presenter yet.
+        var screens = 0
         /// Notified when a start may have become possible.
         weak var synchronizer: RenderSynchronizer?
         /// The reason why no frame is accepted; nil if there is none.
@@ -247,9 +245,6 @@ public final class DisplayLayer: Sendable {
     /// Whether no frame was taken since the last flush. The next frame is then due at once, regardless of its time. A
     /// seek or a start thus shows its first frame while the timeline is stopped. Any thread.
     public var awaitsFirst: Bool { state.withLock { !$0.hasShown } }
-
-    /// Whether a presenter takes frames. Any thread.
-    package var hasPresenter: Bool { state.withLock { $0.presenters > 0 } }
 
     /// Returns the next frame without taking it, for early preparation.
     public func peek() -> SampleBuffer? { state.withLock { $0.queue.first } }

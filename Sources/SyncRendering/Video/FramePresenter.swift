@@ -34,12 +34,9 @@ package final class FramePresenter {
     /// The displayed frame, for repaints and screenshots; nil if the screen is blank.
     package private(set) var onScreen: SampleBuffer?
 
-    deinit {
-        layer.state.withLock { state in
-            state.presenters -= 1
-            state.isAttached = false
-        }
-    }
+    private var hasLeft = false
+
+    deinit { leave() }
 
     /// Creates a presenter of a layer.
     package init(layer: DisplayLayer, timebase: Timebase, output: any VideoOutput, events: EventLog) {
@@ -48,7 +45,14 @@ package final class FramePresenter {
         self.output = output
         self.events = events
         removals = layer.removals
-        layer.state.withLock { $0.presenters += 1 }
+        layer.addScreen()
+    }
+
+    /// Takes no more frames, so that no start waits for this presenter; the displayed frame can be repainted.
+    package func leave() {
+        guard !hasLeft else { return }
+        hasLeft = true
+        layer.removeScreen()
     }
 
     /// Performs due work; returns when to call again.

@@ -33,6 +33,8 @@ final class SessionFilms {
     /// The number of `open` commands whose phase `opening` has not been reported; events until then concern the
     /// previous film.
     private var opensUnderWay = 0
+    /// The end of the previous film that was reported meanwhile; it counts if the command is refused.
+    private var endUnderWay: PlayerState.Phase?
     private let stage: SessionDirector.Stage
     private let console: SessionConsole
     private let window: SessionWindow
@@ -80,6 +82,8 @@ final class SessionFilms {
             return step(by: distance)
         }
         console.show(distance > 0 ? "This is the last film" : "This is the first film")
+        guard opensUnderWay == 0, let end = endUnderWay.take() else { return }
+        _ = handleCurrent(.phase(end), repeats: false)
     }
 
     /// Where loaded films are played.
@@ -145,10 +149,13 @@ final class SessionFilms {
         case .phase(.opening):
             let isCommanded = opensUnderWay > 0
             opensUnderWay = max(0, opensUnderWay - 1)
+            endUnderWay = nil
             guard opensUnderWay == 0 else { break }
             noteOpening(isCommanded: isCommanded)
             distributor.record(.phase(PlayerState.Phase.opening.rawValue))
-        default: if opensUnderWay == 0 { return handleCurrent(event, repeats: repeats) }
+        default:
+            if opensUnderWay == 0 { return handleCurrent(event, repeats: repeats) }
+            if case .phase(let phase) = event, phase == .ended || phase == .failed { endUnderWay = phase }
         }
         return .none
     }

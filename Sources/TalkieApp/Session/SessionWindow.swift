@@ -7,7 +7,8 @@ internal import Telemetry
 
 /// Owns the state of the session's window. Confined to the session's thread.
 final class SessionWindow {
-    private var isAttached = false
+    /// Whether the window was opened for a film.
+    private var isOpened = false
     /// Whether the window could not be opened or was lost.
     private(set) var isLost = false
     private(set) var hasShownPicture = false
@@ -22,6 +23,9 @@ final class SessionWindow {
     ) {
         (self.stage, self.console, self.calibrations) = (stage, console, calibrations)
         self.isRequested = isRequested
+        // Before the first film is opened: its start waits for its first frame to be visible.
+        stage.screen?.attach(
+            stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
     }
 
     /// Whether a film is visible without further words.
@@ -32,11 +36,10 @@ final class SessionWindow {
         guard let screen = stage.screen else { return }
         screen.setTitle(title)
         // A film opens a window, as does a recording with a cover.
-        guard let format = stage.player.state.pictureFormat, !isAttached else { return }
-        isAttached = true
+        guard let format = stage.player.state.pictureFormat, !isOpened else { return }
+        isOpened = true
         // Opened here, while the first frames are read.
         screen.open(for: format)
-        screen.attach(stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
     }
 
     /// Records the screen and applies its calibrations, once it is visible or has changed.

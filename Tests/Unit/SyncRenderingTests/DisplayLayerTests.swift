@@ -73,7 +73,7 @@ import Testing
         let layer = layer(0..<2)
         synchronizer.addRenderer(layer)
         #expect(layer.startWait == nil, "no screen shows it")
-        layer.noteAttached()
+        layer.addScreen()
         #expect(layer.startWait?.cause == .picture)
         synchronizer.setRate(1, time: .zero)
         #expect(synchronizer.pendingStart != nil)
@@ -87,5 +87,10 @@ import Testing
         layer.flush()
         layer.enqueue(NumberedPicture.buffer(3, every: Self.frame))
         #expect(layer.startWait?.cause == .picture, "the window shows the previous film")
+        synchronizer.setRate(1, time: .zero)
+        #expect(synchronizer.pendingStart != nil)
+        presenter.leave()
+        layer.removeScreen()
+        #expect(synchronizer.pendingStart == nil, "no screen is left")
     }
 }

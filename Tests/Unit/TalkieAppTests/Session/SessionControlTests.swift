@@ -47,6 +47,13 @@ import Testing
         #expect(!log.contains("Paused") && !log.contains("Audio delay"), "the effect of keys alone is displayed")
     }
 
+    @Test(.timeLimit(.minutes(5))) func theEndOfTheLastFilmCountsAfterARefusedNext() throws {
+        let rig = try play("long")
+        let begin = HostInstant.now
+        #expect(rig.end(.terminalKey(">"), .player(.phase(.ended))) == 0)
+        #expect(HostInstant.now - begin < .seconds(40), "the film itself takes a minute")
+    }
+
     @Test(.timeLimit(.minutes(5))) func theOutputsAreListedAndChosen() throws {
         let rig = try play("long")
         let card = rig.toys.place("card").id
