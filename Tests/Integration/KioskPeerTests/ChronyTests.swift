@@ -4,9 +4,13 @@ import MediaCore
 import TalkieTestKit
 import Testing
 
+@testable import RouteTestSupport
+
 /// The reports of a real chronyd: one instance serves time, the other reads it with a manipulated clock
 /// (Tools/experiments/clock_bend.c).
-@Suite(.serialized, .enabled(if: Chrony.obstacle == nil || getenv("CI") != nil, "\(Chrony.obstacle ?? "")"))
+@Suite(
+    .serialized, .repeatedWhenTheMachineStalls,
+    .enabled(if: Chrony.obstacle == nil || getenv("CI") != nil, "\(Chrony.obstacle ?? "")"))
 struct ChronyTests {
     @Test func aClockThatIsAheadAndFastIsKnownByItsSignAndItsRate() throws {
         let chrony = try Chrony(ahead: 370_000_000, partsPerMillion: 50)

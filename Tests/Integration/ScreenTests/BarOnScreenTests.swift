@@ -42,8 +42,14 @@ struct BarOnScreenTests {
             !(try display.picture().bright.contains { (290..<350).contains($0.x) && $0.y > words - 4 && $0.y < words })
         }
 
-        // Three quarters along the seek line, which is a sixth of the bar's height below its upper edge.
-        try display.run("xdotool", "mousemove", "480", "364", "click", "1")
+        // Three quarters along the seek line, which is a sixth of the bar's height below its upper edge. The bar stays
+        // while the pointer is on it, but may have disappeared meanwhile.
+        try eventually("the pointer is on the bar") {
+            column = column == 480 ? 482 : 480
+            try display.run("xdotool", "mousemove", "\(column)", "364")
+            return try display.picture().color(2, 398).red < 80
+        }
+        try display.run("xdotool", "click", "1")
         try eventually("the film is in its second half") { try display.picture().color(10, 100).blue > 120 }
         try display.run("xdotool", "mousemove", "320", "100")
         try eventually("the bar has left") {

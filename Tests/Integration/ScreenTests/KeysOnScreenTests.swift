@@ -28,6 +28,7 @@ struct KeysOnScreenTests {
         let evening = try play()
         try eventually("it moves") { try (evening.frame ?? 0) > 10 }
         try evening.press("p")
+        try eventually("it says so") { try evening.said("over the film: Paused") }
         var last = -1
         try eventually("it is paused") {
             usleep(300_000)

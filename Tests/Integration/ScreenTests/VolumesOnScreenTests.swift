@@ -49,6 +49,7 @@ struct VolumesOnScreenTests {
         try eventually("the speaker, too") { sentVolumes.last.map { abs($0 + 21) < 0.01 } ?? false }
         HostInstant.now.advanced(by: .milliseconds(500)).sleep()
 
+        let heard = HostInstant.now
         let sound = try recorder.finish()
         func level(from: HostInstant, to: HostInstant) -> Double? {
             let instants = Double(from.nanoseconds)...Double(to.nanoseconds)
@@ -60,7 +61,7 @@ struct VolumesOnScreenTests {
             return levels.isEmpty ? nil : levels[levels.count / 2]
         }
         let lowered = try #require(level(from: changed.advanced(by: .milliseconds(300)), to: end))
-        let restored = try #require(level(from: .now.advanced(by: .milliseconds(-350)), to: .now))
+        let restored = try #require(level(from: heard.advanced(by: .milliseconds(-350)), to: heard))
         #expect(restored > 0.05, "the card is heard")
         #expect((0.92...0.945).contains(lowered / restored), "0.6 dB, not \(lowered / restored)")
     }

@@ -163,8 +163,8 @@ struct WindowTests {
 
     @Test func withoutADisplayPicturesPassAndAPersonHearsWhatToDo() throws {
         let probe = try Probe(on: nil)
-        try probe.waitForInput("set DISPLAY or WAYLAND_DISPLAY")
         #expect(try probe.tell("picture 640x360")["shown"] == "1")
+        try probe.waitForInput("set DISPLAY or WAYLAND_DISPLAY")
         #expect(try probe.quit() == 0)
     }
 
@@ -181,6 +181,7 @@ struct WindowTests {
     @Test func aDisplayThatDoesNotExistIsRefusedWithThoseThatDo() throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "screen=7")
+        try probe.tell("picture 640x360")
         try probe.waitForInput("there is no screen 7; choose one of 0 (")
     }
 }

@@ -35,9 +35,8 @@ func runProbe() {
     if replaces { return replace(options) }
     let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter())
     let script = Script(control: loop.control)
-    Task.detached {
-        for await input in script.control.inputs { answer("input \(input)") }
-    }
+    // On the loop's thread: before the reply to a command that follows the input.
+    loop.control.onInput { answer("input \($0)") }
     let reader = try! WorkerThread.start(name: "script") { script.run() }
     loop.run()
     reader.join()
