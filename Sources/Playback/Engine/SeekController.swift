@@ -46,7 +46,8 @@ final class SeekController {
     private static let timeout: Duration = .seconds(8)
     /// Same for the audio of an added sound that was not ready at the last start.
     private static let repeatedTimeout: Duration = .seconds(1)
-    /// A screen that has not shown the available first frame by then does not delay a start: sound does not depend on it.
+    /// A screen that has not shown the available first frame by then does not delay a start: sound does not depend on
+    /// it.
     private static let screenTimeout: Duration = .seconds(3)
 
     /// The seek in progress; nil if there is none.
