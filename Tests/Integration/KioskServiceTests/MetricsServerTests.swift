@@ -183,8 +183,8 @@ private enum Prometheus {
                 }
                 let start = HostInstant.now
                 #expect(try Loopback.request("/healthz", port).status == 200)
-                // Less than the request timeout of the other clients.
-                #expect(HostInstant.now - start < .seconds(30))
+                // The other clients have a minute.
+                #expect(HostInstant.now - start < .milliseconds(900))
             }
         }
     }

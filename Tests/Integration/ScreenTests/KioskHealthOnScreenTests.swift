@@ -217,7 +217,7 @@ struct KioskHealthOnScreenTests {
         kill(speaker.pid, SIGSTOP)
         // 5 s after its last sign, and two checks one second apart.
         try kiosk.waitForHealth(
-            200, shown: "playing", prefix: "ok playing '", suffix: "does not answer", within: .seconds(8))
+            200, shown: "playing", prefix: "ok playing '", suffix: "does not answer", within: .seconds(7))
         kill(speaker.pid, SIGCONT)
         try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '", suffix: "long.mkv'", within: .seconds(6))
         speaker.end()
