@@ -46,6 +46,11 @@ class Lanes(unittest.TestCase):
         self.assertTrue(lanes.may_repeat({"a": "measuring", "b": "screen"}))
         self.assertFalse(lanes.may_repeat({name: "lab" for name in "abcd"}))
 
+    def test_two_of_three_runs_alone_decide(self):
+        for runs, expected in (([True, True], (True, "2 of 2")), ([False, True, True], (True, "2 of 3")), ([False, False], (False, "0 of 2")),
+                               ([True, False, False], (False, "1 of 3"))):
+            self.assertEqual(lanes.repeat(iter(runs).__next__), expected)
+
     def test_the_command_beside_the_lanes_is_idle(self):
         self.assertEqual(lanes.start_beside('exec python3 -c "import os, sys; sys.exit(os.sched_getscheduler(0))"').wait(), os.SCHED_IDLE)
 
