@@ -143,7 +143,7 @@ final class KioskRouteSupervisor {
             changed = true
         }
         for name in unresponsive.keys where takeover(from: name).map({ $0 <= now }) ?? false {
-            tiers.setPresence(name, .lost)
+            lose(name, at: now)
             changed = true
         }
         if changed { applyChoice() }
@@ -196,7 +196,7 @@ final class KioskRouteSupervisor {
         }
         // One of two receivers that form one speaker, or a repeated event.
         guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
-        tiers.setPresence(name, isLost ? .lost : .present)
+        if isLost { lose(name, at: now) } else { tiers.setPresence(name, .present) }
         applyChoice()
         return Remark(
             level: .warning, text: isLost ? "'\(lost.name)' is lost" : "'\(lost.name)' is available again and in sync")
@@ -214,6 +214,12 @@ final class KioskRouteSupervisor {
         tiers.setPresence(name, .present)
         applyChoice()
         return Remark(level: .warning, text: "\(member.name) answers again")
+    }
+
+    /// Records the loss of an output. A group reconnects its members; a fallback that another replaces is no longer one.
+    private func lose(_ name: String, at now: HostInstant) {
+        tiers.setPresence(name, .lost)
+        if !tiers.wanted.contains(name) { refusedUntil[name] = now.advanced(by: Self.again) }
     }
 
     private func member(_ output: OutputID) -> (name: String, output: any AudioOutput)? {

@@ -19,7 +19,7 @@ import Testing
 
     init() { self.init(kind: .bufferedSpeaker, timeout: nil) }
 
-    private init(kind: AudioRouteKind, timeout: Duration?) {
+    private init(kind: AudioRouteKind, timeout: Duration?, fallbacks: [String] = []) {
         kitchen = RecordingOutput(name: "Kitchen", kind: kind)
         group = OutputGroup(members: [card], codecs: SyntheticCodecs())
         player = Player(
@@ -32,7 +32,7 @@ import Testing
         ) { _ in }
         supervisor = KioskRouteSupervisor(
             player: player, group: group, registry: OutputRegistry([ToyProvider([:])]),
-            tiers: SoundTiers(wanted: ["kitchen"], fallbacks: []), at: start, answerTimeout: timeout
+            tiers: SoundTiers(wanted: ["kitchen"], fallbacks: fallbacks), at: start, answerTimeout: timeout
         ) { _ in }
         _ = supervisor.handle(.found("local", [card]), at: start)
         _ = supervisor.handle(.found("kitchen", [kitchen]), at: start)
@@ -98,6 +98,24 @@ import Testing
         let remark = other.supervisor.handleOutput(try await other.id(), isUnresponsive: false, at: other.after(20))
         #expect(remark?.text == "Kitchen answers again")
         #expect(other.heard == ["kitchen"] && other.supervisor.problems.isEmpty)
+        other.player.shutDown()
+    }
+
+    /// Each fallback that replaces another takes it out of the group, which therefore does not reconnect it.
+    @Test(arguments: [[], ["hall"]]) func aLostFallbackIsSearchedForAgain(_ fallbacks: [String]) async throws {
+        let other = Self(kind: .realtimeSpeaker, timeout: nil, fallbacks: fallbacks)
+        let (name, fallback) = fallbacks.first.map { ($0, RecordingOutput(name: "Hall")) } ?? ("local", other.card)
+        _ = other.supervisor.handle(.found(name, [fallback]), at: other.start)
+        try await other.lose(at: 10)
+        #expect(other.heard == [name])
+        _ = await other.group.change(to: [fallback])
+        let id = OutputID(try #require(other.group.number(of: fallback)))
+        _ = other.supervisor.handleOutput(id, isLost: true, at: other.after(20))
+        #expect(other.heard == (fallbacks.isEmpty ? [] : ["local"]))
+        other.supervisor.performDueWork(at: other.after(36))
+        #expect(other.supervisor.tiers.sought == [name])
+        _ = other.supervisor.handle(.found(name, [fallback]), at: other.after(37))
+        #expect(other.heard == [name])
         other.player.shutDown()
     }
 

@@ -245,6 +245,8 @@ struct ForeignClientTests {
         #expect(found["position"] as? Double == 4)
         #expect((found["volume"] as? Double).map { abs($0 - 40) < 0.01 } == true, "\(text)")
         #expect(found["refused"] as? String == "invalid parameter")
-        #expect(runs[0].seen.map(\.second) == [0, 1, 4, 5] && runs[0].heard().map(\.second) == [0, 1, 4, 5])
+        // The film plays on while the interpreter starts.
+        let perceived = [runs[0].seen, runs[0].heard()].map { $0.map(\.second) }
+        #expect(perceived.allSatisfy { $0.filter { $0 != 2 && $0 != 3 } == [0, 1, 4, 5] }, "\(perceived)")
     }
 }
