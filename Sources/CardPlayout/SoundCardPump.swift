@@ -393,6 +393,9 @@ package final class SoundCardPump {
 
     // MARK: Filling
 
+    /// The audio that is rendered at once where the queue is short.
+    private static let shortestChunk = Duration.milliseconds(5)
+
     /// Renders and writes frames up to the current depth; returns an outcome on failure, otherwise nil.
     private func fill(_ reading: PlayoutDeviceReading, _ device: any PlayoutDevice) -> Outcome? {
         var queued = capacity - reading.free
@@ -402,7 +405,10 @@ package final class SoundCardPump {
         var audibleAt = audibleInstant(reading)
         while true {
             let depth = frames(playout.isPlaying ? depths.playing : idleDepth)
-            var count = min(depth - queued, free, SoundCardPlayout.maximumFrames)
+            // A start triples the depth. Rendering all of it before the first write would take a slow processor longer
+            // than the queue lasts: a sound server fills the gap with silence and does not report it.
+            let chunk = max(queued / 2, frames(Self.shortestChunk))
+            var count = min(depth - queued, free, chunk, SoundCardPlayout.maximumFrames)
             if queued >= frames(depths.minimum) { count = min(count, playout.readyFrames) }
             guard count > 0 else { break }
             let audible = playout.render(

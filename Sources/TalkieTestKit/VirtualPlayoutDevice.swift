@@ -34,6 +34,8 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     package var serverLatency: ServerLatency?
     /// Returns how long the thread is preempted between the position and the instant of the next reading.
     package var preemption: (() -> Duration)?
+    /// The time that a slow processor takes to render a frame.
+    package var renderTime: Duration = .zero
     /// The audible samples in order.
     package private(set) var heard: [Heard] = []
     /// Called for every audible frame in order; `heard` then stays empty.
@@ -146,6 +148,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     }
 
     package func write(_ samples: UnsafePointer<Float>, frames: Int) -> PlayoutDeviceResult {
+        clock.advance(by: renderTime * frames)
         advance()
         if isGone { return .lost }
         if state == .underrun { return .underrun }

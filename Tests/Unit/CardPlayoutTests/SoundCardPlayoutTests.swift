@@ -249,6 +249,19 @@ extension [RenderEvent] {
         }
     }
 
+    /// A start fills a queue of 20 ms to 100 ms. The processor renders half as fast again as the card plays: 2,048
+    /// frames at once would take 28 ms.
+    @Test func aSlowProcessorDoesNotLetTheQueueRunDryAtAStart() throws {
+        let rig = try CardRig(rate: 48000) { $0.renderTime = .nanoseconds(1_000_000_000 / 48000 * 2 / 3) }
+        rig.card.run(for: .milliseconds(200))
+        let start = rig.clock.now.advanced(by: .milliseconds(80))
+        let line = rig.setRate(1, time: .zero, at: start).upcoming
+        rig.card.run(for: .seconds(1))
+        #expect(rig.device.starts == 1)
+        let worst = rig.frames.filter { $0.at >= start }.compactMap { rig.lateness($0, line) }.map(abs).max()
+        #expect(try #require(worst) < 1.5 / 48000)
+    }
+
     @Test func aHoleInTheFilmIsSilenceOfItsLengthAndAnOverlapIsHeardOnce() throws {
         for (shift, expectedSilence) in [(800, 800), (-800, 0)] as [(Int64, Int)] {
             let rig = try CardRig()
