@@ -216,7 +216,7 @@ final class KioskRouteSupervisor {
         return Remark(level: .warning, text: "\(member.name) answers again")
     }
 
-    /// Records the loss of an output. A group reconnects its members only, to which a replaced fallback does not belong.
+    /// Records the loss of an output. A group reconnects its members only; a replaced fallback is no longer one.
     private func lose(_ name: String, at now: HostInstant) {
         tiers.setPresence(name, .lost)
         if !tiers.wanted.contains(name) { refusedUntil[name] = now.advanced(by: Self.again) }
