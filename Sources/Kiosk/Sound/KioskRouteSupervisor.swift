@@ -40,8 +40,8 @@ final class KioskRouteSupervisor {
     private var asked: SoundTiers.Choice?
     /// The last reported failure of each missing name.
     private var reportedMissing: [String: String] = [:]
-    /// When each output that refused is retried.
-    private var refusedUntil: [String: HostInstant] = [:]
+    /// When each output that refused, and each lost fallback, is retried; until then it is no member.
+    private var excludedUntil: [String: HostInstant] = [:]
     /// When fallbacks may be used although wanted speakers were not found.
     private var fallbacksFrom: HostInstant
     /// The unresponsive speakers, and when that was reported.
@@ -124,7 +124,8 @@ final class KioskRouteSupervisor {
 
     /// When `performDueWork` must be called; nil if only events can change the state.
     var nextDeadline: HostInstant? {
-        ([tiers.waitsForWanted ? fallbacksFrom : nil] + refusedUntil.values.map { $0 } + unresponsive.keys.map(takeover))
+        let takeovers = unresponsive.keys.map(takeover)
+        return ([tiers.waitsForWanted ? fallbacksFrom : nil] + excludedUntil.values.map { $0 } + takeovers)
             .compactMap { $0 }.min()
     }
 
@@ -136,14 +137,14 @@ final class KioskRouteSupervisor {
             tiers.waitsForWanted = false
             changed = true
         }
-        for (name, moment) in refusedUntil where moment <= now {
-            refusedUntil[name] = nil
+        for (name, moment) in excludedUntil where moment <= now {
+            excludedUntil[name] = nil
             tiers.setPresence(name, .sought)
             finder.find(tiers.sought)
             changed = true
         }
         for name in unresponsive.keys where takeover(from: name).map({ $0 <= now }) ?? false {
-            lose(name, at: now)
+            noteLoss(of: name, at: now)
             changed = true
         }
         if changed { applyChoice() }
@@ -155,7 +156,7 @@ final class KioskRouteSupervisor {
         case .found(let name, let members):
             outputs[name] = members
             reportedMissing[name] = nil
-            refusedUntil[name] = nil
+            excludedUntil[name] = nil
             // A group's only output cannot leave it to be opened again.
             tiers.setPresence(name, members.contains { failure(of: $0) != nil } ? .lost : .present)
             applyChoice()
@@ -196,7 +197,7 @@ final class KioskRouteSupervisor {
         }
         // One of two receivers that form one speaker, or a repeated event.
         guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
-        if isLost { lose(name, at: now) } else { tiers.setPresence(name, .present) }
+        if isLost { noteLoss(of: name, at: now) } else { noteReturn(of: name) }
         applyChoice()
         return Remark(
             level: .warning, text: isLost ? "'\(lost.name)' is lost" : "'\(lost.name)' is available again and in sync")
@@ -211,15 +212,20 @@ final class KioskRouteSupervisor {
         }
         // The connection may have been lost instead.
         guard unresponsive.removeValue(forKey: name) != nil, member.loss == nil else { return nil }
-        tiers.setPresence(name, .present)
+        noteReturn(of: name)
         applyChoice()
         return Remark(level: .warning, text: "\(member.name) answers again")
     }
 
-    /// Records the loss of an output. A group reconnects its members only; a replaced fallback is no longer one.
-    private func lose(_ name: String, at now: HostInstant) {
+    /// A group reconnects its members only; a fallback that another replaces is no longer one, and is retried here.
+    private func noteLoss(of name: String, at now: HostInstant) {
         tiers.setPresence(name, .lost)
-        if !tiers.wanted.contains(name) { refusedUntil[name] = now.advanced(by: Self.again) }
+        if !tiers.wanted.contains(name) { excludedUntil[name] = now.advanced(by: Self.again) }
+    }
+
+    private func noteReturn(of name: String) {
+        tiers.setPresence(name, .present)
+        excludedUntil[name] = nil
     }
 
     private func member(_ output: OutputID) -> (name: String, output: any AudioOutput)? {
@@ -251,14 +257,14 @@ final class KioskRouteSupervisor {
         for (name, members) in outputs where members.contains(where: { names.contains($0.name) }) {
             // The output of this computer is retried like the others.
             tiers.setPresence(name, .lost)
-            refusedUntil[name] = now.advanced(by: delay)
+            excludedUntil[name] = now.advanced(by: delay)
         }
     }
 
     /// Applies the choice of the tiers to the group, without the outputs that refused.
     private func applyChoice() {
         guard var choice = tiers.choice else { return }
-        choice.members.removeAll { refusedUntil[$0] != nil }
+        choice.members.removeAll { excludedUntil[$0] != nil }
         guard choice != asked else { return }
         asked = choice
         let routes = choice.members.compactMap { name in

@@ -249,8 +249,8 @@ extension [RenderEvent] {
         }
     }
 
-    /// A start fills a queue of 20 ms to 100 ms. The processor renders half as fast again as the card plays: 2,048
-    /// frames at once would take 28 ms.
+    /// A start fills a queue of 20 ms to 100 ms. The processor renders at one and a half times the speed of playback:
+    /// 2,048 frames at once would take 28 ms.
     @Test func aSlowProcessorDoesNotLetTheQueueRunDryAtAStart() throws {
         let rig = try CardRig(rate: 48000) { $0.renderTime = .nanoseconds(1_000_000_000 / 48000 * 2 / 3) }
         rig.card.run(for: .milliseconds(200))

@@ -110,6 +110,8 @@ import Testing
         #expect(other.heard == [name])
         _ = await other.group.change(to: [fallback])
         let id = OutputID(try #require(other.group.number(of: fallback)))
+        for isLost in [true, false] { _ = other.supervisor.handleOutput(id, isLost: isLost, at: other.after(15)) }
+        #expect(other.heard == [name] && other.supervisor.nextDeadline == nil)
         _ = other.supervisor.handleOutput(id, isLost: true, at: other.after(20))
         #expect(other.heard == (fallbacks.isEmpty ? [] : ["local"]))
         other.supervisor.performDueWork(at: other.after(36))

@@ -2,11 +2,12 @@
 
   mpv-client.py SOCKET
 
-Pauses, seeks, sets the volume, continues, and waits for the end of the film. Prints one JSON object: what it was told.
+Pauses within the film's second 1, seeks, sets the volume, continues, and waits for the end of the film. Prints one JSON object: what it was told.
 """
 import json
 import sys
 import threading
+import time
 
 from python_mpv_jsonipc import MPV, MPVError
 
@@ -42,6 +43,8 @@ def over(event):
 
 # The first value arrives on its own; a change before that would be the first one.
 observed.wait(WAIT)
+while (player.time_pos or 0) < 1.2:
+    time.sleep(0.02)
 player.pause = True
 paused.wait(WAIT)
 player.seek(4, "absolute")
