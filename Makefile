@@ -5,13 +5,19 @@ SWIFT ?= swift
 CHECKS = --explicit-target-dependency-import-check error
 # Each part of a module that is compiled separately expands the macros of the whole module: PlaybackTests take 68 s of processor time in two
 # parts, 34 s as one. Elsewhere a change is to compile only what it concerns.
+# Nobody debugs there. Modules that compute are optimized in the tests' build, so that more lanes share the processors. Nothing of ours is
+# compiled for debug builds only (`assert`, `#if DEBUG`).
 ifeq ($(CI),true)
+PLAIN = -debug-info-format none
 WHOLE = -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -index-ignore-system-modules
+JOBS = 3
+OPTIMIZED = export TALKIE_OPTIMIZED='MediaCore SyncRendering MediaCodecs MediaFiles Text CardPlayout ScreenOutput CardOutput AirPlayWire PTP \
+	AirPlay Calibration VirtualSpeaker TalkieTestKit RouteTestSupport';
 endif
-FLAGS = $(CHECKS) $(WHOLE)
+FLAGS = $(CHECKS) $(WHOLE) $(PLAIN)
 # The static runtime makes the program one file, which can be copied without the toolchain. It is given no capabilities
 # (docs/decisions/0015-privileges.md): those of `setcap` are talkie-ports' alone.
-RELEASE = -c release --static-swift-stdlib $(CHECKS)
+RELEASE = -c release --static-swift-stdlib $(CHECKS) $(PLAIN)
 SOURCES = $(wildcard Sources Tests Benchmarks Examples) Package.swift
 
 # The backtracer of a crashed Swift program can wait for ever.
@@ -21,7 +27,7 @@ export TALKIE_TEST_CLIPS ?= $(CURDIR)/.build/test-clips
 # Tools/build asks for it; it fails on a warning of our own where TALKIE_WARNINGS=error is set.
 export SWIFT
 # Outside packages, which find most of the library built already: those of Examples, and every sample of the guides.
-EXAMPLE = Tools/samples && for package in Examples/* .build/samples; do \
+EXAMPLE = $(OPTIMIZED) Tools/samples && for package in Examples/* .build/samples; do \
 	$(call within,600) Tools/build --package-path $$package --scratch-path .build $(FLAGS) || exit 1; done
 # A hard limit around everything that could hang: $(call within,SECONDS).
 within = timeout -k 10 $(1)
@@ -70,11 +76,11 @@ test: tests test-tools
 # All but those of the tools. Every part runs, and the list of skipped tests is printed, also when one has failed. BESIDE is a command for
 # Tools/lanes.
 tests: setup lab-root
-	$(call within,1500) Tools/build --build-tests $(FLAGS)
+	$(OPTIMIZED) $(call within,1500) Tools/build --build-tests $(FLAGS)
 	$(EXAMPLE)
 	failed=0; \
 	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --filter '$(UNIT)' $(call kept,unit) || failed=1; \
-	$(call within,3300) Tools/lanes $(if $(BESIDE),--beside '$(BESIDE)') $(call kept,devices) || failed=1; \
+	$(call within,3300) Tools/lanes $(if $(JOBS),--jobs $(JOBS)) $(if $(BESIDE),--beside '$(BESIDE)') $(call kept,devices) || failed=1; \
 	Tools/left-out .build/unit.tests .build/devices.tests && echo 'skipped: nothing, every test ran' || \
 		test "$$CI" != true || failed=1; \
 	exit $$failed

@@ -334,6 +334,14 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
+// For the tests under CI: the modules of this list are optimized, whatever the configuration is.
+for name in Context.environment["TALKIE_OPTIMIZED"]?.split(separator: " ").map(String.init) ?? [] {
+    guard let target = package.targets.first(where: { $0.name == name }) else {
+        fatalError("TALKIE_OPTIMIZED: there is no target \(name)")
+    }
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
+}
+
 // For Tools/fuzz and `make test-threads`, whose builds with sanitizers take minutes: only the targets of this list and
 // those that they need.
 if let names = Context.environment["TALKIE_TARGETS"]?.split(separator: " ").map(String.init) {

@@ -19,6 +19,7 @@ class Lanes(unittest.TestCase):
 
     def test_each_other_test_is_in_one_lane(self):
         self.assertEqual(lanes.lane_of("ScreenTests.PictureOnScreenTests/a()"), "screen")
+        self.assertEqual(lanes.lane_of("ScreenTests.KioskOnScreenTests/a()"), "kiosk")
         self.assertEqual(lanes.lane_of("ScreenTests.WindowTests/a()"), "window")
         self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/OwnClockTests/a()"), "clocks")
         self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/LostSpeakerTests/a()"), "devices")

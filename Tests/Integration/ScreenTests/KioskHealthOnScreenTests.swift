@@ -307,23 +307,22 @@ struct KioskHealthOnScreenTests {
         defer { broker.end() }
         let kiosk = try Kiosk("speakers = []\n[fleet]\nbroker = \"mqtt://127.0.0.1:\(port.number)\"\nname = \"hall\"\n")
         try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '")
-        func command(_ number: Int, _ rest: String) throws {
-            let words = "{\"id\": \"\(number)\", \(rest)}"
+        func command(_ rest: String) throws {
+            // A number that was used before would not be executed.
+            let words = "{\"id\": \"\(UUID().uuidString)\", \(rest)}"
             try ChildProcess(
                 "/usr/bin/mosquitto_pub", ["-p", "\(port.number)", "-t", "talkie/hall/command", "-q", "1", "-m", words]
             ).wait()
         }
         // A command published before the kiosk has subscribed is lost.
-        var number = 0
         try eventually("it is paused", within: .seconds(20)) {
-            number += 1
-            try command(number, "\"do\": \"pause\"")
+            try command("\"do\": \"pause\"")
             let answer = kiosk.answer
             return answer.words == "ok paused by command" && answer.isHealthy(true, "paused")
         }
-        try command(100, "\"do\": \"slate\", \"words\": \"Soon\"")
+        try command("\"do\": \"slate\", \"words\": \"Soon\"")
         try kiosk.waitForHealth(200, shown: "slate", prefix: "ok slate by command")
-        try command(101, "\"do\": \"play\"")
+        try command("\"do\": \"play\"")
         try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '")
     }
 }
