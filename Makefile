@@ -5,21 +5,19 @@ SWIFT ?= swift
 CHECKS = --explicit-target-dependency-import-check error
 # Each part of a module that is compiled separately expands the macros of the whole module: PlaybackTests take 68 s of processor time in two
 # parts, 34 s as one. Elsewhere a change is to compile only what it concerns.
-# Nobody debugs there. Modules that compute are optimized in the tests' build, so that more lanes share the processors. Nothing of ours is
-# compiled for debug builds only (`assert`, `#if DEBUG`).
+# Under CI nobody debugs, and the tests' build optimizes the modules that compute, so that more lanes share the processors. None of our code
+# depends on the configuration (`assert`, `#if DEBUG`).
 ifeq ($(CI),true)
-PLAIN = -debug-info-format none
-WHOLE = -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -index-ignore-system-modules
+WHOLE = -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -index-ignore-system-modules -debug-info-format none
 JOBS = 3
-# The demo and the kiosk's soak are for the command, its set-up and the static runtime; how the optimizer changes the program, the tests see.
-UNOPTIMIZED = -Xswiftc -Onone
 OPTIMIZED = export TALKIE_OPTIMIZED='MediaCore SyncRendering MediaCodecs MediaFiles Text CardPlayout ScreenOutput CardOutput AirPlayWire PTP \
 	AirPlay Calibration VirtualSpeaker TalkieTestKit RouteTestSupport';
 endif
-FLAGS = $(CHECKS) $(WHOLE) $(PLAIN)
+FLAGS = $(CHECKS) $(WHOLE)
+TESTS = $(OPTIMIZED) $(call within,1500) Tools/build --build-tests $(FLAGS)
 # The static runtime makes the program one file, which can be copied without the toolchain. It is given no capabilities
 # (docs/decisions/0015-privileges.md): those of `setcap` are talkie-ports' alone.
-RELEASE = -c release --static-swift-stdlib $(CHECKS) $(PLAIN) $(UNOPTIMIZED)
+RELEASE = -c release --static-swift-stdlib $(CHECKS) $(RELEASE_FLAGS)
 SOURCES = $(wildcard Sources Tests Benchmarks Examples) Package.swift
 
 # The backtracer of a crashed Swift program can wait for ever.
@@ -70,21 +68,21 @@ deb: build
 	@Tools/setup package
 	@$(call within,300) Tools/package/deb
 
-# Virtual time: all at once. A process has a thread for each processor, which a test that waits keeps; two halves of equal duration wait at
-# the same time. What needs real time, the speaker lab included: Tools/lanes.
+# Virtual time: all at once. A process runs its tests on one thread per processor, and a test that waits blocks its thread: two processes with
+# half of the tests each use the processors better. What needs real time, the speaker lab included: Tools/lanes.
 UNITS = $(notdir $(wildcard Tests/Unit/*))
 HALF = $(filter PlaybackTests MediaFilesTests CalibrationTests KioskTests,$(UNITS))
-unit = '^($(subst $(space),|,$(strip $(1))))\.'
+only = '^($(subst $(space),|,$(strip $(1))))\.'
 
 test: tests test-tools
 
 # All but those of the tools. Every part runs, and the list of skipped tests is printed, also when one has failed. BESIDE is a command for
 # Tools/lanes.
 tests: setup lab-root
-	$(OPTIMIZED) $(call within,1500) Tools/build --build-tests $(FLAGS)
+	$(TESTS)
 	$(EXAMPLE)
 	failed=0; \
-	printf '%s\n' $(call unit,$(HALF)) $(call unit,$(filter-out $(HALF),$(UNITS))) | NO_COLOR=1 $(call within,1200) xargs -d '\n' -P 2 -I {} \
+	printf '%s\n' $(call only,$(HALF)) $(call only,$(filter-out $(HALF),$(UNITS))) | NO_COLOR=1 $(call within,1200) xargs -d '\n' -P 2 -I {} \
 		.build/debug/talkiePackageTests.xctest --testing-library swift-testing --filter {} $(call kept,unit) || failed=1; \
 	$(call within,3300) Tools/lanes $(if $(JOBS),--jobs $(JOBS)) $(if $(BESIDE),--beside '$(BESIDE)') $(call kept,devices) || failed=1; \
 	Tools/left-out .build/unit.tests .build/devices.tests && echo 'skipped: nothing, every test ran' || \
@@ -97,7 +95,7 @@ lab-root: setup
 
 # Only the tests in the speaker lab (Tools/lab/README.md), to the millisecond: on a quiet machine.
 test-speakers: lab
-	$(call within,1500) Tools/build --build-tests $(FLAGS)
+	$(TESTS)
 	$(EXAMPLE)
 	TALKIE_TIGHT_BOUNDS=1 $(call within,1800) Tools/lanes --only lab
 

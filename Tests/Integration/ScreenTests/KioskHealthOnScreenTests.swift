@@ -308,7 +308,7 @@ struct KioskHealthOnScreenTests {
         let kiosk = try Kiosk("speakers = []\n[fleet]\nbroker = \"mqtt://127.0.0.1:\(port.number)\"\nname = \"hall\"\n")
         try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '")
         func command(_ rest: String) throws {
-            // A number that was used before would not be executed.
+            // A kiosk executes each ID once.
             let words = "{\"id\": \"\(UUID().uuidString)\", \(rest)}"
             try ChildProcess(
                 "/usr/bin/mosquitto_pub", ["-p", "\(port.number)", "-t", "talkie/hall/command", "-q", "1", "-m", words]
