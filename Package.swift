@@ -143,7 +143,7 @@ let package = Package(
             name: "TalkieCLI",
             dependencies: [
                 "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "MediaFiles",
-                "SyncRendering", "VirtualSpeaker", "AirPlayWire", "Storage", "MediaCore",
+                "SyncRendering", "VirtualSpeaker", "AirPlayWire", "Storage", "MediaCore", "CShim",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),

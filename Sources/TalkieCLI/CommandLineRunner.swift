@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CShim
 internal import Glibc
 internal import MediaCore
 internal import Storage
@@ -13,8 +14,13 @@ enum CommandLineRunner {
         var complaint = ""
     }
 
+    /// An arena of glibc may keep twice the largest block that was ever freed, for instance 16 MB after the packets of
+    /// a speaker, and there are up to eight arenas per processor.
+    private static let maxArenas: Int32 = 2
+
     /// Runs a command line and prints its result. Returns the exit status.
     static func run(_ words: [String]) -> Int32 {
+        cshim_limit_arenas(maxArenas)
         // EPIPE is handled as an error of write(2).
         signal(SIGPIPE, SIG_IGN)
         // SIGXFSZ (ulimit -f) likewise: write(2) fails with EFBIG.

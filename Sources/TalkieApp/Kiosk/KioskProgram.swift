@@ -1,5 +1,4 @@
 internal import AirPlay
-internal import CShim
 internal import CardOutput
 internal import Glibc
 internal import Kiosk
@@ -15,9 +14,6 @@ package enum KioskProgram {
     /// EX_TEMPFAIL of sysexits.h(3head): requests a restart by the supervisor.
     static let startMeAgain: Int32 = 75
     private static let maxBytes = 1 << 20
-    /// An arena of glibc may keep twice the largest block that was ever freed, for instance 16 MB after the packets of
-    /// a speaker, and there are up to eight arenas per processor.
-    private static let maxArenas: Int32 = 2
 
     /// Prints all mistakes of a configuration. Without mistakes, prints warnings about missing resources of this
     /// computer.
@@ -44,7 +40,6 @@ package enum KioskProgram {
     /// - Returns: The exit status; errors have been printed.
     /// - Throws: `TalkieError` if it cannot start.
     package static func run(_ path: String, isVerbose: Bool) throws(TalkieError) -> Int32 {
-        cshim_limit_arenas(maxArenas)
         let terminal = Terminal()
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
         let manager = ServiceManager.takeFromEnvironment()

@@ -29,6 +29,19 @@ import Testing
         }
     }
 
+    @Test func theThreadsShareFewHeaps() throws {
+        var heaps: Int?
+        let played = try Program.run(
+            Program.talkie, ["play", "--audio-device", "null", "--end", "3", Program.media("talking.mp4")],
+            environment: ["SDL_VIDEODRIVER": "dummy"], atMost: 30,
+            during: { pid in
+                sleep(2)
+                heaps = try? Program.heaps(of: pid)
+            })
+        #expect(played.status == 0, "\(played.errors)")
+        #expect((1..<4).contains(try #require(heaps)))
+    }
+
     @Test func theFlightRecorderAndItsReportAgreeThatTheFilmWasInSync() throws {
         let scratch = try Scratch()
         let timeline = scratch.path("film.jsonl")

@@ -61,6 +61,21 @@ enum Program {
             errors: (try? String(contentsOfFile: err, encoding: .utf8)) ?? "")
     }
 
+    /// Counts the heaps of glibc that threads have beside the main one. Each may keep the memory of a past peak.
+    static func heaps(of pid: pid_t) throws -> Int {
+        // HEAP_MAX_SIZE, malloc/arena.c of glibc 2.36.
+        let size = 64 << 20
+        let maps = try String(contentsOfFile: "/proc/\(pid)/maps", encoding: .utf8)
+        let areas = maps.matches(of: /([0-9a-f]+)-([0-9a-f]+) (\S{4}) 0+ 00:00 0\s*\n/).map { area in
+            (start: Int(area.1, radix: 16)!, end: Int(area.2, radix: 16)!, rights: area.3)
+        }
+        // The rest of a heap is reserved.
+        return zip(areas, areas.dropFirst()).count { heap, rest in
+            heap.start % size == 0 && heap.rights == "rw-p" && rest.start == heap.end && rest.rights == "---p"
+                && rest.end == heap.start + size
+        }
+    }
+
     private static func wait(for pid: pid_t, atMost seconds: Int) -> Int32 {
         var status: Int32 = 0
         let deadline = Date(timeIntervalSinceNow: Double(seconds))
