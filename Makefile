@@ -8,7 +8,8 @@ CHECKS = --explicit-target-dependency-import-check error
 # Under CI nobody debugs, and the tests' build optimizes the modules that compute, so that more lanes share the processors. None of our code
 # depends on the configuration (`assert`, `#if DEBUG`).
 ifeq ($(CI),true)
-WHOLE = -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -index-ignore-system-modules -debug-info-format none
+WHOLE = -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -index-ignore-system-modules -debug-info-format none \
+	-Xswiftc -no-emit-module-separately-wmo
 JOBS = 3
 OPTIMIZED = export TALKIE_OPTIMIZED='MediaCore SyncRendering MediaCodecs MediaFiles Text CardPlayout ScreenOutput CardOutput AirPlayWire PTP \
 	AirPlay Calibration VirtualSpeaker TalkieTestKit RouteTestSupport';
@@ -39,7 +40,7 @@ kept = 2>&1 | tee .build/$(1).tests
 empty =
 space = $(empty) $(empty)
 
-.PHONY: help setup build deb test tests test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days build-threads build-fuzz test-threads reference
+.PHONY: help setup build deb test tests built test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days build-threads build-fuzz test-threads reference
 
 help:
 	@echo 'make demo     play the talking clip of media/'
@@ -78,9 +79,8 @@ test: tests test-tools
 
 # All but those of the tools. Every part runs, and the list of skipped tests is printed, also when one has failed. BESIDE is a command for
 # Tools/lanes.
-tests: setup lab-root
-	$(TESTS)
-	$(EXAMPLE)
+tests: setup
+	$(MAKE) -j 2 built lab-root
 	failed=0; \
 	printf '%s\n' $(call only,$(HALF)) $(call only,$(filter-out $(HALF),$(UNITS))) | NO_COLOR=1 $(call within,1200) xargs -d '\n' -P 2 -I {} \
 		.build/debug/talkiePackageTests.xctest --testing-library swift-testing --filter {} $(call kept,unit) || failed=1; \
@@ -89,14 +89,17 @@ tests: setup lab-root
 		test "$$CI" != true || failed=1; \
 	exit $$failed
 
+# What the tests run, while the lab's root is fetched.
+built: setup
+	$(TESTS)
+	$(EXAMPLE)
+
 # Where the lab's root cannot be built, the tests say why; under CI that is a failure.
 lab-root: setup
 	-@$(call within,900) Tools/lab/lab setup
 
 # Only the tests in the speaker lab (Tools/lab/README.md), to the millisecond: on a quiet machine.
-test-speakers: lab
-	$(TESTS)
-	$(EXAMPLE)
+test-speakers: lab built
 	TALKIE_TIGHT_BOUNDS=1 $(call within,1800) Tools/lanes --only lab
 
 # Data races in the parts that have threads of their own.
