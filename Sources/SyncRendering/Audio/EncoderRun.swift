@@ -4,14 +4,20 @@ internal import MediaCore
 /// methods have no effect.
 ///
 /// Encoder packets are contiguous: a gap in the media finishes the current run, and overlapping blocks are dropped.
+/// Small ones are ignored until their sum matters.
 /// Confined to the feeder thread.
 struct EncoderRun {
     /// A gap above this restarts the encoder. It exceeds any rounding error and is below the audible offset.
     private static let seam: Duration = .milliseconds(20)
+    /// Smaller gaps and overlaps, such as rounding errors where another converter begins, are corrected once their sum
+    /// exceeds this.
+    private static let tolerance: Duration = .milliseconds(1)
 
     private var encoder: (any PCMEncoder)?
     /// The end of the audio sent to the encoder, in media time; nil after a restart.
     private(set) var end: MediaTime?
+    /// How much earlier than its media time the audio is in the packets: the sum of ignored gaps less overlaps.
+    private var ignored: Duration = .zero
     /// Whether the last block follows a gap and waits for the restart of the encoder.
     private var isBlockHeld = false
     /// Whether the end of input was signalled.
@@ -36,7 +42,7 @@ struct EncoderRun {
     /// Discards the audio inside the encoder; the next block may start at any time.
     mutating func restart() {
         encoder?.reset()
-        end = nil
+        (end, ignored) = (nil, .zero)
     }
 
     // MARK: Encoding
@@ -51,9 +57,32 @@ struct EncoderRun {
                 encoder?.finish()
                 return
             }
+            ignored += gap
         }
+        let corrected = corrected(block)
         end = block.end
-        try encoder?.send(block)
+        if corrected.frames > 0 { try encoder?.send(corrected) }
+    }
+
+    /// Returns a block that begins at its media time in the packets: with silence before it, or without its first
+    /// frames. Without the correction each joint of a list would delay the audio by a rounding error.
+    private mutating func corrected(_ block: PCMBlock) -> PCMBlock {
+        guard abs(ignored.inSeconds) > Self.tolerance.inSeconds else { return block }
+        let framesPerSecond = Double(block.format.sampleRate) / block.speed
+        let frames = Int((ignored.inSeconds * framesPerSecond).rounded())
+        guard frames > 0 else {
+            let dropped = min(-frames, block.frames)
+            block.dropFirst(dropped)
+            ignored += .seconds(Double(dropped) / framesPerSecond)
+            return block
+        }
+        ignored = .zero
+        let joined = PCMBlock(format: block.format, capacity: frames + block.frames)
+        (joined.frames, joined.speed) = (joined.capacity, block.speed)
+        joined.start = block.start - MediaTime(seconds: Double(frames) / framesPerSecond)
+        let channels = block.format.channels
+        joined.samples.advanced(by: frames * channels).update(from: block.samples, count: block.frames * channels)
+        return joined
     }
 
     /// Encodes the block that follows a gap, after all packets before it were received. Returns false if there is none.

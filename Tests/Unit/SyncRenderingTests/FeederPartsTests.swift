@@ -258,6 +258,9 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
             held -= count
         }
 
+        /// The end of all frames in media time, if they are contiguous.
+        var end: MediaTime? { start.map { $0 + frames(Int64(held)) } }
+
         func finish() { if held > 0 { put(held) } }
 
         func receive(into batch: PacketBatch) throws(MediaError) -> Bool {
@@ -313,6 +316,18 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         #expect(run.end == frames(1024))
         try run.send(block(at: 1000, 1024))
         #expect(run.end == frames(2024))
+    }
+
+    /// A list whose films are each a little longer, or shorter, than their length says.
+    @Test(arguments: [-9, 9, -47, 47]) func roundingErrorsDoNotAddUp(frames error: Int) throws {
+        var run = run()
+        for index in 0..<500 {
+            try run.send(block(at: Int64(index * (1024 + error)), 1024))
+            let late = try #require(encoder.end) - #require(run.end)
+            #expect(abs(late.seconds) < 0.00102, "block \(index)")
+        }
+        #expect(encoder.resets == 0)
+        #expect(run.end == frames(Int64(499 * (1024 + error) + 1024)))
     }
 
     @Test func theEndIsSignalledOnceAndLaterAudioRestarts() throws {
