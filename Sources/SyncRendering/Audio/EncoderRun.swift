@@ -4,7 +4,7 @@ internal import MediaCore
 /// methods have no effect.
 ///
 /// Encoder packets are contiguous: a gap in the media finishes the current run, and overlapping blocks are dropped.
-/// Small ones are ignored until their sum matters.
+/// Smaller differences are corrected once their sum exceeds a millisecond.
 /// Confined to the feeder thread.
 struct EncoderRun {
     /// A gap above this restarts the encoder. It exceeds any rounding error and is below the audible offset.
@@ -65,7 +65,7 @@ struct EncoderRun {
     }
 
     /// Returns a block that begins at its media time in the packets: with silence before it, or without its first
-    /// frames. Without the correction each joint of a list would delay the audio by a rounding error.
+    /// frames. Without the correction the rounding errors at the joints of a list would add up.
     private mutating func corrected(_ block: PCMBlock) -> PCMBlock {
         guard abs(ignored.inSeconds) > Self.tolerance.inSeconds else { return block }
         let framesPerSecond = Double(block.format.sampleRate) / block.speed
