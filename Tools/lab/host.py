@@ -106,6 +106,11 @@ def environment() -> dict:
 
 def down():
     _avahi.stop()
-    _bus.stop()
+    socket = _OWN_BUS if os.path.exists(_OWN_BUS) else _SYSTEM_BUS
+    if _bus.pid:
+        _bus.stop()
+        # A system's D-Bus has given up the right to remove its socket, and playerctl fails where only that is left.
+        if os.path.exists(socket):
+            os.remove(socket)
     run("ip", "link", "del", BRIDGE, quiet=True)
     shutil.rmtree(STATE, ignore_errors=True)

@@ -107,12 +107,16 @@ final class PrivateMessageBus {
             ] + arguments)
     }
 
-    /// Runs a program with this bus as its session bus. Returns its output.
+    /// Runs a program with this bus as its session bus and no system bus. Returns its output.
     private func run(_ path: String, _ arguments: [String]) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SESSION_BUS_ADDRESS": address]) { $1 }
+        // playerctl asks the system's bus too, and fails where only the socket of one is left.
+        let buses = [
+            "DBUS_SESSION_BUS_ADDRESS": address, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/no-bus",
+        ]
+        process.environment = ProcessInfo.processInfo.environment.merging(buses) { $1 }
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

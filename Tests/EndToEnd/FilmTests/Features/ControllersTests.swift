@@ -29,7 +29,11 @@ private final class ControlledFilm {
         scratch = try Scratch()
         let address: String
         (bus, address) = try SessionBus.start(at: scratch.path("bus"))
-        environment = ["DBUS_SESSION_BUS_ADDRESS": address, "XDG_RUNTIME_DIR": scratch.folder.path]
+        // playerctl asks the system's bus too, and fails where only the socket of one is left.
+        environment = [
+            "DBUS_SESSION_BUS_ADDRESS": address, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(scratch.path("no-bus"))",
+            "XDG_RUNTIME_DIR": scratch.folder.path,
+        ]
         page = try ReservedPort()
         var all = SpeakerQuirks()
         for quirk in quirks { try all.set(quirk) }
