@@ -25,9 +25,12 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
     /// Frames per second.
     package static let rate: Int32 = 48_000
     /// Returns a format of the codec that is passed through.
-    package static func format(bitRate: Int64 = 0, codec: String = "aac") -> AudioFormat {
+    ///
+    /// - Parameter states: Whether it states its frames per packet; Matroska does not.
+    package static func format(bitRate: Int64 = 0, codec: String = "aac", states: Bool = true) -> AudioFormat {
         AudioFormat(
-            parameters: CodecParameters(codec: codec, bitRate: bitRate, framesPerPacket: Int32(framesPerPacket)),
+            parameters: CodecParameters(
+                codec: codec, bitRate: bitRate, framesPerPacket: states ? Int32(framesPerPacket) : 0),
             sampleRate: Int(rate), layout: .stereo)
     }
 
@@ -56,7 +59,8 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
     }
 
     package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
-        !mustDecode && format.parameters.codec == codec ? .passThrough(format) : encoded
+        guard !mustDecode, format.parameters.codec == codec else { return encoded }
+        return .passThrough(Self.format(bitRate: format.parameters.bitRate, codec: codec))
     }
 
     package func continuation(

@@ -28,7 +28,7 @@ extension AirPlaySpeaker: PartialFlushing {
     ) -> AudioDelivery? {
         guard let open = openStream else { return nil }
         if case .passThrough = delivery, !mustDecode, DeliveryChoice.untouched(format) == open {
-            return .passThrough(format)
+            return choice(for: format, mustDecode: false).delivery(of: format)
         }
         return DeliveryChoice(encodingInto: open).delivery(of: format)
     }

@@ -50,9 +50,14 @@ struct DeliveryChoice {
         return isKept ? DeliveryChoice(encodingInto: open) : self
     }
 
-    /// Returns the choice as a delivery of a format.
+    /// Returns the choice as a delivery of a format. What passes through states its frames per packet also where the
+    /// container does not (Matroska): packet durations in milliseconds add up to a wrong end.
     func delivery(of format: AudioFormat) -> AudioDelivery {
-        isPassThrough ? .passThrough(format) : .encoded(encodedFormat, from: pcm)
+        guard isPassThrough else { return .encoded(encodedFormat, from: pcm) }
+        var parameters = format.parameters
+        parameters.framesPerPacket = Int32(stream.framesPerPacket)
+        return .passThrough(
+            AudioFormat(parameters: parameters, sampleRate: format.sampleRate, layout: format.layout))
     }
 
     /// Returns the stream for pass-through: AAC-LC, stereo, 1024 frames, no spectral band replication. Nil for other

@@ -120,6 +120,18 @@ import Testing
         #expect(DeliveryChoice.untouched(aac([0x11, 0x90, 0x56, 0xE5, 0x00])) == .aac48000)
     }
 
+    /// Matroska does not.
+    @Test func whatPassesThroughStatesItsFramesPerPacket() {
+        let format = aac([0x11, 0x90])
+        #expect(format.parameters.framesPerPacket == 0)
+        let choice = DeliveryChoice(for: format, mustDecode: false, reencoding: .aacLC)
+        guard case .passThrough(let passed) = choice.delivery(of: format) else {
+            Issue.record("re-encoded")
+            return
+        }
+        #expect(passed.parameters.framesPerPacket == 1024)
+    }
+
     @Test func otherFormatsAreReencoded() {
         for format in [
             aac([0x11, 0x90, 0x56, 0xE5, 0x80]),  // SBR in use

@@ -49,12 +49,16 @@ import Testing
                 }
                 let rest = min(packet, count - first)
                 var place = time(start + first)
-                if rounded { place = MediaTime(value: place.rescaled(to: 1000), timescale: 1000) }
+                var length = time(trims ? packet : rest)
+                if rounded {
+                    place = MediaTime(value: place.rescaled(to: 1000), timescale: 1000)
+                    length = MediaTime(value: length.rescaled(to: 1000), timescale: 1000)
+                }
                 samples.withUnsafeBytes {
                     batch.append(
                         $0,
                         as: PacketBatch.Packet(
-                            presentationTime: place, duration: time(trims ? packet : rest),
+                            presentationTime: place, duration: length,
                             trimStart: isFirst && begin == first ? Int(delay) : 0,
                             trimEnd: trims ? Int(packet - rest) : 0))
                 }
@@ -188,6 +192,16 @@ import Testing
         #expect(lost <= 512, "lost \(lost)")
         #expect(wrong == nil, "frame \(wrong ?? 0) of \(boundary)")
         #expect(tape.longestHole == 0)
+    }
+
+    @Test(arguments: 20..<30 as Range<Int64>)
+    mutating func anotherCodecIsInItsPlaceAfterPacketsWhoseTimesAreRounded(packets: Int64) {
+        let boundary = packets * packet
+        enqueue(1, frames: boundary, delay: 0, at: 0, as: PacketTape.format(states: false), rounded: true)
+        enqueue(2, frames: 20_000, delay: 0, at: boundary, as: PacketTape.format(codec: "other"))
+        renderer.finish()
+        feeder.performDueWork()
+        #expect(mismatches(at: boundary, within: 10_000) == (0, nil))
     }
 
     @Test mutating func whatMayNotPassAnyMoreIsDecodedFromTheJointOn() {
