@@ -6,8 +6,8 @@ import Testing
 @testable import ProgramTestSupport
 @testable import RouteTestSupport
 
-/// `talkie play` with a playlist and with a loop, recorded from a sound server: gapless boundaries are exact to the
-/// sample.
+/// `talkie play` with a playlist and with a loop, recorded from a sound server and by a speaker: gapless boundaries are
+/// exact to the sample, and on a speaker to a millisecond.
 @Suite(.serialized, .timeLimit(.minutes(4)), .repeatedWhenTheMachineStalls) struct JointTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -68,19 +68,26 @@ import Testing
         }
         if let failure { throw failure }
         try #require(result?.status == 0, "\(result?.errors ?? "")")
-        let lines = try String(contentsOfFile: record, encoding: .utf8).split(separator: "\n")
-        let timeline = lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
-        return (try Sound(wave), timeline)
+        return (try Sound(wave), try timeline(record))
+    }
+
+    /// Returns the lines of a player's record.
+    private func timeline(_ path: String) throws -> [[String: Any]] {
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        return lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
     }
 
     /// Left channel of a recording of 16-bit stereo.
     private struct Sound {
+        /// Samples per second.
+        let rate: Double
         let samples: [Double]
         /// Range of the samples that are not silent.
         let heard: Range<Int>
 
         init(_ path: String) throws {
             let data = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            rate = Double(data[24..<28].reversed().reduce(0) { $0 << 8 | Int($1) })
             samples = stride(from: 44, to: data.count - 3, by: 4).map { offset in
                 Double(Int16(truncatingIfNeeded: Int(data[offset]) | Int(data[offset + 1]) << 8)) / 32768
             }
@@ -94,11 +101,11 @@ import Testing
         func phase(_ hertz: Int, _ range: Range<Int>) -> Double {
             var (sine, cosine) = (0.0, 0.0)
             for index in range where samples.indices.contains(index) {
-                let angle = 2 * Double.pi * Double(hertz) * Double(index) / 48_000
+                let angle = 2 * Double.pi * Double(hertz) * Double(index) / rate
                 sine += samples[index] * sin(angle)
                 cosine += samples[index] * cos(angle)
             }
-            return -atan2(cosine, sine) / (2 * .pi * Double(hertz)) * 48_000
+            return -atan2(cosine, sine) / (2 * .pi * Double(hertz)) * rate
         }
 
         /// Returns the phase shift of a tone across a gapless boundary, in samples modulo the shorter period. The
@@ -112,10 +119,10 @@ import Testing
                     let near = boundary + direction * (edge + (count - 1) * window)
                     return phase(hertz, min(far, near)..<max(far, near))
                 }
-                let drift = turned(places[1] - places[0], 48_000 / Double(hertz))
+                let drift = turned(places[1] - places[0], rate / Double(hertz))
                 return places[0] - drift * (0.5 + Double(edge) / Double(window))
             }
-            return turned(phaseAtBoundary(after, 1) - phaseAtBoundary(before, -1), 48_000 / Double(max(before, after)))
+            return turned(phaseAtBoundary(after, 1) - phaseAtBoundary(before, -1), rate / Double(max(before, after)))
         }
 
         /// Returns the longest run of samples near zero; in an uninterrupted tone it is shorter than 1 ms.
@@ -158,6 +165,38 @@ import Testing
         #expect(errors.allSatisfy { abs($0) < 0.5 }, "samples: \(errors)")
         #expect(holes.allSatisfy { $0 < 12 }, "samples: \(holes)")
         #expect(abs(sound.heard.count - 6 * 48_000) < 100)
+    }
+
+    /// The first film's packets pass through; Matroska states their times in milliseconds and not their frames. The
+    /// second is converted to the first one's rate and encoded.
+    @Test func aFilmOfAnotherRateFollowsPacketsFromMatroskaInItsPlaceOnASpeaker() throws {
+        let one = try clip("one-aac.mkv", hertz: 100, seconds: 7, rate: 44_100, size: "192x144", ["-c:a", "aac"])
+        let two = try clip("two-aac.mp4", hertz: 200, seconds: 2, rate: 48_000, size: "192x144", ["-c:a", "aac"])
+        let (wave, record) = (scratch.path("heard.wav"), scratch.path("t.jsonl"))
+        let state: [String: String?] = ["SDL_VIDEODRIVER": "dummy", "XDG_STATE_HOME": scratch.path("state")]
+        let speaker = try ChildProcess(
+            Program.talkie,
+            ["speaker", "--address", "127.0.0.77", "--port", "0", "--clock", "ptp", "--no-mdns", "--output", wave],
+            environment: state.compactMapValues { $0 }, keepsOutput: true)
+        let place = speaker.readLine().firstMatch(of: /airplay:[0-9.:\/]+/)?.output
+        let result = try Program.run(
+            Program.talkie,
+            ["play", "--really-quiet", "--speaker", String(place ?? ""), "--timeline", record, one, two],
+            environment: state, atMost: 60)
+        speaker.end()
+        try #require(result.status == 0, "\(result.errors)")
+        let sound = try Sound(wave)
+        let origin = try #require(
+            timeline(record).first { $0["event"] as? String == "film" && $0["origin"] != nil }.flatMap {
+                number($0, "origin")
+            })
+        // Each tone begins with its film, in Matroska after the encoder's 1024 frames.
+        let (delay, period) = (1024.0, sound.rate / 200)
+        let due = origin * sound.rate - delay
+        let moved = sound.error(at: sound.heard.lowerBound + Int(due), from: 100, to: 200) - due
+        let error = (moved - (moved / period).rounded() * period) / sound.rate * 1000
+        print("speaker: the second film begins at \(origin) s, its sound \(error) ms late")
+        #expect(abs(error) < 1, "ms: \(error)")
     }
 
     @Test func aLoopIsHeardAsOneTone() throws {
