@@ -60,7 +60,8 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
 
     package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
         guard !mustDecode, format.parameters.codec == codec else { return encoded }
-        return .passThrough(Self.format(bitRate: format.parameters.bitRate, codec: codec))
+        // Like a speaker's: the frames per packet are stated, also where the container does not.
+        return .passThrough(codec == "aac" ? Self.format(bitRate: format.parameters.bitRate) : format)
     }
 
     package func continuation(
