@@ -50,8 +50,10 @@ struct DeliveryChoice {
         return isKept ? DeliveryChoice(encodingInto: open) : self
     }
 
-    /// Returns the choice as a delivery of a format. What passes through states its frames per packet also where the
-    /// container does not (Matroska): packet durations in milliseconds add up to a wrong end.
+    /// Returns the choice as a delivery of a format.
+    ///
+    /// The format of passed-through packets always has its frames per packet. Matroska states none, and the sum of
+    /// packet durations in milliseconds is not the end of the audio.
     func delivery(of format: AudioFormat) -> AudioDelivery {
         guard isPassThrough else { return .encoded(encodedFormat, from: pcm) }
         var parameters = format.parameters

@@ -201,13 +201,14 @@ struct DeliveryPipeline {
         takenUntil = buffer.soundEnd ?? takenUntil
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
-        case (.passThrough(let format), .encodedAudio(_, let packets)):
+        case (.passThrough(let passedFormat), .encodedAudio(_, let packets)):
             mayShare = false
             // The output plays all audio it receives, so preroll is not delivered.
             guard !buffer.flags.contains(.decodeOnly) else { return true }
             let wanted = limit.map { packets.prefix(before: $0) } ?? packets
             let delivered = passed.begin(
-                wanted, from: resume.packets(before: wanted), at: buffer.presentationTime, of: format, limit: limit)
+                wanted, from: resume.packets(before: wanted), at: buffer.presentationTime, of: passedFormat,
+                limit: limit)
             if let delivered { pending = .packets(delivered.packets, delivered.offset) }
         case (.sampleBuffers, _): pending = .buffer(buffer)
         default: convert(buffer, of: incoming)

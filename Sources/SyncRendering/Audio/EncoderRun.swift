@@ -65,7 +65,7 @@ struct EncoderRun {
     }
 
     /// Returns a block that begins at its media time in the packets: with silence before it, or without its first
-    /// frames. Without the correction the rounding errors at the joints of a list would add up.
+    /// frames. Without the correction, rounding errors at the gapless boundaries of a playlist would add up.
     private mutating func corrected(_ block: PCMBlock) -> PCMBlock {
         guard abs(ignored.inSeconds) > Self.tolerance.inSeconds else { return block }
         let framesPerSecond = Double(block.format.sampleRate) / block.speed

@@ -4,7 +4,7 @@ public import MediaCore
 public enum AudioDelivery: Sendable, Equatable {
     /// Decoded, mixed and resampled to this format.
     case pcm(PCMFormat)
-    /// The media's packets, unchanged; the format as the output knows it.
+    /// The media's packets, unchanged. The output may complete a format that the container states in part.
     case passThrough(AudioFormat)
     /// Decoded, resampled and encoded again to this format.
     case encoded(AudioFormat, from: PCMFormat)
