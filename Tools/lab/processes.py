@@ -58,6 +58,36 @@ class Remembered:
             os.remove(self.path)
 
 
+def threads(pid: int, proc: str = "/proc") -> dict:
+    """The names of a process's threads, by their IDs; nothing for one that has ended."""
+    def name(thread):
+        try:
+            with open(f"{proc}/{pid}/task/{thread}/comm") as file:
+                return file.read().strip()
+        except OSError:
+            return ""  # It has just ended.
+
+    try:
+        return {int(thread): name(thread) for thread in os.listdir(f"{proc}/{pid}/task")}
+    except OSError:
+        return {}
+
+
+def give_priority(pid: int, policy: int, priority: int, but: str, proc: str = "/proc") -> bool:
+    """Gives all threads of a process this scheduling policy, but those of one name; returns whether there is one.
+
+    Threads that they start later inherit the policy.
+    """
+    names = threads(pid, proc)
+    for thread, name in names.items():
+        try:
+            if name != but:
+                os.sched_setscheduler(thread, policy, os.sched_param(priority))
+        except OSError:
+            pass  # It has ended, or it is not permitted.
+    return but in names.values()
+
+
 def run(*command, quiet=False) -> bool:
     """Run to the end; whether it succeeded. `quiet` for a command that is allowed to fail."""
     return subprocess.run(command, stdin=subprocess.DEVNULL,

@@ -1,6 +1,7 @@
 import os
 import random
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -8,7 +9,7 @@ import impairment
 import packet_queue
 import rootfs
 import settings
-from processes import Remembered
+from processes import Remembered, give_priority, threads
 from speakers import TOLERANCES, Speaker
 
 
@@ -59,6 +60,31 @@ class RememberedProcesses(unittest.TestCase):
             finally:
                 process.kill()
                 process.wait()
+
+
+class Priority(unittest.TestCase):
+    def test_all_threads_of_a_process_have_it_but_those_of_one_name(self):
+        script = ("import ctypes, threading, time\n"
+                  "def rest(name): ctypes.CDLL(None).prctl(15, name); ready.wait(); time.sleep(60)\n"  # PR_SET_NAME
+                  "ready = threading.Barrier(3)\n"
+                  "for name in (b'timer', b'listener'): threading.Thread(target=rest, args=(name,), daemon=True).start()\n"
+                  "ready.wait(); print('ready', flush=True); time.sleep(60)\n")
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        try:
+            process.stdout.readline()
+            self.assertTrue(give_priority(process.pid, os.SCHED_BATCH, 0, "timer"))
+            policies = {name: os.sched_getscheduler(thread) for thread, name in threads(process.pid).items()}
+            self.assertEqual((policies.pop("timer"), policies.pop("listener")), (os.SCHED_OTHER, os.SCHED_BATCH))
+            self.assertEqual(list(policies.values()), [os.SCHED_BATCH])
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def test_a_process_that_has_ended_is_ignored(self):
+        process = subprocess.Popen(["true"])
+        process.wait()
+        self.assertFalse(give_priority(process.pid, os.SCHED_BATCH, 0, "timer"))
 
 
 class Names(unittest.TestCase):
