@@ -1,5 +1,6 @@
 import Foundation
 import MediaCore
+import TalkieTestKit
 import Testing
 
 @testable import Kiosk
@@ -8,14 +9,13 @@ import Testing
 
 /// Which items of a playlist are currently excluded.
 @Suite struct ItemExclusionsTests {
+    private let folder = TemporaryFolder()
     private let start = HostInstant(nanoseconds: 1_000_000_000_000)
     private let items = ["a", "b", "c"].map { PlaylistLoader.Item(address: "/\($0).mp4") }
 
     /// - Parameter crashed: items during which the program has crashed twice.
     private func exclusions(crashed: [PlaylistLoader.Item] = []) -> ItemExclusions {
-        let crashes = CrashRecord(
-            StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)"),
-            configuration: "a.toml")
+        let crashes = CrashRecord(StateFolder(path: folder.path), configuration: "a.toml")
         for item in crashed {
             crashes.update { history in
                 for _ in 0..<2 {
@@ -83,16 +83,14 @@ import Testing
 
     @Test func anItemThatGotStuckIsSkippedForADayOrUntilItsFileChanges() {
         var exclusions = exclusions()
-        let path = NSTemporaryDirectory() + "talkie-edition-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        _ = FileManager.default.createFile(atPath: path, contents: Data("one".utf8))
+        let path = folder.write("one", to: "a.mp4")
         var item = PlaylistLoader.Item(address: path)
         item.edition = FileEdition(of: path)
         exclusions.exclude(item, for: .stuck, at: start)
         #expect(exclusions.admit([item] + items, at: start.advanced(by: .seconds(86_399))).items == items)
         #expect(exclusions.admit([item] + items, at: start.advanced(by: .seconds(86_400))).items.count == 4)
         exclusions.exclude(item, for: .stuck, at: start)
-        _ = FileManager.default.createFile(atPath: path, contents: Data("two two".utf8))
+        folder.write("two two", to: "a.mp4")
         item.edition = FileEdition(of: path)
         #expect(exclusions.admit([item] + items, at: start).items.count == 4)
     }
@@ -133,11 +131,10 @@ import Testing
 
     /// Calls `body` with exclusions in whose history "/a.mp4" was open when the program ended.
     private func withSuspect(_ body: (inout ItemExclusions) -> Void) {
-        let folder = StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(atPath: folder.path) }
-        let before = CrashRecord(folder, configuration: "a.toml")
+        let state = StateFolder(path: folder.path)
+        let before = CrashRecord(state, configuration: "a.toml")
         before.noteOpening("/a.mp4")
-        let crashes = CrashRecord(folder, configuration: "a.toml")
+        let crashes = CrashRecord(state, configuration: "a.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_000))
         var exclusions = ItemExclusions(crashes)
         body(&exclusions)
@@ -146,11 +143,10 @@ import Testing
     /// A web address is read ahead at the speed of its server.
     @Test(arguments: ["/next.mp4", "http://a/next.mp4"])
     func aFileThatWasOnlyOpenedAheadIsNoSuspectOnceItHasPlayedForFiveSeconds(address: String) {
-        let folder = StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(atPath: folder.path) }
-        let before = CrashRecord(folder, configuration: "a.toml")
+        let state = StateFolder(path: folder.path)
+        let before = CrashRecord(state, configuration: "a.toml")
         for opened in ["/a.mp4", address] { before.noteOpening(opened) }
-        let crashes = CrashRecord(folder, configuration: "a.toml")
+        let crashes = CrashRecord(state, configuration: "a.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_000))
         var exclusions = ItemExclusions(crashes)
         for item in [items[0], ItemExclusions.Item(address: address)] {

@@ -2,15 +2,14 @@ import Foundation
 import Glibc
 import MediaCore
 import SyncRendering
+import TalkieTestKit
 import Testing
 
 @testable import VirtualSpeaker
 
 /// Files of `talkie speaker`: their permissions, and a full disk.
 @Suite struct RecordingFileTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "talkie-\(UUID().uuidString)").path
-
-    init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+    private let folder = TemporaryFolder()
 
     private func mode(_ path: String) -> mode_t? {
         var status = stat()
@@ -18,22 +17,20 @@ import Testing
     }
 
     @Test func recordingsTheirTimesAndRecordsAreTheirOwnersOnly() throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let path = folder + "/heard.wav"
+        let path = folder.path("heard.wav")
         let file = try WAVFile(path: path, sampleRate: 44_100)
         file.write([0.5, 0.5], at: DeviceFrame(0))
         file.finish(frames: DeviceFrame(1), origin: .now)
-        _ = try RecordJournal(path: folder + "/record.jsonl")
+        _ = try RecordJournal(path: folder.path("record.jsonl"))
         #expect(mode(path) == 0o600)
         #expect(mode(path + ".json") == 0o600)
-        #expect(mode(folder + "/record.jsonl") == 0o600)
+        #expect(mode(folder.path("record.jsonl")) == 0o600)
     }
 
     @Test func aFullDiskDuringARecordingIsReportedOnce() throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        symlink("/dev/full", folder + "/heard.wav")
+        symlink("/dev/full", folder.path("heard.wav"))
         let errors = Lock<[String]>([])
-        let file = try WAVFile(path: folder + "/heard.wav", sampleRate: 44_100) { text in
+        let file = try WAVFile(path: folder.path("heard.wav"), sampleRate: 44_100) { text in
             errors.withLock { $0.append(text) }
         }
         for frame in 0..<3 { file.write([0.5, 0.5], at: DeviceFrame(Int64(frame))) }
@@ -42,8 +39,7 @@ import Testing
     }
 
     @Test func aRecordEndsAtItsLargestSizeAndSaysSo() throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let path = folder + "/record.jsonl"
+        let path = folder.path("record.jsonl")
         let journal = try RecordJournal(path: path, maxBytes: 1 << 20)
         for _ in 0..<40_000 { journal.write(.paused, at: .now) }
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
@@ -54,8 +50,7 @@ import Testing
     }
 
     @Test func aPipeThatNoProgramReadsIsRefusedAndOneThatIsNotReadDropsLines() throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let path = folder + "/pipe"
+        let path = folder.path("pipe")
         #expect(mkfifo(path, 0o600) == 0)
         do throws(SpeakerError) {
             _ = try RecordJournal(path: path)
