@@ -9,9 +9,12 @@ import Testing
 @Suite(.timeLimit(.minutes(3)), .repeatedWhenTheMachineStalls) struct DemoTests {
     // feature: talkie speaker, talkie report
     @Test func theDemoPlaysOnASpeakerInSoftwareAndSaysHowLipsAndVoiceWentTogether() throws {
+        let state = try Scratch()
         let demo = try Program.run(
             Program.root.appending(path: "Tools/demo").path, ["--end", "4"],
-            environment: ["TALKIE": Program.talkie, "DISPLAY": nil, "WAYLAND_DISPLAY": nil], atMost: 90)
+            environment: [
+                "TALKIE": Program.talkie, "DISPLAY": nil, "WAYLAND_DISPLAY": nil, "XDG_STATE_HOME": state.folder.path,
+            ], atMost: 90)
         #expect(demo.status == 0, "\(demo.errors)")
         // Without the PTP ports and a network namespace the demo prints a notice and measures nothing.
         try #require(demo.errors == "", "\(demo.errors)")
@@ -22,6 +25,8 @@ import Testing
         #expect(Bounds.isNear(median, claim: 2), "\(offset)")
         let sound = try #require(demo.output.split(separator: "\n").first { $0.hasPrefix("sound  ") })
         #expect(!sound.contains("nothing"), "\(sound)")
+        let kept = try FileManager.default.contentsOfDirectory(atPath: state.folder.path)
+        #expect(kept.isEmpty, "the user's state: \(kept)")
     }
 
     @Test func theSpeakerEndsCleanlyOnASignal() throws {
