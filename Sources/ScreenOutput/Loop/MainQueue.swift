@@ -5,14 +5,20 @@ internal import MediaCore
 
 /// Drains the main dispatch queue. A loop on the main thread must do this, as no other code serves the queue.
 struct MainQueue {
-    /// Readable while work is pending; nil off the main thread, where the queue belongs to another loop.
-    private let descriptor: Int32?
+    /// Readable while work is pending.
+    private let descriptor: Int32
     private var turn = MainQueueTurn()
 
-    init() {
-        // ignored: libdispatch aborts the process if it gets no descriptor; the queue is not served then.
-        let mayServe = cshim_is_main_thread() != 0 && (try? PollableSignal()) != nil
-        descriptor = mayServe ? _dispatch_get_main_queue_handle_4CF() : nil
+    /// Whether the calling thread is the main one. On another the queue belongs to another loop.
+    static var isHere: Bool { cshim_is_main_thread() != 0 }
+
+    /// Returns nil off the main thread and without a descriptor.
+    ///
+    /// libdispatch aborts the process if it gets no descriptor: call this before other threads open some.
+    init?() {
+        // ignored: without a descriptor the queue is not served.
+        guard Self.isHere, (try? PollableSignal()) != nil else { return nil }
+        descriptor = _dispatch_get_main_queue_handle_4CF()
     }
 
     /// The descriptor to wait on; nil while known work is deferred.
@@ -25,7 +31,7 @@ struct MainQueue {
 
     /// Executes pending work, unless a frame is due soon.
     mutating func serve(before picture: HostInstant?) {
-        guard let descriptor, turn.isDue(at: .now, before: picture) else { return }
+        guard turn.isDue(at: .now, before: picture) else { return }
         cshim_event_clear(descriptor)
         _dispatch_main_queue_callback_4CF(nil)
     }

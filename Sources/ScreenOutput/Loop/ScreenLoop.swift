@@ -51,6 +51,7 @@ public final class ScreenLoop {
     /// The board on another display; nil if none is requested.
     let board: BoardWindow?
     private var mainQueue: MainQueue?
+    private let isFromMainThread = MainQueue.isHere
 
     /// Creates a loop. The window system is first used by `run`.
     public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) {
@@ -63,6 +64,7 @@ public final class ScreenLoop {
             BoardWindow($0, converter: converter, raising: control.signal)
         }
         commands.reserveCapacity(16)
+        mainQueue = control.signal == nil ? nil : MainQueue()
     }
 
     /// Runs the loop until `control.stop()`. Call it once, on the main thread.
@@ -70,7 +72,7 @@ public final class ScreenLoop {
         PollableSignal.requestPreciseWaits()
         nothing.onFrame = { [weak self] in self?.reportFailure() }
         connect()
-        mainQueue = control.signal == nil ? nil : MainQueue()
+        if !isFromMainThread, control.signal != nil { mainQueue = MainQueue() }
         while true {
             carryOutCommands()
             if isStopping { break }
