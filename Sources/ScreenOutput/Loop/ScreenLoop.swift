@@ -51,6 +51,7 @@ public final class ScreenLoop {
     /// The board on another display; nil if none is requested.
     let board: BoardWindow?
     private var mainQueue: MainQueue?
+    /// Whether `init` ran on the main thread, and has taken the queue's descriptor if there was one.
     private let isFromMainThread = MainQueue.isHere
 
     /// Creates a loop. The window system is first used by `run`.
