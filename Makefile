@@ -10,7 +10,7 @@ CHECKS = --explicit-target-dependency-import-check error
 ifeq ($(CI),true)
 WHOLE = -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -index-ignore-system-modules -debug-info-format none \
 	-Xswiftc -no-emit-module-separately-wmo
-JOBS = 3
+JOBS = 4
 OPTIMIZED = export TALKIE_OPTIMIZED='MediaCore SyncRendering MediaCodecs MediaFiles Text CardPlayout ScreenOutput CardOutput AirPlayWire PTP \
 	AirPlay Calibration VirtualSpeaker TalkieTestKit RouteTestSupport';
 endif
