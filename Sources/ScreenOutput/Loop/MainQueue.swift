@@ -4,21 +4,26 @@ internal import Dispatch
 internal import MediaCore
 
 /// Drains the main dispatch queue. A loop on the main thread must do this, as no other code serves the queue.
-struct MainQueue {
+package struct MainQueue {
     /// Readable while work is pending.
     private let descriptor: Int32
     private var turn = MainQueueTurn()
 
-    /// Whether the calling thread is the main one. On another the queue belongs to another loop.
-    static var isHere: Bool { cshim_is_main_thread() != 0 }
+    // ignored: without a descriptor the queue is not served.
+    private static let taken = (try? PollableSignal()) == nil ? nil : _dispatch_get_main_queue_handle_4CF()
 
-    /// Returns nil off the main thread and without a descriptor.
+    /// Gets the queue's descriptor from libdispatch, once. Does nothing off the main thread.
     ///
-    /// libdispatch aborts the process if it gets no descriptor: call this before other threads open some.
+    /// libdispatch aborts the process if there is no descriptor. Whether there is one is checked first, but another
+    /// thread can open the last one meanwhile. Call this before other threads are started.
+    package static func take() {
+        if cshim_is_main_thread() != 0 { _ = taken }
+    }
+
+    /// Returns nil off the main thread, where the queue belongs to another loop, and without a descriptor.
     init?() {
-        // ignored: without a descriptor the queue is not served.
-        guard Self.isHere, (try? PollableSignal()) != nil else { return nil }
-        descriptor = _dispatch_get_main_queue_handle_4CF()
+        guard cshim_is_main_thread() != 0, let taken = Self.taken else { return nil }
+        descriptor = taken
     }
 
     /// The descriptor to wait on; nil while known work is deferred.

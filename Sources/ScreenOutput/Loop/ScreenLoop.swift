@@ -51,8 +51,6 @@ public final class ScreenLoop {
     /// The board on another display; nil if none is requested.
     let board: BoardWindow?
     private var mainQueue: MainQueue?
-    /// Whether `init` ran on the main thread, and has taken the queue's descriptor if there was one.
-    private let isFromMainThread = MainQueue.isHere
 
     /// Creates a loop. The window system is first used by `run`.
     public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) {
@@ -65,7 +63,7 @@ public final class ScreenLoop {
             BoardWindow($0, converter: converter, raising: control.signal)
         }
         commands.reserveCapacity(16)
-        mainQueue = control.signal == nil ? nil : MainQueue()
+        MainQueue.take()
     }
 
     /// Runs the loop until `control.stop()`. Call it once, on the main thread.
@@ -73,7 +71,7 @@ public final class ScreenLoop {
         PollableSignal.requestPreciseWaits()
         nothing.onFrame = { [weak self] in self?.reportFailure() }
         connect()
-        if !isFromMainThread, control.signal != nil { mainQueue = MainQueue() }
+        mainQueue = control.signal == nil ? nil : MainQueue()
         while true {
             carryOutCommands()
             if isStopping { break }

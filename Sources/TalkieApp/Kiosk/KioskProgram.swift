@@ -44,6 +44,7 @@ package enum KioskProgram {
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
         let manager = ServiceManager.takeFromEnvironment()
         let kiosk = Kiosk(configuration, file: path)
+        MainQueue.take()
         // Called before any other thread is started: all threads inherit the blocked signals.
         let signals = try SignalWatch.begin(reloads: true) { request in
             switch request {
