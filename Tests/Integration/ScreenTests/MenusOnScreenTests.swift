@@ -99,10 +99,12 @@ struct MenusOnScreenTests {
     @Test func theBarAppearsOnlyWithThePointer() throws {
         let evening = try Evening()
         try evening.begin()
-        for _ in 0..<100 {
-            try #require(try evening.isRed(2, 398), "the pointer rests in the middle of the display")
+        let covered = try (0..<100).count { _ in
             usleep(10_000)
+            return try !evening.isRed(2, 398)
         }
+        // One picture may be read while it is drawn. The bar would remain for two seconds.
+        #expect(covered <= 1, "the pointer rests in the middle of the display")
         try evening.showBar()
         try evening.point(320, 100)
         try eventually("it leaves") { try evening.isRed(2, 398) }
