@@ -87,9 +87,8 @@ package enum TestClips {
     }
 
     private static func write(_ path: String, _ arguments: [String]) throws {
-        // At idle priority where a test of another process may be measuring; elsewhere a build would stop it.
-        let isAlone = getenv("TALKIE_TEST_CLIPS_IDLE") == nil
-        let command = isAlone ? ["ffmpeg"] : ["chrt", "--idle", "0", "ffmpeg"]
+        // Where a test of another process may be measuring (Tools/lanes).
+        let command = getenv("TALKIE_IDLE_CLIPS") == nil ? ["ffmpeg"] : ["chrt", "--idle", "0", "ffmpeg"]
         try run(command[0], command.dropFirst() + ["-nostdin", "-v", "error", "-y"] + arguments + [path])
     }
 
