@@ -87,7 +87,7 @@ package enum TestClips {
     }
 
     private static func write(_ path: String, _ arguments: [String]) throws {
-        // Where a test of another process may be measuring (Tools/lanes).
+        // Idle priority where a test of another process may be measuring (Tools/lanes).
         let command = getenv("TALKIE_IDLE_CLIPS") == nil ? ["ffmpeg"] : ["chrt", "--idle", "0", "ffmpeg"]
         try run(command[0], command.dropFirst() + ["-nostdin", "-v", "error", "-y"] + arguments + [path])
     }
