@@ -334,7 +334,7 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// For the tests under CI: the modules of this list are optimized, whatever the configuration is.
+// For `make test`: the modules of this list are optimized, whatever the configuration is.
 for name in Context.environment["TALKIE_OPTIMIZED"]?.split(separator: " ").map(String.init) ?? [] {
     guard let target = package.targets.first(where: { $0.name == name }) else {
         fatalError("TALKIE_OPTIMIZED: there is no target \(name)")
