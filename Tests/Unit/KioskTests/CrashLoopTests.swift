@@ -23,7 +23,7 @@ import Testing
     }
 
     private static func rig(_ path: String, isWall: Bool = false) -> KioskRig {
-        KioskRig(places: StateFolder(path: path + "/state")) {
+        KioskRig(in: path + "/", places: StateFolder(path: path + "/state")) {
             $0.programme.playlist = [path + "/films"]
             if isWall { $0.wall = .init() }
         }

@@ -20,7 +20,7 @@ import TalkieTestKit
 final class KioskRig: @unchecked Sendable {
     /// Starts at the current host time, which the threads of a wall read.
     let clock = ManualClock(.now)
-    let folder = NSTemporaryDirectory() + "talkie-kiosk-\(UUID().uuidString)"
+    let folder: String
     let mailbox = Mailbox<KioskEvent>()
     /// The names of opened items, in order.
     let opened = Lock<[String]>([])
@@ -64,12 +64,16 @@ final class KioskRig: @unchecked Sendable {
     /// Films named "ill…" end the program with SIGILL when they are opened or measured, "bad…" cannot be opened,
     /// "long…" last a minute, others 0.2 s.
     ///
-    /// - Parameter timeline: a file for the flight recorder.
+    /// - Parameters:
+    ///   - parent: where the folder of films is made, with a slash. A process that is killed does not remove it.
+    ///   - timeline: a file for the flight recorder.
     init(
-        films: [String] = [], places: StateFolder? = nil, present: [String] = ["local", "kitchen", "office"],
+        films: [String] = [], in parent: String = NSTemporaryDirectory(), places: StateFolder? = nil,
+        present: [String] = ["local", "kitchen", "office"],
         manager: [String: String] = [:], hasScreen: Bool = false, timeline: String? = nil,
         _ change: (inout KioskConfiguration) -> Void = { _ in }
     ) {
+        folder = parent + "talkie-kiosk-\(UUID().uuidString)"
         try! FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
         for film in films { Self.write(film, in: folder) }
         var configuration = KioskConfiguration()
