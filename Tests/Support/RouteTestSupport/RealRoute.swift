@@ -83,8 +83,8 @@ final class SpeakerRoute: RecordedRoute {
     let promises: RoutePromises
     private let peer: Peer
 
-    /// Seconds that the recording may need beyond the film: session setup and synchronization of the speaker's clock took
-    /// ten beside two lanes and a build. `finish` ends it earlier.
+    /// Seconds that the recording may need beyond the film: session setup and synchronization of the speaker's clock
+    /// took ten beside two lanes and a build. `finish` ends it earlier.
     private static let margin = 30.0
 
     init(_ receiver: Receiver, _ route: Route, seconds: Double, _ tolerance: Lab.DriftTolerance) throws {
