@@ -75,10 +75,11 @@ class Lanes(unittest.TestCase):
         with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
             # Not in /tmp, of which a lane has its own. Without the lock, nothing that inherited it runs any more.
             held = f"{folder}/held"
-            for last, ends in (("exit 1", False), ("sleep 60", True)):
-                lane = lanes.Lane("test", ["sh", "-c", f"exec 9> {held}; flock 9; touch {held}.{ends}; setsid sleep 60 & {last}", "-"], 60, True, False)
-                if ends:
-                    while not os.path.exists(f"{held}.{ends}"):
+            for last, is_interrupted in (("exit 1", False), ("sleep 60", True)):
+                lane = lanes.Lane("test", ["sh", "-c", f"exec 9> {held}; flock 9; touch {held}.{is_interrupted}; setsid sleep 60 & {last}", "-"], 60, True, False)
+                if is_interrupted:
+                    until = time.monotonic() + 20
+                    while not os.path.exists(f"{held}.{is_interrupted}") and time.monotonic() < until:
                         time.sleep(0.01)
                     lane.end()
                 with contextlib.redirect_stdout(io.StringIO()):
