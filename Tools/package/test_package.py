@@ -1,5 +1,6 @@
 import json
 import re
+import tempfile
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
@@ -78,22 +79,56 @@ class ManPages(unittest.TestCase):
 class Relations(unittest.TestCase):
     PACKAGES = (ROOT / "Tools/packages.txt").read_text()
 
-    def test_what_a_film_needs_to_run_is_named_once(self):
-        control = (HERE / "debian/control").read_text()
-        named = re.findall(r"[\w.+-]+", " ".join(re.findall(r"=(.*)", relations.substitutions(self.PACKAGES))))
-        self.assertEqual(sorted(named + sorted(relations.DEPENDED)), sorted(relations.section(self.PACKAGES, "run")))
-        for name in relations.DEPENDED:
-            self.assertRegex(control, rf"(?m)^Depends:.*\b{name}\b")
+    def installed(self, status, files=(), owners=()):
+        """A system with these packages, these files in its folder of libraries (links as pairs), and their owners."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for file in files:
+            name, target = file if isinstance(file, tuple) else (file, None)
+            path = Path(folder.name, name)
+            path.symlink_to(target) if target else path.touch()
 
-    def test_a_library_that_is_opened_at_run_time_is_among_it(self):
-        opened = set()
-        for path in (ROOT / "Sources").rglob("*"):
-            if path.suffix in (".swift", ".c", ".h"):
-                opened |= set(re.findall(r'"(lib[\w+-]+)\.so\.', path.read_text()))
-        self.assertTrue({"libpulse", "libavfilter", "libplacebo"} <= opened, opened)
-        # SDL has opened them already, or nobody needs them.
-        for library in opened - {"libX11", "libXext", "libXrandr", "libwayland-client"}:
-            self.assertTrue(any(name.startswith(library) for name in relations.section(self.PACKAGES, "run")), library)
+        class Known(relations.Installed):
+            @staticmethod
+            def _query(*words):
+                if words[0] == "--show":
+                    return "".join(f"{row}\n" for row in status)
+                return f"{dict(owners)[words[1]]}: /usr/lib/x\n" if words[1] in dict(owners) else ""
+
+        return Known([Path(folder.name)])
+
+    def test_of_alternatives_the_installed_one_is_recommended(self):
+        text = "[build]\nlibone-dev : one.pc\n[run]\nlibsixt64 | libsix : libsix.so.6 # six is not known\navahi-daemon # none\n"
+        for name in ("libsixt64", "libsix"):
+            known = self.installed([f"installed\t{name}\t"])
+            self.assertEqual(relations.substitutions(text, [], known), f"talkie:Recommends={name}, avahi-daemon\ntalkie:Suggests=\n")
+        known = self.installed(["config-files\tlibsixt64\t", "installed\tlibseven\tlibx, libsix (= 7)"])
+        self.assertEqual(relations.substitutions(text, [], known), "talkie:Recommends=libseven, avahi-daemon\ntalkie:Suggests=\n")
+        self.assertNotIn("libsix", relations.substitutions(text, [], self.installed([])))
+
+    def test_the_owner_of_a_library_that_is_opened_is_recommended(self):
+        known = self.installed([], ["libpsl.so.5", ("libfilter.so", "libfilter.so.10.4.100"), "libfilter.so.10.4.100", "libfilter.so.9"],
+                               [("*/libpsl.so.5", "libpsl5t64:amd64"), ("*/libfilter.so.10.4.100", "libfilter10:amd64, other:amd64"),
+                                ("*/libfilter.so.9", "libfilter9:amd64")])
+        found = relations.substitutions("", [("libfilter", ""), ("libmissing", "3"), ("libpsl", "5")], known)
+        self.assertEqual(found, "talkie:Recommends=libfilter10, libpsl5t64\ntalkie:Suggests=\n")
+
+    def test_what_the_package_depends_on_is_not_recommended_and_the_large_is_suggested(self):
+        control = (HERE / "debian/control").read_text()
+        found = relations.substitutions(self.PACKAGES, [], self.installed([]))
+        self.assertIn("talkie:Suggests=yt-dlp\n", found)
+        for name in relations.DEPENDED:
+            self.assertIn([name], relations.section(self.PACKAGES, "run"))
+            self.assertRegex(control, rf"(?m)^Depends:.*\b{name}\b")
+            self.assertNotIn(name, found)
+
+    def test_the_sources_open_libraries_that_packages_are_listed_for(self):
+        opened = relations.opened(ROOT / "Sources")
+        self.assertIn(("libpulse", "0"), opened)
+        self.assertIn(("libavfilter", ""), opened)
+        listed = [name for part in ("build", "run") for entry in relations.section(self.PACKAGES, part) for name in entry]
+        for library, _ in opened:
+            self.assertTrue(any(name.startswith(library) for name in listed), library)
 
 
 class Desktop(unittest.TestCase):

@@ -35,7 +35,7 @@ enum DisplayCheck {
             return Finding(
                 "drawing", .limited,
                 "frames are drawn by a graphics processor through SDL, as --vo=sdl, because \(obstacle)",
-                remedy: "install libplacebo208, which scales better and tone-maps HDR films")
+                remedy: "install libplacebo, which scales better and tone-maps HDR films")
         }
         return Finding(
             "drawing", .good, "frames are drawn by a graphics processor through libplacebo, as --vo=gpu-next")
