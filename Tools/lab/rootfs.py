@@ -1,51 +1,32 @@
 """The speakers' root filesystem: Debian testing's own packages, built once and never changed by a speaker."""
 import os
-import shutil
 import subprocess
 
 from settings import MIRROR, PACKAGES, ROOTFS, SUITE, VERSIONS, fail
+import debian_root  # settings has put its folder on the path
 
 
 def ready() -> bool:
     return all(os.path.exists(os.path.join(ROOTFS, "usr/bin", name)) for name in ("shairport-sync", "nqptp"))
 
 
-def _mirror() -> str:
-    """The archive that was named, else the one this machine's apt gets Debian from."""
-    if MIRROR:
-        return MIRROR
-    rows = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)",
-                           "Created-By: Packages"], capture_output=True, text=True, check=False).stdout.splitlines()
-    for origin, label, address in (row.split("|", 2) for row in rows if row.count("|") == 2):
-        if (origin, label) == ("Debian", "Debian"):
-            return address
-    fail("apt knows no Debian archive here; run apt-get update, or check /etc/apt/sources.list.d.")
-
-
 def build(force: bool = False):
     """About two minutes and 0.4 GB. A build that is cut short leaves nothing that looks finished."""
     if ready() and not force:
         return
-    if not shutil.which("mmdebstrap"):
-        fail("mmdebstrap is missing; run `make setup`.")
-    partial = ROOTFS + ".partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    os.makedirs(os.path.dirname(ROOTFS), exist_ok=True)
+
+    def accept(partial):
+        # Each speaker has an identity of its own mounted here.
+        with open(os.path.join(partial, "etc/machine-id"), "a"):
+            pass
+        if "AirPlay2" not in version(partial):
+            raise debian_root.RootError(f"{SUITE}'s shairport-sync has no AirPlay 2: {version(partial)}")
+
     skip = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
-    # A snapshot of the archive may be older than its Valid-Until date.
-    done = subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=apt", "--format=directory",
-                           '--aptopt=Acquire::Check-Valid-Until "false"', *skip, f"--include={','.join(PACKAGES)}",
-                           SUITE, partial, _mirror()], stdin=subprocess.DEVNULL, check=False)
-    if done.returncode:
-        shutil.rmtree(partial, ignore_errors=True)
-        fail(f"could not build the root filesystem from {SUITE} (above).")
-    # Each speaker has an identity of its own mounted here.
-    with open(os.path.join(partial, "etc/machine-id"), "a"):
-        pass
-    if "AirPlay2" not in version(partial):
-        fail(f"{SUITE}'s shairport-sync has no AirPlay 2: {version(partial)}")
-    shutil.rmtree(ROOTFS, ignore_errors=True)
-    os.rename(partial, ROOTFS)
+    try:
+        debian_root.make(SUITE, ROOTFS, PACKAGES, MIRROR, skip, accept)
+    except debian_root.RootError as error:
+        fail(str(error))
 
 
 def packages(root: str = ROOTFS) -> dict[str, str]:
