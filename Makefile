@@ -1,4 +1,4 @@
-# What a person types. Every target does all the set-up it needs, on a fresh Debian 12 with Swift on PATH.
+# The commands of a developer. Every target does all the set-up it needs, on a fresh Debian 12 or newer with Swift on PATH.
 
 SWIFT ?= swift
 # The explicit import check keeps ARCHITECTURE.md's arrows: a module imports only what it declares.
@@ -49,14 +49,15 @@ help:
 	@echo 'make test-speakers   only those in the speaker lab, to the millisecond'
 	@echo 'make test-threads    the parts with threads, under the thread sanitizer'
 	@echo 'make build    the program, as .build/release/talkie, and beside it talkie-ports'
-	@echo 'make deb      a Debian package of the program, as .build/talkie_VERSION_ARCHITECTURE.deb'
+	@echo 'make deb      a Debian package of the program for this system, as .build/talkie_VERSION+SYSTEM_ARCHITECTURE.deb'
+	@echo 'make release  what a maintainer publishes, as .build/release-VERSION: source archive, packages for Debian 12 and 13, folder for apt (KEY=, REHEARSAL=yes)'
 	@echo 'make bench    compare with other players (Benchmarks/compare)'
 	@echo 'make bad-days network cuts and worse, measured in the speaker lab'
 	@echo 'make lab      build the root filesystem of the speaker lab (Tools/lab), once'
 	@echo 'make fuzz     each parser under the fuzzer (SECONDS=60, NAMES=all, SEED=its own)'
 	@echo 'make reference  the library’s reference (DocC), as .build/reference'
 	@echo 'make format   rewrite the sources in the house style;  make lint  only check it, the numbers that parsers read, ignored errors, idioms in messages, comments and documents, their width, unlabelled parameters, and that each feature has a test'
-	@echo 'make setup    install the Debian packages of Tools/packages.txt'
+	@echo 'make setup    install the packages of Tools/packages.txt'
 
 setup:
 	@$(call within,900) Tools/setup
@@ -69,6 +70,12 @@ build: setup
 deb: build
 	@Tools/setup package
 	@$(call within,300) Tools/package/deb
+
+.PHONY: release
+# Each suite's package is built in that suite's root (Tools/roots), and tried in a clean one.
+release:
+	@Tools/setup build test package
+	@$(call within,7200) Tools/release $(if $(KEY),--key '$(KEY)') $(if $(SUITES),--suites '$(SUITES)') $(if $(REHEARSAL),--rehearsal)
 
 # Virtual time: all at once. A process runs its tests on one thread per processor, and a test that waits blocks its thread: two processes with
 # half of the tests each use the processors better. What needs real time, the speaker lab included: Tools/lanes.

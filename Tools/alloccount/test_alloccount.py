@@ -36,13 +36,15 @@ class Control(unittest.TestCase):
 
 class Groups(unittest.TestCase):
     def test_libraries_fall_into_ours_ffmpeg_and_others(self):
-        report = {"threads": [{"name": "a", "objects": [
-            {"object": "libavcodec.so.59", "ours": False, "count": 3, "bytes": 1},
-            {"object": "libSDL2-2.0.so.0", "ours": False, "count": 2, "bytes": 1},
-            {"object": "libswiftCore.so", "ours": True, "count": 1, "bytes": 1}]}], "sites": []}
-        result = counting.summarize(report, 1, fps=2)
-        self.assertEqual((result["ours"], result["ffmpeg"], result["others"]), (1, 3, 2))
-        self.assertEqual(result["ours_per_frame"], 0.5)
+        # FFmpeg 5.1, 7.1 and 9; SDL2 itself, and SDL3 under sdl2-compat.
+        for codecs, screen in (("libavcodec.so.59", "libSDL2-2.0.so.0"), ("libavcodec.so.61", "libSDL2-2.0.so.0"), ("libavcodec.so.63", "libSDL3.so.0")):
+            report = {"threads": [{"name": "a", "objects": [
+                {"object": codecs, "ours": False, "count": 3, "bytes": 1},
+                {"object": screen, "ours": False, "count": 2, "bytes": 1},
+                {"object": "libswiftCore.so", "ours": True, "count": 1, "bytes": 1}]}], "sites": []}
+            result = counting.summarize(report, 1, fps=2)
+            self.assertEqual((result["ours"], result["ffmpeg"], result["others"]), (1, 3, 2), codecs)
+            self.assertEqual(result["ours_per_frame"], 0.5)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
 /// The version of Talkie.
 package enum Release {
-    package static let version = "0.1.0"
+    package static let version = "0.9.0"
 }
