@@ -28,7 +28,12 @@ TOOLS = "bash awk sed grep sort head tr cut dirname readlink cat chmod rm mkdir 
 APT = """
 echo "$*" >> "$WORLD/asked"
 case " $* " in
-  *" update "*) [ ! -e "$WORLD/offline" ] || { echo "E: Could not resolve host" >&2; exit 100; }; cp "$WORLD/archive" "$WORLD/known" ;;
+  *" update "*)
+    if [ -e "$WORLD/offline" ]; then
+      echo "W: Could not resolve host" >&2
+      case " $* " in *" --error-on=any "*) exit 100 ;; *) exit 0 ;; esac
+    fi
+    cp "$WORLD/archive" "$WORLD/known" ;;
   *" --assume-no "*) printf 'Need to get %s of archives.\\nAfter this operation, %s of additional disk space will be used.\\nAbort.\\n' "133 MB" "467 MB"; exit 1 ;;
   *" --download-only "*) [ ! -e "$WORLD/offline" ] || { echo "E: Failed to fetch" >&2; exit 100; } ;;
   *" install "*) for word; do case $word in -*|install|*=*) ;; *) printf 'installed\\t%s\\t\\n' "$word" >> "$WORLD/status" ;; esac; done ;;
@@ -203,7 +208,7 @@ class BadInput(unittest.TestCase):
         self.refused(system, "Failed to fetch", "could not fetch the packages.*check the network.*nothing was installed")
 
     def test_a_package_that_no_source_has(self):
-        self.refused(System(self, available=("libfilm-dev",)), r"no source of apt has libnew3 \| libold2,screen: docs/guides/install\.md.*nothing")
+        self.refused(System(self, available=("libfilm-dev",)), r"no source of apt has libnew3 \| libold2, screen: docs/guides/install\.md.*nothing")
 
     def test_a_disk_with_300_megabytes(self):
         system = System(self, free=300 * 1000)

@@ -152,6 +152,17 @@ class Desktop(unittest.TestCase):
         self.assertEqual(xml.etree.ElementTree.parse(HERE / "talkie.svg").getroot().get("viewBox"), "0 0 128 128")
 
 
+class Project(unittest.TestCase):
+    def test_every_field_of_a_maintainer_is_used_and_no_other_is(self):
+        lines = (HERE / "project.conf").read_text().splitlines()
+        fields = {line.partition("=")[0] for line in lines if line and not line.startswith("#")}
+        used = set()
+        for name in ("talkie.metainfo.xml", "debian/control", "debian/copyright"):
+            used |= set(re.findall(r"@([a-z_]+)@", (HERE / name).read_text()))
+        # The script knows version and date; Tools/release writes the archive's address.
+        self.assertEqual(used - {"version", "date"}, fields - {"archive"})
+
+
 class Units(unittest.TestCase):
     def test_services_start_the_program_where_the_package_puts_it(self):
         for path in [*HERE.glob("*.service"), *HERE.glob("user/*.service")]:
