@@ -67,14 +67,15 @@ build: setup
 	@$(call within,60) Tools/ports .build/release/talkie-ports
 
 # Tools/package/try installs it into a clean Debian and uses it there.
-deb: build
-	@Tools/setup package
+deb:
+	@$(call within,900) Tools/setup build run test package
+	$(MAKE) build
 	@$(call within,300) Tools/package/deb
 
 .PHONY: release
 # Each suite's package is built in that suite's root (Tools/roots), and tried in a clean one.
 release:
-	@Tools/setup build test package
+	@$(call within,900) Tools/setup run test release
 	@$(call within,7200) Tools/release $(if $(KEY),--key '$(KEY)') $(if $(SUITES),--suites '$(SUITES)') $(if $(REHEARSAL),--rehearsal)
 
 # Virtual time: all at once. A process runs its tests on one thread per processor, and a test that waits blocks its thread: two processes with
