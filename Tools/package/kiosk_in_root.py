@@ -43,7 +43,7 @@ def shades(display):
 def main():
     root, display, user, name = sys.argv[1:]
     home = f"/home/{user}"
-    with open(os.path.join(root, "lib/systemd/system/talkie-kiosk@.service")) as file:
+    with open(os.path.join(root, "usr/lib/systemd/system/talkie-kiosk@.service")) as file:
         unit = file.read()
     program = shlex.split(setting(unit, "ExecStart").replace("%i", name))
     command = ["unshare", "--net", "bash", "-c", 'ip link set lo up; exec "$@"', "-", "chroot", f"--userspec={user}", root, *program]
