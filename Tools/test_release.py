@@ -74,7 +74,6 @@ class AptFolder(unittest.TestCase):
         cls.addClassCleanup(cls.signer.close)
         cls.packages = {suite: [cls.package(f"1.2.3+{system}")] for suite, system in (("bookworm", "deb12"), ("trixie", "deb13"))}
         cls.made = cls.top / "made"
-        cls.made.mkdir()
         release.apt_folder(cls.made, cls.packages, FILLED, cls.signer, 1_790_000_000)
 
     @classmethod

@@ -23,6 +23,8 @@ class Machine:
     def __init__(self, test):
         folder = tempfile.TemporaryDirectory(prefix="roots with spaces ")
         test.addCleanup(folder.cleanup)
+        # The checkout's build folder for this root.
+        test.addCleanup(shutil.rmtree, HERE.parent / ".build/roots/tiny", ignore_errors=True)
         self.top = Path(folder.name)
         self.cache = self.top / "cache: a, b"
         self.root = self.cache / "tiny.bare"
@@ -87,7 +89,6 @@ class Run(unittest.TestCase):
 
     def test_its_build_folder_is_its_own(self):
         mark = HERE.parent / ".build/roots/tiny/mark"
-        self.addCleanup(shutil.rmtree, mark.parent, ignore_errors=True)
         self.machine.run("echo one > .build/mark")
         self.assertEqual(mark.read_text(), "one\n")
 
