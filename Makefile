@@ -75,7 +75,7 @@ deb:
 .PHONY: release
 # Each suite's package is built in that suite's root (Tools/roots), and tried in a clean one.
 release:
-	@$(call within,900) Tools/setup run test release
+	@$(call within,900) Tools/setup run test
 	@$(call within,7200) Tools/release $(if $(KEY),--key '$(KEY)') $(if $(SUITES),--suites '$(SUITES)') $(if $(REHEARSAL),--rehearsal)
 
 # Virtual time: all at once. A process runs its tests on one thread per processor, and a test that waits blocks its thread: two processes with

@@ -19,7 +19,7 @@ loader.exec_module(release)
 FILLED = {"id": "net.films.talkie", "homepage": "https://films.net/", "developer": "Films", "developer_id": "net.films",
           "maintainer": "Films <films@films.net>", "archive": "https://films.net/apt"}
 CHANGES = "# Changelog\n\n## Unreleased\n\n## 1.2.3\n\nIt plays.\n"
-PROGRAMS = ("apt-get", "dpkg-deb", "dpkg-scanpackages", "gpg")
+PROGRAMS = ("apt-get", "dpkg-deb", "dpkg-scanpackages", "gpg", "gpg-agent")
 
 
 class Obstacles(unittest.TestCase):

@@ -42,7 +42,8 @@ class Machine:
         (self.packages / "apple").mkdir(parents=True)
         config = self.top / "gitconfig"
         config.write_text(f'[url "{self.packages}/"]\n\tinsteadOf = https://example.org/\n[url "https://other.example.org/"]\n\tinsteadOf = o:\n')
-        self.environment = {**os.environ, "PATH": f"{self.tools}/bin:{os.environ['PATH']}", "TALKIE_ROOTS": str(self.cache),
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_CONFIG_")}
+        self.environment = {**inherited, "PATH": f"{self.tools}/bin:{os.environ['PATH']}", "TALKIE_ROOTS": str(self.cache),
                             "GIT_CONFIG_GLOBAL": str(config), "GIT_CONFIG_SYSTEM": "/dev/null", "TALKIE_TRIED": "yes", "SECRET": "no"}
 
     def copy(self, source, target):
@@ -72,7 +73,7 @@ class Run(unittest.TestCase):
 
     def test_the_command_runs_in_the_root_in_the_checkout_and_its_status_is_returned(self):
         done = self.machine.run('echo "$PWD $$"; cat Package.swift > /dev/null && ! [ -e /usr/bin/env ] && exit 7')
-        self.assertEqual((done.returncode, done.stderr.replace("bash: warning: setlocale: LC_ALL: cannot change locale (C.UTF-8)\n", "")), (7, ""))
+        self.assertEqual((done.returncode, re.sub(r"(?m)^bash: warning: setlocale: .*\n", "", done.stderr)), (7, ""))
         place, process = done.stdout.rsplit(None, 1)
         self.assertEqual(place, str(HERE.parent))
         self.assertLess(int(process), 100)
