@@ -70,7 +70,7 @@ build: setup
 deb:
 	@$(call within,900) Tools/setup build run test package
 	$(MAKE) build
-	@$(call within,300) Tools/package/deb
+	@$(call within,900) Tools/package/deb
 
 .PHONY: release
 # Each suite's package is built in that suite's root (Tools/roots), and tried in a clean one.
