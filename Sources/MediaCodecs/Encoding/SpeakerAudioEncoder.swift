@@ -52,8 +52,7 @@ final class SpeakerAudioEncoder: PCMEncoder {
         } else {
             av_channel_layout_default(&context.pointee.ch_layout, Int32(clamping: input.channels))
         }
-        var frames = Int(Self.alacFrames)
-        if avcodec_open2(context, codec, nil) < 0 {
+        if Self.open(context, codec) < 0 {
             var (one, two, three) = (Optional(context), Optional(frame), Optional(packet))
             avcodec_free_context(&one)
             av_frame_free(&two)
@@ -63,13 +62,23 @@ final class SpeakerAudioEncoder: PCMEncoder {
                 "cannot encode \(input.channels) channels at \(input.sampleRate) Hz to \(name); ask for stereo at 44100 Hz"
             )
         }
-        if !isALAC { frames = Int(context.pointee.frame_size) }
-        framesPerPacket = frames
-        frame.pointee.nb_samples = Int32(frames)
+        framesPerPacket = Int(context.pointee.frame_size)
+        frame.pointee.nb_samples = context.pointee.frame_size
         frame.pointee.format = context.pointee.sample_fmt.rawValue
         frame.pointee.sample_rate = context.pointee.sample_rate
         av_channel_layout_copy(&frame.pointee.ch_layout, &context.pointee.ch_layout)
         guard av_frame_get_buffer(frame, 0) >= 0 else { throw CodecContext.noMemory }
+    }
+
+    /// Opens an encoder; ALAC with AirPlay's frames instead of libavcodec's 4096.
+    ///
+    /// FFmpeg 7.1 takes a frame below `frame_size` for the last one and refuses every later frame with EINVAL; 5.1 does
+    /// not. The ALAC encoder itself accepts up to 4096 frames and writes their number into each packet.
+    private static func open(_ context: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>?) -> Int32
+    {
+        let code = avcodec_open2(context, codec, nil)
+        if code >= 0, context.pointee.codec_id == AV_CODEC_ID_ALAC { context.pointee.frame_size = alacFrames }
+        return code
     }
 
     deinit {
@@ -113,7 +122,7 @@ final class SpeakerAudioEncoder: PCMEncoder {
             av_channel_layout_copy(&fresh.pointee.ch_layout, &context.pointee.ch_layout)
             var old: UnsafeMutablePointer<AVCodecContext>? = context
             var opened: UnsafeMutablePointer<AVCodecContext>? = fresh
-            if avcodec_open2(fresh, codec, nil) >= 0 {
+            if Self.open(fresh, codec) >= 0 {
                 avcodec_free_context(&old)
                 context = fresh
             } else {
