@@ -138,6 +138,7 @@ final class AudioDecoder {
             }
             let code = avcodec_receive_frame(context, frame)
             if code >= 0 {
+                skipVorbisPreroll()
                 if let output = trimmed() { return output }
                 continue
             }
@@ -291,6 +292,15 @@ final class AudioDecoder {
         lengthsAgree = stated == total || (isTrusted && stated < total)
         lastTotal = total
         return isTrusted && stated < total ? total - stated : 0
+    }
+
+    /// Skips what Vorbis returns for a first packet, which only starts the overlap (Vorbis I, 4.3.8): FFmpeg 5.1 returns no
+    /// frame for it, 7.1 one with its length to skip.
+    private func skipVorbisPreroll() {
+        guard format.parameters.codec == "vorbis",
+            let marked = av_frame_get_side_data(frame, AV_FRAME_DATA_SKIP_SAMPLES), marked.pointee.size >= 4
+        else { return }
+        toSkip += min(Int(UnsafeRawPointer(marked.pointee.data).loadUnaligned(as: UInt32.self).littleEndian), 1 << 24)
     }
 
     /// Trims the decoded frame. Returns nil if no frame of it is audible.
