@@ -212,8 +212,11 @@ final class DemuxContext {
 
     /// The duration stated by the container; nil if there is none or it exceeds ten years.
     var duration: MediaTime? {
-        guard let value = context?.pointee.duration, value > 0 else { return nil }
-        return MediaTime(boundedTicks: value, timescale: 1_000_000)
+        guard let value = context?.pointee.duration else { return nil }
+        if value > 0 { return MediaTime(boundedTicks: value, timescale: 1_000_000) }
+        // FFmpeg 7.1 reads only the durations of tracks from an MP4's header; that of the film is calculated by probing.
+        let longest = streams.map { TrackClock(stream: $0, origin: .zero).length($0.pointee.duration) }.max()
+        return longest.flatMap { $0 > .zero ? $0 : nil }
     }
 
     /// The chapters in the order of the container.
