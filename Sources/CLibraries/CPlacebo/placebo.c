@@ -4,8 +4,9 @@
 #include <libplacebo/config.h>
 #endif
 
-/* The structures differ between versions; this code is for the version in Debian 12. */
-#if defined(PL_API_VER) && PL_API_VER == 208
+/* The structures differ between versions, so only the library of the headers is opened. Compiled and drawn with 208
+ * (Debian 12), 349 (Debian 13) and 360 (testing). */
+#if defined(PL_API_VER) && PL_API_VER >= 208
 
 #include <dlfcn.h>
 #include <libplacebo/opengl.h>
@@ -25,6 +26,9 @@
   use(pl_render_image) use(pl_upload_plane) use(pl_frame_set_chroma_location) use(pl_color_primaries_guess)            \
   use(pl_find_filter_preset) use(pl_find_fmt) use(pl_tex_create) use(pl_tex_destroy) use(pl_gpu_flush)
 
+/* The first version with functions that map gamuts; before, colours are clipped by default. */
+#define CPL_GAMUT_FUNCTIONS 269
+
 #define CPL_MEMBER(name) __typeof__(name) *name;
 static struct {
   CPL_FUNCTIONS(CPL_MEMBER)
@@ -33,6 +37,9 @@ static struct {
   /* NULL-terminated. The lookup function is declared in the header, but not exported by Debian's library. */
   const struct pl_tone_map_function *const *curves;
   const struct pl_tone_map_function *bt2390;
+#if PL_API_VER >= CPL_GAMUT_FUNCTIONS
+  const struct pl_gamut_map_function *clip;
+#endif
 } library;
 
 enum { cpl_most_overlays = 64 };
@@ -72,6 +79,9 @@ static int cpl_load(void) {
   library.curves = dlsym(handle, "pl_tone_map_functions");
   library.bt2390 = dlsym(handle, "pl_tone_map_bt2390");
   if (!library.defaults || !library.color_map || !library.curves || !library.bt2390) return 0;
+#if PL_API_VER >= CPL_GAMUT_FUNCTIONS
+  if (!(library.clip = dlsym(handle, "pl_gamut_map_clip"))) return 0;
+#endif
   state = 1;
   return 1;
 }
@@ -98,14 +108,21 @@ cpl_outcome cpl_open(cpl_output **result, cpl_wishes wishes, void (*swap)(void *
   }
   output->color_map = *library.color_map;
   output->color_map.tone_mapping_function = library.bt2390;
+#if PL_API_VER >= CPL_GAMUT_FUNCTIONS
+  output->color_map.gamut_mapping = library.clip;
+#endif
   for (const struct pl_tone_map_function *const *curve = library.curves; wishes.tone_mapping && *curve; curve++) {
     if (strcmp((*curve)->name, wishes.tone_mapping) == 0) output->color_map.tone_mapping_function = *curve;
   }
   output->target_peak = wishes.target_peak;
   output->settings = *library.defaults;
   output->settings.color_map_params = &output->color_map;
+  /* Later versions have other defaults. */
   const struct pl_filter_preset *scaler = wishes.scaler ? library.pl_find_filter_preset(wishes.scaler) : NULL;
+  if (!scaler) scaler = library.pl_find_filter_preset("spline36");
   if (scaler) output->settings.upscaler = scaler->filter;
+  scaler = library.pl_find_filter_preset("mitchell");
+  if (scaler) output->settings.downscaler = scaler->filter;
   /* Disabled for reproducible output: detection depends on the frames before. */
   output->settings.peak_detect_params = NULL;
   *result = output;

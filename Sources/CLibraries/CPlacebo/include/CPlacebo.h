@@ -69,7 +69,7 @@ typedef struct {
   const char *tone_mapping;
   /* Peak luminance of the display for HDR video in cd/m²; 0 means that of SDR video. */
   float target_peak;
-  /* An upscaler by libplacebo's name; NULL or an unknown name selects its default. */
+  /* An upscaler by libplacebo's name; NULL or an unknown name selects spline36. */
   const char *scaler;
 } cpl_wishes;
 
