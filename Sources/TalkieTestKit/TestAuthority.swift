@@ -31,8 +31,8 @@ package struct TestAuthority {
     ///
     /// - Parameters:
     ///   - names: The X.509 subjectAltName (RFC 5280, 4.2.1.6).
-    ///   - days: The validity in days; negative: expired.
-    package func sign(_ name: String, for names: String = "DNS:localhost,IP:127.0.0.1", days: Int = 1) throws
+    ///   - isExpired: Whether it was valid in January 2020 only, otherwise for a day.
+    package func sign(_ name: String, for names: String = "DNS:localhost,IP:127.0.0.1", isExpired: Bool = false) throws
         -> Identity
     {
         let path = "\(folder)/\(name)"
@@ -41,12 +41,27 @@ package struct TestAuthority {
             "openssl",
             ["req", "-new"] + Self.newKey + ["-keyout", identity.key, "-out", path + ".csr", "-subj", "/CN=\(name)"])
         try TestClips.write(Array("subjectAltName=\(names)".utf8), to: path + ".ext")
+        // Only `openssl ca` states dates in OpenSSL 3.0 and later ones alike.
+        let settings = """
+            [ca]
+            default_ca = test
+            [test]
+            database = \(path).index
+            rand_serial = yes
+            new_certs_dir = \(folder)
+            default_md = sha256
+            policy = any
+            [any]
+            commonName = supplied
+            """
+        try TestClips.write(Array(settings.utf8), to: path + ".settings")
+        try TestClips.write([], to: path + ".index")
         try TestClips.run(
             "openssl",
             [
-                "x509", "-req", "-in", path + ".csr", "-CA", certificate, "-CAkey", folder + "/authority.key",
-                "-CAcreateserial", "-days", "\(days)", "-extfile", path + ".ext", "-out", identity.certificate,
-            ])
+                "ca", "-batch", "-notext", "-config", path + ".settings", "-in", path + ".csr", "-cert", certificate,
+                "-keyfile", folder + "/authority.key", "-extfile", path + ".ext", "-out", identity.certificate,
+            ] + (isExpired ? ["-startdate", "20200101000000Z", "-enddate", "20200131000000Z"] : ["-days", "1"]))
         return identity
     }
 }

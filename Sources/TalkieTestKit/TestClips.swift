@@ -124,6 +124,17 @@ package enum TestClips {
         return String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }()
 
+    /// The major version of `ffmpeg`; 0 if it states none.
+    package static let majorVersion =
+        Int(
+            version.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+
+    /// Options that tell an encoder with `+ildct` which field is first. FFmpeg 5.1 ignores the frames' own order, which
+    /// later versions read, and those from 8 on have no `-top`.
+    package static func fieldOrder(isTopFirst: Bool) -> [String] {
+        majorVersion < 6 ? ["-top", isTopFirst ? "1" : "0"] : []
+    }
+
     /// Returns the text for an argument in the name of a clip: a file's contents, as its path may be random.
     private static func key(_ argument: String) throws -> String {
         var status = stat()

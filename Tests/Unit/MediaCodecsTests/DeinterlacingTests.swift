@@ -19,7 +19,8 @@ import Testing
                 "color=c=black:s=256x64:r=50:d=1,format=yuv420p,geq=\(bar),tinterlace=mode=\(mode),setfield=\(order)",
             ]
                 // Intra-coded and lossless.
-                + TestClips.words("-c:v libx264 -qp 0 -g 1 -bf 0 -flags +ildct+ilme -top \(order == "tff" ? 1 : 0)"))
+                + TestClips.words("-c:v libx264 -qp 0 -g 1 -bf 0 -flags +ildct+ilme")
+                + TestClips.fieldOrder(isTopFirst: order == "tff"))
     }
 
     private func progressive() throws -> String {

@@ -101,7 +101,8 @@ struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
         ]
         // In H.264 the matrix coefficients identify RGB (H.273, 8.3); there ffmpeg's value is kept.
         let isGivenByMatrix = coding.contains("libx264rgb")
-        let tags = ["-color_range", range] + (isGivenByMatrix ? [] : ["-colorspace", system.name])
+        // Options such as -colorspace convert since FFmpeg 7.1; the filter only tags.
+        let tags = ["-vf", "setparams=range=\(range)" + (isGivenByMatrix ? "" : ":colorspace=\(system.name)")]
         return try TestClips.make(
             "patches-\(format).\(container)", input + TestClips.words(coding) + ["-pix_fmt", format] + tags)
     }

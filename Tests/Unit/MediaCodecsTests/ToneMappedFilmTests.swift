@@ -38,11 +38,11 @@ import Testing
             }
         }
         let raw = try TestClips.make("tones.raw", of: bytes)
-        let tags = "-color_primaries bt2020 -colorspace bt2020nc -color_range tv -color_trc "
+        let tags = "setparams=range=tv:color_primaries=bt2020:colorspace=bt2020nc:color_trc="
         return try TestClips.make(
             "tones.mkv",
             ["-f", "rawvideo", "-pix_fmt", format, "-s", "\(width)x\(Self.height)", "-i", raw]
-                + TestClips.words("-c:v ffv1 \(tags)\(hlg ? "arib-std-b67" : "smpte2084")"))
+                + TestClips.words("-c:v ffv1 -vf \(tags)\(hlg ? "arib-std-b67" : "smpte2084")"))
     }
 
     private func pictures(_ path: String, toneMapping: ToneMappingSwitch = ToneMappingSwitch()) throws -> [SampleBuffer]
@@ -108,7 +108,9 @@ import Testing
     @Test func aFilmThatIsNotHDRIsHandedOnAsItWasDecoded() throws {
         let path = try TestClips.make(
             "deep.mkv",
-            TestClips.words("-f lavfi -i testsrc2=s=64x36:r=25:d=0.2 -c:v ffv1 -pix_fmt yuv420p10le -color_trc bt709"))
+            TestClips.words(
+                "-f lavfi -i testsrc2=s=64x36:r=25:d=0.2,setparams=color_trc=bt709 "
+                    + "-c:v ffv1 -pix_fmt yuv420p10le"))
         for buffer in try pictures(path) {
             #expect(buffer.picture?.pixelFormat == .other)
             #expect(buffer.picture?.bitDepth == 10)
@@ -140,7 +142,7 @@ import Testing
 
     @Test func timesAndLengthsStay() throws {
         let arguments = TestClips.words(
-            "-f lavfi -i testsrc2=s=64x36:r=25:d=0.4 -c:v ffv1 -pix_fmt yuv420p10le -color_trc smpte2084")
+            "-f lavfi -i testsrc2=s=64x36:r=25:d=0.4,setparams=color_trc=smpte2084 -c:v ffv1 -pix_fmt yuv420p10le")
         let found = try pictures(try TestClips.make("moments.mkv", arguments))
         #expect(found.count == 10)
         for (index, buffer) in found.enumerated() {

@@ -21,12 +21,15 @@ struct Coding: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct ContainerTests {
+    /// FFmpeg 5.1 writes Matroska's Opus without its pre-skip of 312 frames of 48 kHz.
+    static let lateOpus = TestClips.majorVersion < 6 ? -312.0 / 48000 : 0
+
     static let films = [
         Coding(file: "a.mp4", arguments: "-c:v libx264 -g 25 -c:a aac"),
         Coding(file: "b.mp4", arguments: "-c:v libx264 -bf 3 -c:a aac", rate: "24000/1001"),
         Coding(file: "a.mov", arguments: "-c:v prores_ks -pix_fmt yuv422p10le -c:a pcm_s16le"),
         Coding(file: "alac.mov", arguments: "-c:v libx264 -c:a alac"),
-        Coding(file: "a.mkv", arguments: "-c:v libx265 -x265-params log-level=error -c:a libopus", late: -0.0065),
+        Coding(file: "a.mkv", arguments: "-c:v libx265 -x265-params log-level=error -c:a libopus", late: lateOpus),
         Coding(file: "ten.mkv", arguments: "-c:v libx265 -x265-params log-level=error -pix_fmt yuv420p10le -c:a flac"),
         Coding(file: "ac3.mkv", arguments: "-c:v libx264 -c:a ac3"),
         Coding(file: "eac3.mkv", arguments: "-c:v libx264 -pix_fmt yuv422p10le -c:a eac3", rate: "24000/1001"),
@@ -34,21 +37,24 @@ struct Coding: Sendable, CustomTestStringConvertible {
         Coding(file: "dts.mkv", arguments: "-c:v mpeg4 -c:a dca -strict -2 -ac 2", late: 512.0 / 48000),
         Coding(file: "vp8.webm", arguments: "-c:v libvpx -deadline realtime -c:a libvorbis"),
         Coding(
-            file: "vp9.webm", arguments: "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus", late: -0.0065),
+            file: "vp9.webm", arguments: "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus", late: lateOpus),
         Coding(
             file: "vp9ten.webm",
-            arguments: "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p10le -c:a libopus", late: -0.0065
+            arguments: "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p10le -c:a libopus",
+            late: lateOpus
         ),
         Coding(file: "av1.mp4", arguments: "-c:v libsvtav1 -preset 12 -c:a aac"),
         Coding(
-            file: "av1ten.mkv", arguments: "-c:v libsvtav1 -preset 12 -pix_fmt yuv420p10le -c:a libopus", late: -0.0065),
+            file: "av1ten.mkv", arguments: "-c:v libsvtav1 -preset 12 -pix_fmt yuv420p10le -c:a libopus", late: lateOpus
+        ),
         Coding(file: "h264.ts", arguments: "-c:v libx264 -c:a aac"),
         Coding(file: "mpeg2.ts", arguments: "-c:v mpeg2video -q:v 3 -c:a mp2"),
         Coding(file: "hevc.ts", arguments: "-c:v libx265 -x265-params log-level=error -c:a ac3"),
         Coding(file: "mpeg2.mpg", arguments: "-c:v mpeg2video -q:v 3 -c:a mp2"),
         Coding(file: "xvid.avi", arguments: "-c:v mpeg4 -c:a libmp3lame", late: 1105.0 / 48000 - 0.04),
         Coding(file: "pcm.avi", arguments: "-c:v mpeg4 -bf 2 -c:a pcm_s16le", late: -0.04),
-        Coding(file: "theora.ogv", arguments: "-c:v libtheora -c:a libvorbis"),
+        // libtheora 1.2 (Debian 13) shifts frames that follow unchanged ones by one or two; noise changes each.
+        Coding(file: "theora.ogv", arguments: "-vf noise=alls=20:allf=t -c:v libtheora -c:a libvorbis"),
         Coding(file: "a.flv", arguments: "-c:v libx264 -c:a aac"),
         Coding(file: "a.wmv", arguments: "-c:v wmv2 -c:a wmav2", tolerance: 0.003),
         Coding(file: "fragmented.mp4", arguments: "-c:v libx264 -c:a aac -movflags frag_keyframe+empty_moov"),
@@ -112,8 +118,8 @@ struct Coding: Sendable, CustomTestStringConvertible {
         coding.rate == "25" ? 0 : 0.042
     }
 
-    // Theora encodes nothing for an unchanged frame, and this AVI starts with an empty one.
-    @Test(arguments: films.filter { $0.file != "theora.ogv" && $0.file != "xvid.avi" })
+    // This AVI starts with an empty frame.
+    @Test(arguments: films.filter { $0.file != "xvid.avi" })
     func picturesFollowEachOtherWithoutHoles(_ coding: Coding) throws {
         let film = try MediaFile.open(try coding.clip())
         let video = try #require(film.summary.track(.video))

@@ -139,7 +139,7 @@ import Testing
         let path = try TestClips.make(
             "gap.mp4",
             ["-i", clip, "-vf", later("setpts"), "-af", later("asetpts")]
-                + TestClips.words("-vsync passthrough -c:v libx264 -g 12 -bf 0 -c:a aac"))
+                + TestClips.words("-fps_mode passthrough -c:v libx264 -g 12 -bf 0 -c:a aac"))
         let film = try MediaFile.open(path)
         #expect(try #require(film.summary.duration).seconds > 3600 && film.closedGaps == .zero)
         try expectContinuous(film)
@@ -358,7 +358,7 @@ import Testing
             name,
             ["-f", "lavfi", "-i", "color=c=gray:s=64x48:r=5:d=400,select='\(select)'"]
                 + (seconds > 0 ? ["-f", "lavfi", "-i", "anullsrc=r=8000:cl=mono:d=\(seconds)"] : [])
-                + TestClips.words("-vsync vfr \(codec)"))
+                + TestClips.words("-fps_mode vfr \(codec)"))
         let film = try MediaFile.open(path)
         if let sound = film.summary.track(.audio) { _ = try film.reader(for: sound) }
         let reader = try film.reader(for: try #require(film.summary.track(.video)))

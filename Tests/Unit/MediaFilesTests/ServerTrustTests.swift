@@ -95,7 +95,7 @@ import Testing
     @Test func aServerWithAnothersNameOrAnOldCertificateIsRefused() throws {
         let other = try House { try $0.sign("other", for: "DNS:example.org") }
         expectRefused(other.front.url(other.film), other.trust, "a certificate for another server name")
-        let old = try House { try $0.sign("old", days: -1) }
+        let old = try House { try $0.sign("old", isExpired: true) }
         expectRefused(old.front.url(old.film), old.trust)
     }
 

@@ -93,11 +93,7 @@ struct FeatureFilms {
                 "-f", "lavfi", "-i",
                 "color=c=black:s=320x180:r=25:d=3,format=yuv420p10le,geq=lum=573:cb=512:cr=512,"
                     + "setparams=range=tv:color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc",
-            ] + Self.tone(400, 3) + [
-                "-c:v", "ffv1", "-color_primaries", "bt2020", "-color_trc", "smpte2084", "-colorspace", "bt2020nc",
-                "-color_range", "tv",
-                "-c:a", "flac",
-            ])
+            ] + Self.tone(400, 3) + ["-c:v", "ffv1", "-c:a", "flac"])
     }
 
     /// Creates four seconds in 5.1: 400 Hz on the left, 1300 Hz in the centre, equally loud.

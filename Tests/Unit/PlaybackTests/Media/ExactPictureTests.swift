@@ -27,7 +27,7 @@ import Testing
         Film(name: "broadcast.ts", codec: "-c:v libx264 -preset veryfast -x264-params bframes=3:keyint=40:open-gop=1"),
         Film(name: "long.mp4", codec: "-c:v libx264 -preset veryfast -g 250 -bf 3"),
         Film(
-            name: "gaps.mkv", codec: "-c:v libx264 -preset veryfast -g 60 -bf 3 -vsync vfr",
+            name: "gaps.mkv", codec: "-c:v libx264 -preset veryfast -g 60 -bf 3 -fps_mode vfr",
             without: "between(mod(n\\,50)\\,20\\,39)+eq(mod(n\\,7)\\,3)"),
     ]
 
