@@ -41,11 +41,12 @@ kept = 2>&1 | tee .build/$(1).tests
 empty =
 space = $(empty) $(empty)
 
-.PHONY: help setup build deb test tests built test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days build-threads build-fuzz test-threads reference
+.PHONY: help setup build deb test test-all test-devices built test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days build-threads build-fuzz test-threads reference
 
 help:
 	@echo 'make demo     play the talking clip of media/'
-	@echo 'make test     build everything and run all tests'
+	@echo 'make test     the tests that need no devices, and a film for each promise of README.md: a quarter of an hour'
+	@echo 'make test-all all tests, the speaker lab included: the better part of an hour'
 	@echo 'make test-speakers   only those in the speaker lab, to the millisecond'
 	@echo 'make test-threads    the parts with threads, under the thread sanitizer'
 	@echo 'make build    the program, as .build/release/talkie, and beside it talkie-ports'
@@ -84,17 +85,29 @@ UNITS = $(notdir $(wildcard Tests/Unit/*))
 HALF = $(filter PlaybackTests MediaFilesTests CalibrationTests KioskTests,$(UNITS))
 only = '^($(subst $(space),|,$(strip $(1))))\.'
 
-test: tests test-tools
-
-# All but those of the tools. Every part runs, and the list of skipped tests is printed, also when one has failed. BESIDE is a command for
-# Tools/lanes.
-tests: setup
-	$(MAKE) -j 2 built lab-root
+# Without examples, fuzz targets and the other tests with devices, whose builds take as long again. Every part runs, and the list of
+# skipped tests is printed, also when one has failed.
+test: export TALKIE_TARGETS = $(UNITS) FilmTests ScreenTests TalkieCLI
+test: setup
+	$(TESTS)
 	failed=0; \
 	printf '%s\n' $(call only,$(HALF)) $(call only,$(filter-out $(HALF),$(UNITS))) | NO_COLOR=1 $(call within,1200) xargs -d '\n' -P 2 -I {} \
 		.build/debug/talkiePackageTests.xctest --testing-library swift-testing --filter {} $(call kept,unit) || failed=1; \
+	$(call within,900) Tools/lanes --short $(call kept,short) || failed=1; \
+	Tools/left-out .build/unit.tests .build/short.tests && echo 'skipped: nothing, every test ran' || \
+		test "$$CI" != true || failed=1; \
+	$(MAKE) test-tools || failed=1; \
+	exit $$failed
+
+test-all:
+	failed=0; $(MAKE) test || failed=1; $(MAKE) test-devices || failed=1; exit $$failed
+
+# All tests that need devices or real time. BESIDE is a command for Tools/lanes.
+test-devices: setup
+	$(MAKE) -j 2 built lab-root
+	failed=0; \
 	$(call within,3300) Tools/lanes $(if $(JOBS),--jobs $(JOBS)) $(if $(BESIDE),--beside '$(BESIDE)') $(call kept,devices) || failed=1; \
-	Tools/left-out .build/unit.tests .build/devices.tests && echo 'skipped: nothing, every test ran' || \
+	Tools/left-out .build/devices.tests && echo 'skipped: nothing, every test ran' || \
 		test "$$CI" != true || failed=1; \
 	exit $$failed
 

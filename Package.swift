@@ -334,7 +334,7 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// For `make test`: the modules of this list are optimized, whatever the configuration is.
+// For tests: the modules of this list are optimized, whatever the configuration is.
 for name in Context.environment["TALKIE_OPTIMIZED"]?.split(separator: " ").map(String.init) ?? [] {
     guard let target = package.targets.first(where: { $0.name == name }) else {
         fatalError("TALKIE_OPTIMIZED: there is no target \(name)")
@@ -342,8 +342,8 @@ for name in Context.environment["TALKIE_OPTIMIZED"]?.split(separator: " ").map(S
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
 }
 
-// For Tools/fuzz and `make test-threads`, whose builds with sanitizers take minutes: only the targets of this list and
-// those that they need.
+// For `make test`, and for Tools/fuzz and `make test-threads`, whose builds with sanitizers take minutes: only the targets
+// of this list and those that they need.
 if let names = Context.environment["TALKIE_TARGETS"]?.split(separator: " ").map(String.init) {
     let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
     var (needed, left): (Set<String>, [String]) = ([], names)
@@ -353,6 +353,8 @@ if let names = Context.environment["TALKIE_TARGETS"]?.split(separator: " ").map(
         for case .byNameItem(let name, _) in target.dependencies { left.append(name) }
     }
     package.targets = package.targets.filter { needed.contains($0.name) }
-    package.products = []
+    package.products = package.products.filter { product in
+        (product as? Product.Executable).map { needed.isSuperset(of: $0.targets) } ?? false
+    }
     // Dependencies stay, also where that gives a warning: without any, Package.resolved is deleted.
 }

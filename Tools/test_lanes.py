@@ -86,6 +86,45 @@ class Lanes(unittest.TestCase):
                     self.assertIsNone(lane.wait()[0])
                 self.assertEqual(subprocess.run(["flock", "--timeout", "10", held, "true"]).returncode, 0)
 
+    def test_a_clone_below_tmp_is_at_its_path_in_a_lane(self):
+        if not lanes.can_make_namespaces():
+            self.skipTest("namespaces cannot be made here (root can)")
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            clone = Path(folder, "a clone")
+            clone.mkdir()
+            (clone / "tests").write_text("#!/bin/sh\ntouch /tmp/of-the-lane && test ! -e /tmp/of-the-computer-$1 && echo ran\n")
+            (clone / "tests").chmod(0o755)
+            other = Path(f"/tmp/of-the-computer-{os.getpid()}")
+            other.touch()
+            self.addCleanup(other.unlink)
+            needed = lanes.needed_below("/tmp", [clone, clone / ".build", "/usr"])
+            self.assertEqual(needed, [str(clone)])
+            lane = lanes.Lane("test", [str(clone / "tests"), str(os.getpid())], 60, True, False, needed)
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                self.assertEqual(lane.wait(), ([], []))
+            self.assertIn("\nran\n", output.getvalue())
+            self.assertTrue((clone / "tests").exists())
+            self.assertFalse(os.path.exists("/tmp/of-the-lane"))
+
+    def test_a_lane_that_cannot_start_says_so(self):
+        lane = lanes.Lane("test", ["/nowhere/tests"], 60, False, False)
+        with self.assertRaisesRegex(lanes.NotStarted, "lane test could not be started .*127.*/nowhere/tests"):
+            lane.wait()
+
+    def test_a_lane_that_cannot_start_ends_the_run_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # A bundle that lists one test of each lane, runs those of one for a minute, and is away for those of another.
+            bundle = Path(folder, "tests")
+            bundle.write_text("#!/bin/sh\ncase $* in *--list-tests*) printf '%s\\n' ScreenTests.PictureOnScreenTests/a FilmTests.QueueTests/b;;\n"
+                              "*PictureOnScreen*) exec sleep 60;; *) exit 127;; esac\n")
+            bundle.chmod(0o755)
+            started = time.monotonic()
+            run = subprocess.run([str(Path(lanes.__file__)), "--tests", str(bundle), "--jobs", "2"], capture_output=True, text=True,
+                                 timeout=50, check=False, env={**os.environ, "TALKIE_TEST_CLIPS": folder})
+            self.assertEqual(run.returncode, 1, run.stdout)
+            self.assertIn("lanes: error: lane films could not be started", run.stdout)
+            self.assertLess(time.monotonic() - started, 30)
+
     def test_a_test_of_an_unknown_target_is_in_none(self):
         self.assertIsNone(lanes.lane_of("OtherTests.SomeTests/a()"))
 
