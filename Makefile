@@ -41,7 +41,7 @@ kept = 2>&1 | tee .build/$(1).tests
 empty =
 space = $(empty) $(empty)
 
-.PHONY: help setup build deb test test-all test-devices built test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days build-threads build-fuzz test-threads reference
+.PHONY: help setup build deb test test-all test-devices test-units built units-built test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days build-threads build-fuzz test-threads reference
 
 help:
 	@echo 'make demo     play the talking clip of media/'
@@ -85,18 +85,32 @@ UNITS = $(notdir $(wildcard Tests/Unit/*))
 HALF = $(filter PlaybackTests MediaFilesTests CalibrationTests KioskTests,$(UNITS))
 only = '^($(subst $(space),|,$(strip $(1))))\.'
 
+RUN_UNITS = printf '%s\n' $(call only,$(HALF)) $(call only,$(filter-out $(HALF),$(UNITS))) | NO_COLOR=1 $(call within,1200) xargs -d '\n' -P 2 -I {} \
+	.build/debug/talkiePackageTests.xctest --testing-library swift-testing --filter {} $(call kept,unit)
+
 # Without examples, fuzz targets and the other tests with devices, whose builds take as long again. Every part runs, and the list of
 # skipped tests is printed, also when one has failed.
 test: export TALKIE_TARGETS = $(UNITS) FilmTests ScreenTests TalkieCLI
 test: setup
 	$(TESTS)
 	failed=0; \
-	printf '%s\n' $(call only,$(HALF)) $(call only,$(filter-out $(HALF),$(UNITS))) | NO_COLOR=1 $(call within,1200) xargs -d '\n' -P 2 -I {} \
-		.build/debug/talkiePackageTests.xctest --testing-library swift-testing --filter {} $(call kept,unit) || failed=1; \
+	$(RUN_UNITS) || failed=1; \
 	$(call within,900) Tools/lanes --short $(call kept,short) || failed=1; \
 	Tools/left-out .build/unit.tests .build/short.tests && echo 'skipped: nothing, every test ran' || \
 		test "$$CI" != true || failed=1; \
 	$(MAKE) test-tools || failed=1; \
+	exit $$failed
+
+# What another system than this one is checked with (Tools/roots): the unit tests, then the demo with the program of the same build.
+units-built test-units: export TALKIE_TARGETS = $(UNITS) TalkieCLI
+units-built: setup
+	$(TESTS)
+
+test-units: units-built
+	failed=0; \
+	$(RUN_UNITS) || failed=1; \
+	Tools/left-out .build/unit.tests || failed=1; \
+	TALKIE=.build/debug/talkie $(call within,120) Tools/demo || failed=1; \
 	exit $$failed
 
 test-all:
