@@ -1,3 +1,4 @@
+import Foundation
 import MediaCore
 import MediaFiles
 import TalkieTestKit
@@ -110,6 +111,21 @@ struct Coding: Sendable, CustomTestStringConvertible {
         for index in 1..<4 {
             let offset = beeps[index] - flashes[index].seconds - 0.05 - coding.late
             #expect(abs(offset) < coding.tolerance + frameSnap(coding, at: index))
+        }
+    }
+
+    /// Files of both writers of Opus in Matroska, read by whatever version is installed.
+    @Test(arguments: [("ffmpeg-5.1", -312), ("ffmpeg-7.1", 0)])
+    func opusOfEachWriterIsWhereItsFileSays(_ writer: String, lateFrames: Int) throws {
+        let path = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Fixtures/opus-in-matroska/\(writer).mkv").path
+        let film = try MediaFile.open(path)
+        let pictures = try SeenPictures.decode(try film.reader(for: try #require(film.summary.track(.video))))
+        let sound = try HeardSound.decode(try film.reader(for: try #require(film.summary.track(.audio))))
+        try #require(pictures.flashes.count == 4 && sound.beeps.count == 4)
+        for index in 1..<4 {
+            let offset = sound.beeps[index] - pictures.flashes[index].seconds - 0.05
+            #expect(abs(offset - Double(lateFrames) / 48000) < 0.001)
         }
     }
 
