@@ -5,12 +5,15 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +25,36 @@ int cshim_sem_wait_monotonic(void *semaphore, int64_t deadline_ns) {
 void cshim_name_this_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 int cshim_renice_this_thread(int nice) { return setpriority(PRIO_PROCESS, (id_t)gettid(), nice); }
+
+/* Libraries create threads, which would compete with the one that they serve. */
+int cshim_elevate_this_thread(int nice) {
+  struct sched_param parameter = {0};
+  sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &parameter);
+  return cshim_renice_this_thread(nice);
+}
+
+int cshim_schedule_this_thread_realtime(int level) {
+  struct sched_param parameter = {.sched_priority = level};
+  return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter);
+}
+
+int cshim_open_regular(const char *path) {
+  const int found = open(path, O_PATH | O_CLOEXEC);
+  if (found < 0) return -1;
+  struct stat status;
+  int descriptor = -1, error = 0;
+  if (fstat(found, &status) != 0) error = errno;
+  else if (!S_ISREG(status.st_mode)) error = S_ISDIR(status.st_mode) ? EISDIR : ENOTSUP;
+  else {
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", found);
+    descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    error = errno;
+  }
+  close(found);
+  errno = error;
+  return descriptor;
+}
 
 int cshim_event_descriptor(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 

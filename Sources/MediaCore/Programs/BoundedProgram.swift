@@ -52,11 +52,12 @@ package enum BoundedProgram {
     ///
     /// - Parameters:
     ///   - input: contents of its standard input; empty means `/dev/null`.
+    ///   - file: a descriptor that it can open as `/proc/self/fd/3`; nil: none.
     ///   - maxBytes: maximum number of bytes of its standard output.
     ///   - timeout: timeout for the whole run.
     ///   - isCancelled: polled 20 times per second, on the calling thread.
     package static func run(
-        _ path: String, _ words: [String], input: [UInt8] = [], maxBytes: Int, timeout: Duration,
+        _ path: String, _ words: [String], input: [UInt8] = [], file: Int32? = nil, maxBytes: Int, timeout: Duration,
         isCancelled: () -> Bool
     ) throws(Failure) -> Outcome {
         let source = try inputFile(input)
@@ -76,7 +77,7 @@ package enum BoundedProgram {
                 close(out[1])
                 close(complaints[1])
             }
-            child = try start(path, words, input: source, output: out[1], complaints: complaints[1])
+            child = try start(path, words, input: source, file: file, output: out[1], complaints: complaints[1])
         }
         var hasEnded = false
         defer {
@@ -131,23 +132,33 @@ package enum BoundedProgram {
     /// on a program that does not read.
     private static func inputFile(_ bytes: [UInt8]) throws(Failure) -> Int32? {
         guard !bytes.isEmpty else { return nil }
-        let descriptor = cshim_memory_file("input")
+        let descriptor = memoryFile("input", bytes)
         guard descriptor >= 0 else { throw .notStarted(SystemCause.text(errno)) }
+        return descriptor
+    }
+
+    /// Returns a descriptor, closed on exec, of an unnamed file in memory, which ends with its descriptors; -1 with
+    /// errno set on failure.
+    package static func memoryFile(_ name: String, _ bytes: [UInt8]) -> Int32 {
+        let descriptor = cshim_memory_file(name)
+        guard descriptor >= 0 else { return -1 }
         if let code = CompleteWrite.write(bytes, to: descriptor) {
             close(descriptor)
-            throw .notStarted(SystemCause.text(code))
+            errno = code
+            return -1
         }
         lseek(descriptor, 0, SEEK_SET)
         return descriptor
     }
 
     private static func start(
-        _ path: String, _ words: [String], input: Int32?, output out: Int32, complaints: Int32
+        _ path: String, _ words: [String], input: Int32?, file: Int32?, output out: Int32, complaints: Int32
     ) throws(Failure) -> pid_t {
         var program = ProgramStart(path, words)
         if let input { program.input = .descriptor(input) }
         program.output = .descriptor(out)
         program.complaints = .descriptor(complaints)
+        program.file = file
         program.leadsGroup = true
         do throws(ProgramStart.Refusal) { return try program.start() } catch { throw .notStarted(error.cause) }
     }

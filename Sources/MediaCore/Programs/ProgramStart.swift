@@ -1,7 +1,7 @@
 internal import CShim
 internal import Glibc
 
-/// The parameters of a child process. It is started without a shell and inherits three descriptors only. Its signal
+/// The parameters of a child process. It is started without a shell and inherits the given descriptors only. Its signal
 /// mask is empty and all signals have default actions, independent of this process.
 package struct ProgramStart: Sendable {
     /// The target of a standard descriptor.
@@ -24,6 +24,8 @@ package struct ProgramStart: Sendable {
     package var input = Stream.nothing
     package var output = Stream.nothing
     package var complaints = Stream.nothing
+    /// A descriptor that it inherits as number 3; nil: none.
+    package var file: Int32?
     /// True if it inherits the environment of this process, false for an empty one.
     package var hasEnvironment = true
     /// Changes to the environment; nil removes a variable.
@@ -54,7 +56,8 @@ package struct ProgramStart: Sendable {
                 posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", mode, 0)
             }
         }
-        cshim_spawn_closing_from(&actions, 3)
+        if let file { posix_spawn_file_actions_adddup2(&actions, file, 3) }
+        cshim_spawn_closing_from(&actions, file == nil ? 3 : 4)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -13,9 +13,10 @@ package final class WorkerThread: @unchecked Sendable {
         case background
         /// The default of the system.
         case normal
-        /// Above normal (nice −10 if permitted).
+        /// Above normal (nice −10 if permitted). Threads that it creates, for instance in a library, are normal.
         case elevated
-        /// SCHED_FIFO at the given level (1…99, sched(7)); `elevated` if not permitted.
+        /// SCHED_FIFO at the given level (1…99, sched(7)); `elevated` if not permitted. Threads that it creates are
+        /// normal.
         case realtime(Int32)
     }
 
@@ -109,11 +110,9 @@ private func requestPriority(_ priority: WorkerThread.Priority) -> WorkerThread.
     case .normal: return .normal
     case .elevated: break
     case .realtime(let level):
-        var parameter = sched_param()
-        parameter.sched_priority = level
-        if pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter) == 0 { return .realtime }
+        if cshim_schedule_this_thread_realtime(level) == 0 { return .realtime }
     }
-    return cshim_renice_this_thread(-10) == 0 ? .elevated : .normal
+    return cshim_elevate_this_thread(-10) == 0 ? .elevated : .normal
 }
 
 extension HostInstant {

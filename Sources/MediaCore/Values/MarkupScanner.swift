@@ -15,7 +15,8 @@ package struct MarkupScanner {
     }
 
     private let bytes: [UInt8]
-    private var position = 0
+    /// The number of bytes that were read.
+    package private(set) var position = 0
     /// The name of an empty element whose end is still to be returned.
     private var owedClose: String?
 
@@ -52,9 +53,10 @@ package struct MarkupScanner {
     private mutating func skip(past text: StaticString) -> ArraySlice<UInt8>? {
         let (start, count) = (position, text.utf8CodeUnitCount)
         return text.withUTF8Buffer { wanted in
-            while position + count <= bytes.count {
-                let place = position
-                position += 1
+            while position + count <= bytes.count,
+                let place = bytes[position...(bytes.count - count)].firstIndex(of: wanted[0])
+            {
+                position = place + 1
                 if bytes[place..<place + count].elementsEqual(wanted) {
                     position = place + count
                     return bytes[start..<place]
@@ -112,10 +114,11 @@ package struct MarkupScanner {
         return result + rest
     }
 
+    private static let named: [String: Unicode.Scalar] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
+
     /// Returns the character of an entity, which begins with an ampersand: XML 1.0, 4.1 and 4.6.
     private static func entity(_ bytes: ArraySlice<UInt8>) -> Unicode.Scalar? {
         let name = String(decoding: bytes.dropFirst(), as: UTF8.self)
-        let named: [String: Unicode.Scalar] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
         if let character = named[name] { return character }
         guard name.hasPrefix("#") else { return nil }
         let isHex = name.hasPrefix("#x")

@@ -31,6 +31,57 @@ package enum PrintableText {
         }
     }
 
+    /// Returns the last component of a path or address, without query and credentials; the host of an address without a
+    /// path.
+    package static func name(of address: String) -> String {
+        guard let separator = address.firstRange(of: "://") else {
+            return String(address.split(separator: "/").last ?? Substring(address))
+        }
+        let rest = address[separator.upperBound...].prefix { $0 != "?" && $0 != "#" }
+        let parts = rest.split(separator: "/")
+        guard let last = parts.last else { return address }
+        return String(parts.count > 1 ? last : last.split(separator: "@").last ?? last)
+    }
+
+    /// Returns a sentence with the last component only of each path and address in it, quoted or not: what leaves this
+    /// computer names no folders.
+    package static func withoutFolders(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "/")) else { return text }
+        let closing: [Character: Character] = ["'": "'", "\"": "\"", "“": "”", "‘": "’", "«": "»"]
+        var (result, word, rest) = ("", "", text[...])
+        func isPath(_ word: String) -> Bool { word.hasPrefix("/") || word.contains("://") }
+        func endWord() {
+            let opening = word.prefix { "([".contains($0) }
+            let bare = String(word.dropFirst(opening.count))
+            result += isPath(bare) ? opening + name(of: bare) : word
+            word = ""
+        }
+        while let character = rest.popFirst() {
+            // A quotation mark within a name is followed by a letter.
+            if word.allSatisfy({ "([".contains($0) }), let close = closing[character],
+                let end = rest.indices.first(where: { index in
+                    let next = rest.index(after: index)
+                    return rest[index] == close
+                        && (next == rest.endIndex || !(rest[next].isLetter || rest[next].isNumber))
+                })
+            {
+                result += word + String(character)
+                word = ""
+                let quoted = String(rest[..<end])
+                result += quoted.contains("/") ? name(of: quoted) : quoted
+                result.append(close)
+                rest = rest[rest.index(after: end)...]
+            } else if character.isWhitespace {
+                endWord()
+                result.append(character)
+            } else {
+                word.append(character)
+            }
+        }
+        endWord()
+        return result
+    }
+
     /// Returns true if an address has a name, or a name and a password, before its host (RFC 3986, 3.2.1).
     package static func hasUserInfo(_ address: String) -> Bool { userInfo(of: address) != nil }
 

@@ -10,19 +10,13 @@ package enum TextFile {
         return PrintableText.of(String(text.prefix { $0 != "\n" }))
     }
 
-    /// Returns up to `limit` bytes as text, unmodified; empty if the file is missing or not readable.
-    package static func whole(_ path: String, limit: Int) -> String {
+    /// Returns up to `limit` bytes as text, unmodified; empty if the file is missing or cannot be read completely.
+    package static func whole(_ path: String, limit: Int, by read: FileBytes.Read? = nil) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: min(limit, 65_536))
-        while bytes.count < limit {
-            let count = read(descriptor, &buffer, min(buffer.count, limit - bytes.count))
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { break }
-            bytes += buffer[..<count]
-        }
+        // ignored: a file that cannot be read counts as missing.
+        guard let bytes = try? FileBytes.read(descriptor, maxBytes: limit, by: read) else { return "" }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

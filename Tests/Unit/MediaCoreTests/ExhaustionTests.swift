@@ -35,6 +35,25 @@ import Testing
         #expect(status.st_size == 0)
     }
 
+    @Test func aPrivateFileThatOthersCouldReadIsRefusedAndKept() throws {
+        let path = "/tmp/talkie-private-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        defer { unlink(path) }
+        let open = Glibc.open(path, O_WRONLY | O_CREAT, 0o644)
+        write(open, "before", 6)
+        close(open)
+        chmod(path, 0o644)
+        // Another user's file: its owner can read it whatever its permissions are.
+        #expect(PrivateFile.create(path, O_WRONLY, for: geteuid() + 1) == -1 && errno == EPERM)
+        // A file system without permissions.
+        let refused = PrivateFile.create(path, O_WRONLY) { _, _ in
+            errno = EROFS
+            return -1
+        }
+        #expect(refused == -1 && errno == EROFS)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_size == 6)
+    }
+
     @Test func thePermissionsOfADeviceAreUnchanged() {
         var before = stat()
         stat("/dev/null", &before)

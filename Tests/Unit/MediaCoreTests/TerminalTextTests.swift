@@ -25,4 +25,14 @@ import Testing
     func credentialsOfAnAddressAreNotPrinted(address: String, printed: String) {
         #expect(PrintableText.withoutCredentials(address) == printed)
     }
+
+    @Test(arguments: [
+        ("cannot open '/srv/my films/it's a film.mkv'; check it", "cannot open 'it's a film.mkv'; check it"),
+        ("“http://a.org/b/c.mkv?key=1” (/dev/sda1) isn't 5/6 and/or /x/", "“c.mkv” (sda1) isn't 5/6 and/or x"),
+        ("https://me:secret@a.org", "a.org"), ("no folder", "no folder"),
+        ("'a' and '/b/c' and 'd'", "'a' and 'c' and 'd'"),
+    ])
+    func aSentenceForOthersNamesNoFolders(_ text: String, _ expected: String) {
+        #expect(PrintableText.withoutFolders(text) == expected)
+    }
 }

@@ -13,6 +13,14 @@ void cshim_name_this_thread(const char *name);
 
 /* setpriority(2) for the calling thread only; returns 0 if permitted. */
 int cshim_renice_this_thread(int nice);
+/* The same for a negative nice value that threads created by this one do not inherit. */
+int cshim_elevate_this_thread(int nice);
+/* SCHED_FIFO for the calling thread only, not inherited either; returns 0 if permitted. */
+int cshim_schedule_this_thread_realtime(int level);
+
+/* Opens a regular file for reading without opening anything else: the kind of file is checked with O_PATH, and the
+ * same inode is opened then. Returns -1 with errno set, EISDIR or ENOTSUP for another kind. */
+int cshim_open_regular(const char *path);
 
 /* eventfd(2), non-blocking and closed on exec; returns -1 on failure. */
 int cshim_event_descriptor(void);
