@@ -1,5 +1,6 @@
 #pragma once
 #include <errno.h>
+#include <fcntl.h>
 #include <libavformat/avformat.h>
 #include <libavutil/avstring.h>
 #include <libavutil/dict.h>
@@ -9,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Restrictions on an input and on the resources that its demuxer opens. In C because the callback must call the one
  * that it replaces. */
@@ -43,6 +45,8 @@ typedef struct {
   void *owner;
   /* Nonzero if the first URL also comes from a playlist, so that it is not user-provided. */
   int is_led_to;
+  /* Nonzero if of local files only regular ones may be opened, also at the first URL. */
+  int regular_only;
 } cff_open_policy;
 
 /* The opaque object of an AVIOContext that reads from a web server. Demuxers read its option `location`, the base of
@@ -98,16 +102,36 @@ static inline int cff_is_web(const char *url) {
   return av_stristart(url, "http:", NULL) || av_stristart(url, "https:", NULL);
 }
 
-/* Returns nonzero for regular files and protocols other than `file` and `pipe`. Opening a device may have side effects,
- * a named pipe may block forever, and standard input is in use. Missing files pass; opening them reports the error. */
-static inline int cff_is_ordinary(const char *url) {
+/* Opens a regular file with O_PATH, so that neither a FIFO blocks nor a device acts. Returns a descriptor, or a libavutil
+ * error: AVERROR_INVALIDDATA for another kind of file. */
+static inline int cff_find_regular(const char *path) {
   struct stat status;
-  while (av_strstart(url, "crypto+", &url) || av_strstart(url, "crypto:", &url)) {
+  const int descriptor = open(path, __O_PATH | O_CLOEXEC);
+  if (descriptor < 0) return AVERROR(errno);
+  if (!fstat(descriptor, &status) && S_ISREG(status.st_mode)) return descriptor;
+  close(descriptor);
+  return AVERROR_INVALIDDATA;
+}
+
+/* Opens an address of a playlist: of local files only regular ones. libavformat opens the inode that was checked, also
+ * if the path names another one meanwhile; standard input is in use. */
+static inline int cff_open_regular(cff_open_policy *policy, AVFormatContext *context, AVIOContext **input, const char *url,
+                                   int flags, AVDictionary **options) {
+  const char *path = url;
+  while (av_strstart(path, "crypto+", &path) || av_strstart(path, "crypto:", &path)) {
   }
-  const char *protocol = avio_find_protocol_name(url);
-  if (!protocol || strcmp(protocol, "file")) return !protocol || strcmp(protocol, "pipe");
-  av_strstart(url, "file:", &url);
-  return stat(url, &status) != 0 || S_ISREG(status.st_mode);
+  const int prefix = (int)(path - url);
+  const char *protocol = avio_find_protocol_name(path);
+  if (protocol && !strcmp(protocol, "pipe")) return AVERROR_INVALIDDATA;
+  if (!protocol || strcmp(protocol, "file")) return policy->open(context, input, url, flags, options);
+  av_strstart(path, "file:", &path);
+  const int descriptor = cff_find_regular(path);
+  if (descriptor < 0) return descriptor;
+  char *checked = av_asprintf("%.*sfile:/proc/self/fd/%d", prefix, url, descriptor);
+  const int status = checked ? policy->open(context, input, checked, flags, options) : AVERROR(ENOMEM);
+  av_free(checked);
+  close(descriptor);
+  return status;
 }
 
 /* Pushes bytes back into the read buffer (the fields of AVIOContext, libavformat/avio.h). */
@@ -141,8 +165,37 @@ static inline int cff_url_size(const uint8_t *line, int length, int base) {
   return FFMIN(length + (av_strnstr((const char *)line, "://", length) ? 0 : base), 4096);
 }
 
+/* Returns nonzero if the text begins with a scheme, in any case. */
+static inline int cff_has_scheme(const uint8_t *text, int length, const char *scheme) {
+  const int size = (int)strlen(scheme);
+  return length >= size && !av_strncasecmp((const char *)text, scheme, size);
+}
+
+/* What the addresses of a playlist refer to. */
+enum { cff_refers_to_file = 1, cff_refers_to_http = 2 };
+
+static inline int cff_reference(const uint8_t *url, int length) {
+  const char *local[] = {"file:", "file,", "crypto:", "crypto+", "pipe:"};
+  for (int i = 0; i < 5; i++)
+    if (cff_has_scheme(url, length, local[i])) return cff_refers_to_file;
+  return cff_has_scheme(url, length, "http:") ? cff_refers_to_http : 0;
+}
+
+/* The same for the URI attributes of a tag, quoted or not. */
+static inline int cff_references_in_tag(const uint8_t *line, int length) {
+  int found = 0;
+  for (int i = 0; i + 4 < length; i++) {
+    if (memcmp(line + i, "URI=", 4)) continue;
+    const int begin = i + 4 + (line[i + 4] == '"');
+    found |= cff_reference(line + begin, length - begin);
+  }
+  return found;
+}
+
 typedef struct {
   int segments, variants;
+  /* Of the addresses that the demuxer opens. */
+  int references;
   /* Estimated memory of the segments; their structures and the allocations' padding take 256 bytes each. */
   int64_t bytes;
 } cff_playlist_content;
@@ -158,6 +211,10 @@ static inline cff_playlist_content cff_read_playlist(const uint8_t *text, int si
     int length = end - begin;
     while (length > 0 && av_isspace(line[length - 1])) length--;
     const int is_segment = is_announced && length > 0 && line[0] != '#';
+    if (length > 0 && line[0] != '#') content.references |= cff_reference(line, length);
+    if (cff_line_begins(line, length, "#EXT-X-KEY:") || cff_line_begins(line, length, "#EXT-X-MAP:") ||
+        cff_line_begins(line, length, "#EXT-X-MEDIA:"))
+      content.references |= cff_references_in_tag(line, length);
     if (cff_line_begins(line, length, "#EXT-X-STREAM-INF:")) content.variants++;
     else if (cff_line_begins(line, length, "#EXT-X-MEDIA:")) content.variants++;
     else if (cff_line_begins(line, length, "#EXT-X-KEY:")) key = cff_url_size(line, length, base);
@@ -171,8 +228,9 @@ static inline cff_playlist_content cff_read_playlist(const uint8_t *text, int si
   return content;
 }
 
-/* Reads a playlist completely: one whose transfer breaks off would be played as a live stream. Refuses one beyond the
- * limits above, and one without segments that another playlist refers to: FFmpeg 5.1 crashes on the latter, because it
+/* Reads a playlist completely: one whose transfer breaks off would be played as a live stream. Refuses one of a server
+ * that refers to local files, one of an https server that refers to http, one inside an address of another, one beyond
+ * the limits above, and one without segments that another playlist refers to: FFmpeg 5.1 crashes on the latter, because it
  * reads from a demuxer that is not open. Nested master playlists have the same effect, because their contents are
  * checked too late. */
 static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy, const char *url, int is_led_to) {
@@ -202,9 +260,15 @@ static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy
     const char *location = place ? place->location : url;
     const cff_playlist_content content = cff_read_playlist(text, count, (int)strcspn(location, "?#"));
     const int is_hollow = !content.segments || content.variants;
+    if (content.references & cff_refers_to_http && av_stristart(location, "https:", NULL)) {
+      policy->refusal = cff_refused_downgrade;
+      av_free(text);
+      return AVERROR(EPERM);
+    }
     const int64_t bytes = content.bytes + (policy->left < 0 ? 0 : policy->playlist_bytes);
     if (count >= cff_longest_playlist || content.variants > cff_max_variants || bytes > cff_max_playlist_bytes ||
-        (is_hollow && is_led_to)) {
+        (is_hollow && is_led_to) || (is_led_to && av_stristart(url, "data:", NULL)) ||
+        (content.references & cff_refers_to_file && cff_is_web(location))) {
       av_free(text);
       return AVERROR_INVALIDDATA;
     }
@@ -246,7 +310,8 @@ static inline int cff_open_web(AVFormatContext *context, AVIOContext **input, co
     if (is_first) context->flags |= AVFMT_FLAG_CUSTOM_IO;
     const int is_seekable = (*input)->seekable;
     status = cff_check_opened(context, input, url, is_first, is_led_to);
-    if (status >= 0 || status == AVERROR_INVALIDDATA || is_seekable || is_second) return status;
+    if (status >= 0 || status == AVERROR_INVALIDDATA || status == AVERROR(EPERM) || is_seekable || is_second)
+      return status;
     if (policy->failed) policy->failed(policy->owner, url, 0);
   }
 }
@@ -259,7 +324,6 @@ static inline int cff_open_by_policy(AVFormatContext *context, AVIOContext **inp
   /* The first open is the user-provided URL; a playlist may contain its own URL. */
   const int is_first = !context->pb && context->url && !strcmp(url, context->url);
   const int is_led_to = !is_first || policy->is_led_to;
-  if (is_led_to && !cff_is_ordinary(url)) return AVERROR_INVALIDDATA;
   if (policy->left == 0) {
     policy->refusal = cff_refused_count;
     return AVERROR(EMLINK);
@@ -275,7 +339,8 @@ static inline int cff_open_by_policy(AVFormatContext *context, AVIOContext **inp
     av_dict_set(all, "tls_verify", "1", 0);
     if (policy->authorities) av_dict_set(all, "ca_file", policy->authorities, 0);
   }
-  int status = policy->open(context, input, url, flags, all);
+  int status = is_led_to || policy->regular_only ? cff_open_regular(policy, context, input, url, flags, all)
+                                                 : policy->open(context, input, url, flags, all);
   av_dict_free(&own);
   return status < 0 ? status : cff_check_opened(context, input, url, is_first, is_led_to);
 }

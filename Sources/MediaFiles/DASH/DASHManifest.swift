@@ -30,17 +30,61 @@ struct DASHManifest: Sendable {
     /// The maximum duration of a segment in ticks.
     static let longestPiece: Int64 = 1 << 50
 
-    /// The limit for all segments together: ten variants of ten hours in segments of two seconds, with URLs of a
-    /// hundred bytes.
+    /// The limits for all segments together: ten variants of ten hours in segments of two seconds, with URLs of a
+    /// hundred bytes. Also the work on representations and segments that are rejected is charged.
     struct Budget {
-        struct Exceeded: Error {}
         private var pieces = 200_000
         private var bytes = 24 << 20
+        var work: WorkBudget
 
-        mutating func spend(on address: WebAddress) throws(Exceeded) {
+        init(isCancelled: @escaping () -> Bool = { false }) {
+            work = WorkBudget(96 << 20, isCancelled: isCancelled)
+        }
+
+        /// Charges the memory of a segment.
+        mutating func spend(on address: WebAddress) throws(WorkBudget.Exceeded) {
             pieces -= 1
             bytes -= address.target.utf8.count
-            guard pieces >= 0, bytes >= 0 else { throw Exceeded() }
+            guard pieces >= 0, bytes >= 0 else { throw .limit }
+        }
+
+        /// Returns the target of a reference; nil if it is not an HTTP URL.
+        mutating func resolve(
+            _ reference: String, in base: WebAddress
+        ) throws(WorkBudget.Exceeded) -> WebAddress? {
+            try work.spend(64 + base.target.utf8.count + reference.utf8.count)
+            return base.resolving(reference)
+        }
+    }
+
+    /// An element that contains segments or elements with segments, and what it states about them. Searched once.
+    struct Level {
+        let element: MarkupElement
+        var base: String?
+        var isProtected = false
+        var template: MarkupElement?
+        var list: MarkupElement?
+
+        init(_ element: MarkupElement, _ budget: inout Budget) throws(WorkBudget.Exceeded) {
+            try budget.work.spend(16 + element.children.count)
+            self.element = element
+            for child in element.children {
+                switch child.name {
+                case "BaseURL": base = base ?? child.text
+                case "ContentProtection": isProtected = true
+                case "SegmentTemplate": template = template ?? child
+                case "SegmentList": list = list ?? child
+                default: break
+                }
+            }
+        }
+
+        /// Returns the base of the addresses in this element; nil if it is not an HTTP URL.
+        func base(
+            in address: WebAddress, _ budget: inout Budget
+        ) throws(WorkBudget.Exceeded) -> WebAddress? {
+            guard let base else { return address }
+            return try budget.resolve(base.filter { !$0.isWhitespace }, in: address)
         }
     }
 
@@ -50,10 +94,28 @@ struct DASHManifest: Sendable {
 
     /// Parses a manifest.
     ///
+    /// - Parameter isCancelled: Called repeatedly while the manifest is parsed.
     /// - Throws: `notMedia` for an invalid manifest; `unsupported` for a live or encrypted one, several periods, or
-    ///   base URLs that are not HTTP; `limitExceeded` for more segments than `Budget`.
-    init(_ bytes: [UInt8], at address: WebAddress, named name: String) throws(MediaError) {
-        guard bytes.count <= Self.largest, let root = MarkupElement(bytes), root.name == "MPD" else {
+    ///   base URLs that are not HTTP; `untrusted` if an `https` manifest refers to `http`; `limitExceeded` for more
+    ///   segments or more work than `Budget`; `cancelled`.
+    init(
+        _ bytes: [UInt8], at address: WebAddress, named name: String, isCancelled: @escaping () -> Bool = { false }
+    ) throws(MediaError) {
+        var budget = Budget(isCancelled: isCancelled)
+        do { self = try DASHManifest(bytes, at: address, named: name, &budget) } catch {
+            switch error {
+            case let error as MediaError: throw error
+            case WorkBudget.Exceeded.cancelled:
+                throw MediaError(.cancelled, "reading \(name) was cancelled; open it again to continue")
+            default: throw MediaError(.limitExceeded, "\(name) lists too many segments; use another address")
+            }
+        }
+    }
+
+    private init(
+        _ bytes: [UInt8], at address: WebAddress, named name: String, _ budget: inout Budget
+    ) throws {
+        guard bytes.count <= Self.largest, let root = try MarkupElement(bytes, &budget.work), root.name == "MPD" else {
             throw MediaError(.notMedia, "\(name) is not a DASH manifest, or it is damaged; check the address")
         }
         guard root.attributes["type"] != "dynamic" else {
@@ -61,38 +123,38 @@ struct DASHManifest: Sendable {
                 .unsupported,
                 "\(name) is a live DASH stream, which is not supported; use an HLS address if there is one")
         }
-        let periods = root.all("Period")
-        guard periods.count == 1, let period = periods.first else {
+        let periods = try root.all("Period", &budget.work)
+        guard periods.count == 1 else {
             throw MediaError(
                 .unsupported,
                 "\(name) has \(periods.count) periods, but only one is supported; use an HLS address if there is one"
             )
         }
-        let whole = period.attributes["duration"] ?? root.attributes["mediaPresentationDuration"]
+        let period = try Level(periods[0], &budget)
+        let whole = period.element.attributes["duration"] ?? root.attributes["mediaPresentationDuration"]
         let seconds = whole.flatMap(Self.seconds)
         self.seconds = seconds
-        guard let base = Self.base(of: root, in: address).flatMap({ Self.base(of: period, in: $0) }) else {
+        guard let outer = try Level(root, &budget).base(in: address, &budget),
+            let base = try period.base(in: outer, &budget)
+        else {
             throw MediaError(
                 .unsupported, "\(name) refers to addresses that are not on web servers; use another address")
         }
-        var (all, isEnciphered, budget) = ([Representation](), false, Budget())
-        for (number, set) in period.all("AdaptationSet").enumerated() {
-            guard let here = Self.base(of: set, in: base) else { continue }
-            for element in set.all("Representation") where all.count < Self.maxRepresentations {
-                if set.first("ContentProtection") != nil || element.first("ContentProtection") != nil {
+        var (all, isEnciphered) = ([Representation](), false)
+        for (number, element) in try period.element.all("AdaptationSet", &budget.work).enumerated() {
+            let set = try Level(element, &budget)
+            guard let here = try set.base(in: base, &budget) else { continue }
+            for element in try element.all("Representation", &budget.work) where all.count < Self.maxRepresentations {
+                let own = try Level(element, &budget)
+                if set.isProtected || own.isProtected {
                     isEnciphered = true
                     continue
                 }
-                guard let at = Self.base(of: element, in: here) else { continue }
-                do throws(Budget.Exceeded) {
+                guard let at = try own.base(in: here, &budget),
                     let one = try Self.representation(
-                        element, in: set, period: period, base: at, number: number, filmSeconds: seconds,
-                        budget: &budget)
-                    if let one { all.append(one) }
-                } catch {
-                    throw MediaError(
-                        .limitExceeded, "\(name) lists too many segments; use another address")
-                }
+                        [own, set, period], base: at, number: number, filmSeconds: seconds, budget: &budget)
+                else { continue }
+                all.append(one)
             }
         }
         guard !all.isEmpty else {
@@ -102,29 +164,31 @@ struct DASHManifest: Sendable {
                     ? "\(name) is encrypted (DRM), which is not supported"
                     : "\(name) contains nothing playable; check the address")
         }
+        if address.isSecure,
+            !all.allSatisfy({ ($0.pieces + [$0.start].compactMap { $0 }).allSatisfy(\.address.isSecure) })
+        {
+            throw MediaError(
+                .untrusted, "\(name) refers to an address without https; use that address, or another server")
+        }
         representations = all
     }
 
-    private static func base(of element: MarkupElement, in address: WebAddress) -> WebAddress? {
-        guard let text = element.first("BaseURL")?.text else { return address }
-        return address.resolving(text.filter { !$0.isWhitespace })
-    }
-
+    /// - Parameter levels: The representation, its adaptation set and its period.
     private static func representation(
-        _ element: MarkupElement, in set: MarkupElement, period: MarkupElement, base: WebAddress, number: Int,
-        filmSeconds film: Double?, budget: inout Budget
-    ) throws(Budget.Exceeded) -> Representation? {
-        func value(_ key: String) -> String? { element.attributes[key] ?? set.attributes[key] }
-        let type = set.attributes["contentType"] ?? value("mimeType") ?? ""
+        _ levels: [Level], base: WebAddress, number: Int, filmSeconds film: Double?, budget: inout Budget
+    ) throws(WorkBudget.Exceeded) -> Representation? {
+        let (own, set) = (levels[0].element.attributes, levels[1].element.attributes)
+        func value(_ key: String) -> String? { own[key] ?? set[key] }
+        let type = set["contentType"] ?? value("mimeType") ?? ""
         guard type.hasPrefix("video") || type.hasPrefix("audio") else { return nil }
-        let bandwidth = value("bandwidth").flatMap { Int64($0) } ?? 0
-        let levels = [element, set, period]
+        let bandwidth = integer(value("bandwidth")) ?? 0
         var made: (start: Piece?, pieces: [Piece])?
-        if levels.contains(where: { $0.first("SegmentTemplate") != nil }) {
-            made = try SegmentTemplate(levels, id: element.attributes["id"] ?? "", bandwidth: bandwidth).pieces(
-                in: base, film, &budget)
-        } else if levels.contains(where: { $0.first("SegmentList") != nil }) {
-            made = try list(levels, base: base, filmSeconds: film, budget: &budget)
+        if levels.contains(where: { $0.template != nil }) {
+            made = try SegmentTemplate(
+                levels.compactMap(\.template), id: own["id"] ?? "", bandwidth: bandwidth
+            ).pieces(in: base, film, &budget)
+        } else if levels.contains(where: { $0.list != nil }) {
+            made = try list(levels.compactMap(\.list), base: base, filmSeconds: film, budget: &budget)
         } else {
             made = (nil, [Piece(address: base, range: nil, seconds: film ?? 1)])
         }
@@ -137,34 +201,59 @@ struct DASHManifest: Sendable {
 
     /// Returns the init section and the segments of a `SegmentList`; nil if a URL is not HTTP.
     private static func list(
-        _ levels: [MarkupElement], base: WebAddress, filmSeconds film: Double?, budget: inout Budget
-    ) throws(Budget.Exceeded) -> (Piece?, [Piece])? {
-        let lists = levels.compactMap { $0.first("SegmentList") }
+        _ lists: [MarkupElement], base: WebAddress, filmSeconds film: Double?, budget: inout Budget
+    ) throws(WorkBudget.Exceeded) -> (Piece?, [Piece])? {
         func value(_ key: String) -> String? { lists.lazy.compactMap { $0.attributes[key] }.first }
-        let scale = max(1, value("timescale").flatMap { Double($0) } ?? 1)
-        let elements = (lists.first { $0.first("SegmentURL") != nil }?.all("SegmentURL") ?? []).prefix(maxSegments)
-        let stated = value("duration").flatMap { Double($0) }.flatMap { Int64(bounded: $0, in: 1...longestPiece) }
-        let usual = stated.map { Double($0) / scale } ?? (film ?? 1) / Double(max(1, elements.count))
-        let times = lists.lazy.compactMap { $0.first("SegmentTimeline") }.first.map {
-            SegmentTemplate.times($0, until: nil, scale: scale)
+        let scale = max(1, number(value("timescale")) ?? 1)
+        var (elements, timeline, initialization) = ([MarkupElement](), MarkupElement?.none, MarkupElement?.none)
+        for list in lists {
+            if elements.isEmpty { elements = try list.all("SegmentURL", &budget.work) }
+            if timeline == nil { timeline = try list.first("SegmentTimeline", &budget.work) }
+            if initialization == nil { initialization = try list.first("Initialization", &budget.work) }
         }
+        let stated = number(value("duration")).flatMap { Int64(bounded: $0, in: 1...longestPiece) }
+        let usual = stated.map { Double($0) / scale } ?? (film ?? 1) / Double(max(1, elements.count))
+        var times: [(time: Int64, length: Int64)] = []
+        if let timeline { times = try SegmentTemplate.times(timeline, until: nil, scale: scale, &budget.work) }
         var pieces: [Piece] = []
-        for (index, element) in elements.enumerated() {
-            guard let address = element.attributes["media"].map({ base.resolving($0) }) ?? base else { return nil }
+        for (index, element) in elements.prefix(maxSegments).enumerated() {
+            guard let address = try resolve(element.attributes["media"], in: base, &budget) else { return nil }
             try budget.spend(on: address)
-            let seconds = times.flatMap { index < $0.count ? Double($0[index].length) / scale : nil } ?? usual
+            let seconds = index < times.count ? Double(times[index].length) / scale : usual
             pieces.append(Piece(address: address, range: range(element.attributes["mediaRange"]), seconds: seconds))
         }
         var start: Piece?
-        if let element = lists.lazy.compactMap({ $0.first("Initialization") }).first {
-            guard let address = element.attributes["sourceURL"].map({ base.resolving($0) }) ?? base else { return nil }
-            start = Piece(address: address, range: range(element.attributes["range"]), seconds: 0)
+        if let initialization {
+            guard let address = try resolve(initialization.attributes["sourceURL"], in: base, &budget) else {
+                return nil
+            }
+            start = Piece(address: address, range: range(initialization.attributes["range"]), seconds: 0)
         }
         return (start, pieces)
     }
 
+    /// Returns the target of a reference, or of none; nil if it is not an HTTP URL.
+    private static func resolve(
+        _ reference: String?, in base: WebAddress, _ budget: inout Budget
+    ) throws(WorkBudget.Exceeded) -> WebAddress? {
+        guard let reference else { return base }
+        return try budget.resolve(reference, in: base)
+    }
+
+    /// The maximum length of a number's text in bytes: an attribute of an outer element is parsed again for each
+    /// representation.
+    private static let longestNumber = 64
+
+    static func integer(_ text: String?) -> Int64? {
+        text.flatMap { $0.utf8.count <= longestNumber ? Int64($0) : nil }
+    }
+
+    static func number(_ text: String?) -> Double? {
+        text.flatMap { $0.utf8.count <= longestNumber ? Double($0) : nil }
+    }
+
     private static func range(_ text: String?) -> Range<Int64>? {
-        let ends = (text ?? "").split(separator: "-").compactMap { Int64(boundedBytes: $0) }
+        let ends = (text ?? "").prefix(longestNumber).split(separator: "-").compactMap { Int64(boundedBytes: $0) }
         return ends.count == 2 ? Range(firstByte: ends[0], lastByte: ends[1]) : nil
     }
 

@@ -13,15 +13,31 @@ struct MarkupElement: Sendable {
     private static let maxAttributes = 64
     private static let longestText = 64 << 10
 
-    func all(_ name: String) -> [MarkupElement] { children.filter { $0.name == name } }
-    func first(_ name: String) -> MarkupElement? { children.first { $0.name == name } }
+    /// Returns the children with a name.
+    ///
+    /// - Parameter budget: Charged for each child that is compared.
+    func all(_ name: String, _ budget: inout WorkBudget) throws(WorkBudget.Exceeded) -> [MarkupElement] {
+        try budget.spend(children.count)
+        return children.filter { $0.name == name }
+    }
+
+    /// Returns the first child with a name; nil if there is none.
+    func first(_ name: String, _ budget: inout WorkBudget) throws(WorkBudget.Exceeded) -> MarkupElement? {
+        try budget.spend(children.count)
+        return children.first { $0.name == name }
+    }
 
     /// Parses a document and returns its root; nil if it is malformed or exceeds the limits.
-    init?(_ bytes: [UInt8]) {
+    ///
+    /// - Parameter budget: Charged for each byte and element.
+    init?(_ bytes: [UInt8], _ budget: inout WorkBudget) throws(WorkBudget.Exceeded) {
         var scanner = MarkupScanner(bytes)
         var open: [MarkupElement] = []
         var count = 0
+        var read = 0
         while let piece = scanner.next() {
+            try budget.spend(scanner.position - read + 16)
+            read = scanner.position
             switch piece {
             case .text(let bytes):
                 if let last = open.indices.last, open[last].text.utf8.count + bytes.count <= Self.longestText {
@@ -57,7 +73,7 @@ struct MarkupElement: Sendable {
             guard !key.isEmpty, rest.popFirst() == UInt8(ascii: "=") else { return nil }
             rest = rest.drop(while: MarkupScanner.isSpace)
             guard let quote = rest.popFirst(), quote == 0x22 || quote == 0x27, let end = rest.firstIndex(of: quote),
-                self.attributes.count < Self.maxAttributes
+                self.attributes.count < Self.maxAttributes, end - rest.startIndex <= Self.longestText
             else { return nil }
             let value = MarkupScanner.decoded(rest[..<end])
             self.attributes[MarkupScanner.localName(key)] = String(decoding: value, as: UTF8.self)

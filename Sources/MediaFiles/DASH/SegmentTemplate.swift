@@ -6,9 +6,9 @@ struct SegmentTemplate {
     private let id: String
     private let bandwidth: Int64
 
-    init(_ levels: [MarkupElement], id: String, bandwidth: Int64) {
-        templates = levels.compactMap { $0.first("SegmentTemplate") }
-        (self.id, self.bandwidth) = (id, bandwidth)
+    /// - Parameter templates: The templates of a representation, its adaptation set and its period.
+    init(_ templates: [MarkupElement], id: String, bandwidth: Int64) {
+        (self.templates, self.id, self.bandwidth) = (templates, id, bandwidth)
     }
 
     private func value(_ key: String) -> String? { templates.lazy.compactMap { $0.attributes[key] }.first }
@@ -18,22 +18,29 @@ struct SegmentTemplate {
     /// - Parameter budget: The manifest's remaining budget.
     func pieces(
         in base: WebAddress, _ film: Double?, _ budget: inout DASHManifest.Budget
-    ) throws(DASHManifest.Budget.Exceeded) -> (DASHManifest.Piece?, [DASHManifest.Piece])? {
-        guard let media = value("media").map(parts(of:)) else { return nil }
-        let scale = max(1, value("timescale").flatMap { Double($0) } ?? 1)
-        guard scale < 1e12, let first = (value("startNumber").map { Int64($0) } ?? 1)?.boundedTicks, first >= 0 else {
-            return nil
-        }
+    ) throws(WorkBudget.Exceeded) -> (DASHManifest.Piece?, [DASHManifest.Piece])? {
+        guard let pattern = value("media") else { return nil }
+        try budget.work.spend(pattern.utf8.count)
+        let media = parts(of: pattern)
+        let scale = max(1, DASHManifest.number(value("timescale")) ?? 1)
+        let stated = value("startNumber")
+        guard scale < 1e12, let first = (stated == nil ? 1 : DASHManifest.integer(stated))?.boundedTicks, first >= 0
+        else { return nil }
         let times: [(time: Int64, length: Int64)]
-        if let timeline = templates.lazy.compactMap({ $0.first("SegmentTimeline") }).first {
-            let offset = value("presentationTimeOffset").flatMap { Double($0) } ?? 0
-            times = Self.times(timeline, until: film.map { $0 * scale + offset }, scale: scale)
+        var timeline: MarkupElement?
+        for template in templates where timeline == nil {
+            timeline = try template.first("SegmentTimeline", &budget.work)
+        }
+        if let timeline {
+            let offset = DASHManifest.number(value("presentationTimeOffset")) ?? 0
+            times = try Self.times(timeline, until: film.map { $0 * scale + offset }, scale: scale, &budget.work)
         } else {
-            guard let length = value("duration").flatMap({ Double($0) }), length >= 1,
+            guard let length = DASHManifest.number(value("duration")), length >= 1,
                 let whole = Int64(bounded: length, in: 1...DASHManifest.longestPiece), let film
             else { return nil }
             // A remainder of less than 0.001 segments is dropped.
             let count = Int(clamping: (film * scale / length - 0.001).rounded(.up), in: 1...DASHManifest.maxSegments)
+            try budget.work.spend(count)
             times = (0..<count).compactMap { number in
                 Int64(bounded: Double(number) * length, in: 0...InputLimit.maxTicks).map { ($0, whole) }
             }
@@ -41,35 +48,41 @@ struct SegmentTemplate {
         var pieces: [DASHManifest.Piece] = []
         for (index, entry) in times.enumerated() {
             let name = Self.filled(media, number: first + Int64(index), time: entry.time)
-            guard let address = base.resolving(name) else { return nil }
+            guard let address = try budget.resolve(name, in: base) else { return nil }
             try budget.spend(on: address)
             pieces.append(DASHManifest.Piece(address: address, range: nil, seconds: Double(entry.length) / scale))
         }
         guard let initialization = value("initialization") else { return (nil, pieces) }
-        guard let address = base.resolving(Self.filled(parts(of: initialization), number: first, time: 0)) else {
-            return nil
-        }
+        try budget.work.spend(initialization.utf8.count)
+        let name = Self.filled(parts(of: initialization), number: first, time: 0)
+        guard let address = try budget.resolve(name, in: base) else { return nil }
         return (DASHManifest.Piece(address: address, range: nil, seconds: 0), pieces)
     }
 
     /// Expands a `SegmentTimeline` (5.3.9.6). Each `S` is a segment and its repetitions; −1 repeats to the next `S` or
     /// the end.
-    static func times(_ timeline: MarkupElement, until end: Double?, scale: Double) -> [(time: Int64, length: Int64)] {
+    ///
+    /// - Parameter budget: Charged for each `S` and each segment.
+    static func times(
+        _ timeline: MarkupElement, until end: Double?, scale: Double, _ budget: inout WorkBudget
+    ) throws(WorkBudget.Exceeded) -> [(time: Int64, length: Int64)] {
         var (times, now) = ([(time: Int64, length: Int64)](), Int64(0))
-        let all = timeline.all("S")
+        let all = try timeline.all("S", &budget)
         for (index, element) in all.enumerated() {
-            func number(_ key: String) -> Int64? { element.attributes[key].flatMap { Int64($0) } }
+            try budget.spend(64)
+            func number(_ key: String) -> Int64? { DASHManifest.integer(element.attributes[key]) }
             guard let length = number("d"), length > 0, length <= DASHManifest.longestPiece else { return times }
             if let time = number("t"), time >= 0, time < 1 << 60 { now = time }
             var more = number("r") ?? 0
             if more < 0 {
-                let next = index + 1 < all.count ? all[index + 1].attributes["t"].flatMap { Double($0) } : end
+                let next = index + 1 < all.count ? DASHManifest.number(all[index + 1].attributes["t"]) : end
                 guard let next else { return times }
                 more = Int64(
                     clamping: ((next - Double(now)) / Double(length)).rounded(.up) - 1,
                     in: 0...Int64(DASHManifest.maxSegments))
             }
             for _ in 0...min(more, Int64(DASHManifest.maxSegments)) {
+                try budget.spend(1)
                 guard times.count < DASHManifest.maxSegments, now < 1 << 61 else { return times }
                 times.append((now, length))
                 now += length

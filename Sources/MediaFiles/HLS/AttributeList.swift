@@ -7,7 +7,9 @@ struct AttributeList: Sendable {
     private static let maxAttributes = 128
 
     /// Parses a list. The first value of a name counts; malformed parts are skipped.
-    init(_ bytes: ArraySlice<UInt8>) {
+    ///
+    /// - Parameter wanted: The names to store; nil: all.
+    init(_ bytes: ArraySlice<UInt8>, only wanted: [String]? = nil) {
         var rest = bytes
         while !rest.isEmpty, values.count < Self.maxAttributes {
             rest = rest.drop { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
@@ -23,6 +25,7 @@ struct AttributeList: Sendable {
                 value = rest.prefix { $0 != UInt8(ascii: ",") }
                 rest = rest[value.endIndex...]
             }
+            if let wanted, !wanted.contains(where: { name.elementsEqual($0.utf8) }) { continue }
             let key = String(decoding: name, as: UTF8.self)
             if values[key] == nil { values[key] = String(decoding: value, as: UTF8.self) }
         }

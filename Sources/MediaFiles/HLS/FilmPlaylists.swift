@@ -46,10 +46,12 @@ final class FilmPlaylists: Sendable {
 
     // MARK: Contents
 
-    /// Parses a playlist and stores it if it has ended; nil for an invalid one.
-    func parse(_ text: [UInt8], at address: String, from location: String) -> Known? {
+    /// Parses a playlist and stores it if it has ended; nil for an invalid one, and after a cancellation.
+    func parse(
+        _ text: [UInt8], at address: String, from location: String, isCancelled: @escaping () -> Bool = { false }
+    ) -> Known? {
         if let known = known(at: address) { return known }
-        guard let playlist = MediaPlaylist(text) else { return nil }
+        guard let playlist = MediaPlaylist(text, isCancelled: isCancelled) else { return nil }
         let known = Known(playlist: playlist, location: location)
         state.withLock { state in
             guard playlist.isEnded, state.bytes + text.count <= Self.maxBytes else { return }
@@ -63,9 +65,12 @@ final class FilmPlaylists: Sendable {
 
     /// Returns the playlist that contains a segment and the segment's stated duration; nil if no stored playlist
     /// contains it.
-    func segment(at address: String) -> (playlist: String, duration: MediaTime?)? {
+    func segment(
+        at address: String, _ budget: inout WorkBudget
+    ) throws(WorkBudget.Exceeded) -> (playlist: String, duration: MediaTime?)? {
         for (place, known) in state.withLock({ $0.known }) {
-            guard let seconds = known.playlist.seconds(ofSegmentAt: address, from: known.location) else { continue }
+            let found = try known.playlist.seconds(ofSegmentAt: address, from: known.location, &budget)
+            guard let seconds = found else { continue }
             return (place, MediaTime(boundedSeconds: seconds))
         }
         return nil

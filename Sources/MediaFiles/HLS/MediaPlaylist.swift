@@ -18,12 +18,21 @@ struct MediaPlaylist: Sendable {
         fileprivate var impliedOffset: Int64?
     }
 
-    /// The tags in effect, as line numbers.
+    /// A key tag.
+    fileprivate struct Key: Sendable, Equatable {
+        /// The line's number.
+        var line: Int
+        var isNone: Bool
+        var format: String?
+    }
+
+    /// The tags in effect.
     fileprivate struct State: Sendable {
-        var keys: [Int] = []
+        var keys: [Key] = []
+        /// The number of the map tag's line.
         var map: Int?
         /// The keys in effect at the map tag.
-        var mapKeys: [Int] = []
+        var mapKeys: [Key] = []
     }
 
     /// The maximum number of segments: more than a day of one second each. Later ones are ignored.
@@ -51,8 +60,11 @@ struct MediaPlaylist: Sendable {
     static let maxLines = 1_000_000
     static let maxBytes = 32 << 20
 
-    /// Parses a playlist; nil if it is malformed, has no segments, or exceeds the limits of bytes or lines.
-    init?(_ bytes: [UInt8]) {
+    /// Parses a playlist; nil if it is malformed, has no segments or exceeds the limits of bytes or lines, and after a
+    /// cancellation.
+    ///
+    /// - Parameter isCancelled: Called repeatedly while the playlist is parsed.
+    init?(_ bytes: [UInt8], isCancelled: @escaping () -> Bool = { false }) {
         guard bytes.starts(with: "#EXTM3U".utf8), bytes.count <= Self.maxBytes,
             bytes.count(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) < Self.maxLines
         else { return nil }
@@ -65,7 +77,9 @@ struct MediaPlaylist: Sendable {
         var range: (count: Int64, offset: Int64?)?
         var rangeEnd: Int64 = 0
         var before = 0
+        var budget = WorkBudget(2 * Self.maxBytes + Self.maxLines, isCancelled: isCancelled)
         for (index, line) in lines.enumerated().dropFirst() {
+            do throws(WorkBudget.Exceeded) { try budget.spend(line.count + 1) } catch { return nil }
             if let value = Self.value(of: "#EXTINF:", in: line) {
                 let number = value.prefix { $0 != UInt8(ascii: ",") }
                 seconds = Self.number(number) ?? 0
@@ -73,8 +87,8 @@ struct MediaPlaylist: Sendable {
             } else if let value = Self.value(of: "#EXT-X-BYTERANGE:", in: line) {
                 let parts = value.split(separator: UInt8(ascii: "@")).map { Int64(boundedBytes: Self.text($0)) }
                 if let count = parts.first ?? nil { range = (count, parts.count > 1 ? parts[1] : nil) }
-            } else if Self.value(of: "#EXT-X-KEY:", in: line) != nil {
-                state.keys = keys(state.keys, with: index)
+            } else if let value = Self.value(of: "#EXT-X-KEY:", in: line) {
+                state.keys = Self.keys(state.keys, with: index, value)
             } else if Self.value(of: "#EXT-X-MAP:", in: line) != nil {
                 (state.map, state.mapKeys, hasMap) = (index, state.keys, true)
             } else if let value = Self.value(of: "#EXT-X-PROGRAM-DATE-TIME:", in: line) {
@@ -120,17 +134,21 @@ struct MediaPlaylist: Sendable {
     /// Returns the duration of the segment at a URL; nil if the playlist does not contain it.
     ///
     /// - Parameter location: The base of the playlist's URLs.
-    func seconds(ofSegmentAt address: String, from location: String) -> Double? {
+    func seconds(
+        ofSegmentAt address: String, from location: String, _ budget: inout WorkBudget
+    ) throws(WorkBudget.Exceeded) -> Double? {
         let wanted = WebAddress(address)?.text ?? address
         let (base, end) = (WebAddress(location), Array(address.utf8))
         let folder = location.lastIndex(of: "/").map { String(location[...$0]) } ?? ""
         var other: ArraySlice<UInt8>?
         for piece in pieces {
             let line = lines[piece.lines.upperBound - 1]
+            try budget.spend(1)
             let name = line.lastIndex(of: UInt8(ascii: "/")).map { line[line.index(after: $0)...] } ?? line
             // Segments may be byte ranges of one file.
             guard end.suffix(name.count).elementsEqual(name), line != other else { continue }
             other = line
+            try budget.spend(64 + location.utf8.count + line.count)
             let reference = String(decoding: line, as: UTF8.self)
             let place: String? = if let base { base.resolving(reference)?.text } else { folder + reference }
             if place == wanted { return piece.seconds }
@@ -172,8 +190,10 @@ struct MediaPlaylist: Sendable {
         let first = pieces[index]
         guard index > 0 else { return Cut(text: text, start: .zero, followsDiscontinuity: false) }
         var kept: [ArraySlice<UInt8>] = [lines[0]]
-        let wide = ["VERSION:", "TARGETDURATION:", "PLAYLIST-TYPE:", "INDEPENDENT-SEGMENTS", "DEFINE:"]
-        for line in lines where wide.contains(where: { Self.value(of: "#EXT-X-" + $0, in: line) != nil }) {
+        let wide = ["VERSION:", "TARGETDURATION:", "PLAYLIST-TYPE:", "INDEPENDENT-SEGMENTS", "DEFINE:"].map {
+            "#EXT-X-" + $0
+        }
+        for line in lines where wide.contains(where: { Self.value(of: $0, in: line) != nil }) {
             kept.append(line)
         }
         // A key without a vector uses the segment's number (RFC 8216, 4.3.2.4).
@@ -181,10 +201,10 @@ struct MediaPlaylist: Sendable {
             Array("#EXT-X-MEDIA-SEQUENCE:\(firstNumber + Int64(index))".utf8)[...])
         let state = states[first.state]
         if let map = state.map {
-            kept += state.mapKeys.map { lines[$0] } + [lines[map]]
-            if state.mapKeys != state.keys { kept += state.keys.map { lines[$0] } }
+            kept += state.mapKeys.map { lines[$0.line] } + [lines[map]]
+            if state.mapKeys != state.keys { kept += state.keys.map { lines[$0.line] } }
         } else {
-            kept += state.keys.map { lines[$0] }
+            kept += state.keys.map { lines[$0.line] }
         }
         for line in lines[first.lines] {
             guard let implied = first.impliedOffset, let value = Self.value(of: "#EXT-X-BYTERANGE:", in: line) else {
@@ -207,17 +227,11 @@ struct MediaPlaylist: Sendable {
 
     /// Returns the keys in effect after a key tag. Keys of different formats coexist; a key replaces the previous one
     /// of its format (RFC 8216, 4.3.2.4).
-    private func keys(_ before: [Int], with index: Int) -> [Int] {
-        func attributes(_ index: Int) -> AttributeList {
-            AttributeList(lines[index].dropFirst("#EXT-X-KEY:".utf8.count))
-        }
-        let new = attributes(index)
-        if new["METHOD"] == "NONE" { return [index] }
-        let others = before.filter { old in
-            let old = attributes(old)
-            return old["METHOD"] != "NONE" && old["KEYFORMAT"] != new["KEYFORMAT"]
-        }
-        return others.suffix(7) + [index]
+    private static func keys(_ before: [Key], with index: Int, _ value: ArraySlice<UInt8>) -> [Key] {
+        let attributes = AttributeList(value, only: ["METHOD", "KEYFORMAT"])
+        let new = Key(line: index, isNone: attributes["METHOD"] == "NONE", format: attributes["KEYFORMAT"])
+        if new.isNone { return [new] }
+        return before.filter { !$0.isNone && $0.format != new.format }.suffix(7) + [new]
     }
 
     static func value(of tag: String, in line: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {

@@ -86,11 +86,11 @@ struct WebAddress: Sendable, Hashable {
 
     var text: String { origin + target }
 
-    /// Whether secrets for this server may be sent to `other`: same host and port, and no weaker protection.
+    /// Whether secrets for this server may be sent to `other`: same host and port, and no weaker protection. A server
+    /// on port 80 may redirect to https on port 443.
     func isHome(of other: WebAddress) -> Bool {
-        let usual = [UInt16(80), 443]
-        let isSamePort = port == other.port || (usual.contains(port) && usual.contains(other.port))
-        return host == other.host && isSamePort && (other.isSecure || !isSecure)
+        guard host == other.host, other.isSecure || !isSecure else { return false }
+        return port == other.port || (!isSecure && other.isSecure && port == 80 && other.port == 443)
     }
 
     // MARK: Percent encoding

@@ -24,16 +24,20 @@ public final class PictureFile: MediaSource {
     /// - Parameters:
     ///   - path: A path or `file:` URL; for other addresses the result is nil.
     ///   - duration: How long it is shown; nil: until the user continues.
+    ///   - cancellation: Cancels reading.
     /// - Returns: Nil for other files, including animations (GIF, APNG), which `MediaFile` opens.
-    /// - Throws: `limitExceeded` for an image that is too large; `readFailed`, `cannotOpen` or `notPermitted`.
-    public static func open(_ path: String, showingFor duration: Duration?) throws(MediaError) -> PictureFile? {
+    /// - Throws: `limitExceeded` for an image that is too large; `readFailed`, `cannotOpen`,
+    ///   `notPermitted` or `cancelled`.
+    public static func open(
+        _ path: String, showingFor duration: Duration?, cancellation: Cancellation = Cancellation()
+    ) throws(MediaError) -> PictureFile? {
         // ignored: opening it as a film reports an invalid address.
         guard let address = try? InputAddress(path), address.kind == .file else { return nil }
         let ending = address.path.lastIndex(of: ".").map { address.path[address.path.index(after: $0)...].lowercased() }
         if let ending, films.contains(ending) { return nil }
         // ignored: an unreadable file is not an image; opening it as a film reports the reason.
         guard let start = try? read(address, maxBytes: headBytes), looksLikePicture(start) else { return nil }
-        guard let bytes = try read(address, maxBytes: Int(maxBytes)) else {
+        guard let bytes = try read(address, maxBytes: Int(maxBytes), cancellation) else {
             throw MediaError(
                 .limitExceeded, "\"\(address.text)\" is larger than \(maxBytes >> 20) MB, too large for a picture")
         }
@@ -93,32 +97,32 @@ public final class PictureFile: MediaSource {
 
     /// Returns the contents or, up to `headBytes`, the first bytes; nil if the file is larger than `maxBytes` or not a
     /// regular file.
-    private static func read(_ address: InputAddress, maxBytes: Int) throws(MediaError) -> [UInt8]? {
-        let descriptor = Glibc.open(address.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    private static func read(
+        _ address: InputAddress, maxBytes: Int, _ cancellation: Cancellation = Cancellation()
+    ) throws(MediaError) -> [UInt8]? {
+        let descriptor = FileBytes.openRegular(address.path)
         guard descriptor >= 0 else {
+            if errno == ENOTSUP || errno == EISDIR { return nil }
             throw MediaError(
                 errno == EACCES ? .notPermitted : .cannotOpen,
                 "cannot open \"\(address.text)\": \(SystemCause.text(errno))")
         }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        guard fstat(descriptor, &status) == 0 else { return nil }
         if maxBytes > headBytes, status.st_size > maxBytes { return nil }
-        let wanted = min(maxBytes, Int(status.st_size))
-        var code: Int32 = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
-            while count < wanted {
-                let piece = Glibc.read(descriptor, buffer.baseAddress! + count, wanted - count)
-                if piece < 0, errno == EINTR { continue }
-                if piece < 0 { code = errno }
-                guard piece > 0 else { break }
-                count += piece
+        do throws(FileBytes.Failure) {
+            return try FileBytes.read(descriptor, maxBytes: min(maxBytes, Int(status.st_size))) { file, buffer, count in
+                guard !cancellation.isCancelled else {
+                    errno = ECANCELED
+                    return -1
+                }
+                return Glibc.read(file, buffer, count)
             }
+        } catch {
+            if error.code == ECANCELED { throw MediaError(.cancelled, "reading \"\(address.text)\" was cancelled") }
+            throw MediaError(.readFailed, "cannot read \"\(address.text)\": \(SystemCause.text(error.code))")
         }
-        if code != 0 {
-            throw MediaError(.readFailed, "cannot read \"\(address.text)\": \(SystemCause.text(code))")
-        }
-        return bytes
     }
 }
 

@@ -29,6 +29,9 @@ package struct PictureHeader: Sendable, Hashable {
         (self.codec, size) = (codec, PixelSize(width: width, height: height))
     }
 
+    /// The maximum number of chunks, markers or blocks before the header counts as read: a GIF of 128 MB has 500,000.
+    private static let maxSteps = 1 << 19
+
     // MARK: PNG (ISO/IEC 15948)
 
     private static func png(_ bytes: HeaderBytes) -> PictureHeader? {
@@ -36,9 +39,10 @@ package struct PictureHeader: Sendable, Hashable {
             let width = bytes.big32(16), let height = bytes.big32(20)
         else { return nil }
         var header = PictureHeader("png", width, height)
-        var place = 8
+        var (place, chunks) = (8, 0)
         // Each iteration skips one chunk of at least twelve bytes.
-        while let length = bytes.big32(place), !bytes.says("IDAT", at: place + 4) {
+        while chunks < maxSteps, let length = bytes.big32(place), !bytes.says("IDAT", at: place + 4) {
+            chunks += 1
             if bytes.says("acTL", at: place + 4) {
                 header.isAnimated = true
                 break
@@ -52,8 +56,9 @@ package struct PictureHeader: Sendable, Hashable {
 
     private static func jpeg(_ bytes: HeaderBytes) -> PictureHeader? {
         guard bytes.says([0xFF, 0xD8, 0xFF], at: 0) else { return nil }
-        var (place, rotation) = (2, 0)
-        while let first = bytes.byte(place), let marker = bytes.byte(place + 1) {
+        var (place, rotation, markers) = (2, 0, 0)
+        while markers < maxSteps, let first = bytes.byte(place), let marker = bytes.byte(place + 1) {
+            markers += 1
             if first != 0xFF { return nil }
             // Markers may be preceded by any number of FF, and some have no payload.
             if marker == 0xFF || (0xD0...0xD8).contains(marker) || marker == 0x01 {
@@ -105,8 +110,8 @@ package struct PictureHeader: Sendable, Hashable {
             let height = bytes.little16(8), let flags = bytes.byte(10)
         else { return nil }
         var header = PictureHeader("gif", width, height)
-        var (place, pictures) = (13 + colors(flags), 0)
-        while let kind = bytes.byte(place), kind != 0x3B {
+        var (place, pictures, blocks) = (13 + colors(flags), 0, 0)
+        while blocks < maxSteps, let kind = bytes.byte(place), kind != 0x3B {
             switch kind {
             case 0x21: place += 2
             case 0x2C:
@@ -119,7 +124,8 @@ package struct PictureHeader: Sendable, Hashable {
             default: return header
             }
             // Blocks of up to 255 bytes, until an empty one.
-            while let length = bytes.byte(place) {
+            while blocks < maxSteps, let length = bytes.byte(place) {
+                blocks += 1
                 place += 1 + length
                 if length == 0 { break }
             }
@@ -215,7 +221,12 @@ private struct HeaderBytes {
             && expected.indices.allSatisfy { bytes[place + $0] == expected[$0] }
     }
 
-    func says(_ expected: String, at place: Int) -> Bool { says(Array(expected.utf8), at: place) }
+    func says(_ expected: StaticString, at place: Int) -> Bool {
+        expected.withUTF8Buffer { expected in
+            place >= 0 && place <= bytes.count - expected.count
+                && expected.indices.allSatisfy { bytes[place + $0] == expected[$0] }
+        }
+    }
 
     func big16(_ place: Int) -> Int? { byte(place).flatMap { high in byte(place + 1).map { high << 8 | $0 } } }
     func big32(_ place: Int) -> Int? { big16(place).flatMap { high in big16(place + 2).map { high << 16 | $0 } } }

@@ -10,7 +10,8 @@ final class AVIOBridge: @unchecked Sendable {
     private let waiting: InterruptCallback
     private let pool = ConnectionPool()
     private var open: [UnsafeMutablePointer<AVIOContext>: WebSource] = [:]
-    /// Whether a server redirected from `https` to `http`, or a playlist of an `https` film refers to `http`.
+    /// Whether a server redirected from `https` to `http`, or a playlist of an `https` film refers to `http`. Playlists
+    /// on `https` servers that other playlists lead to are checked in `cff_check_playlist`.
     private(set) var isDowngraded = false
     /// The playlists of the film.
     let playlists: FilmPlaylists
@@ -86,9 +87,8 @@ final class AVIOBridge: @unchecked Sendable {
 
     /// Returns the replacement of a playlist; nil keeps the original.
     private func cut(_ text: [UInt8], _ address: String, from location: String) -> [UInt8]? {
-        guard let known = playlists.parse(text, at: address, from: location), let wanted, known.playlist.isEnded else {
-            return nil
-        }
+        let known = playlists.parse(text, at: address, from: location) { [waiting] in waiting.isCancelled }
+        guard let known, let wanted, known.playlist.isEnded else { return nil }
         let cut = known.playlist.cut(at: wanted)
         cuts.append(cut)
         return cut.text
@@ -106,7 +106,7 @@ final class AVIOBridge: @unchecked Sendable {
             return try context(WebSource(known.playlist.text), known.location, DASHPlaylists.type)
         }
         guard let address = WebAddress(text) else { throw WebFailure(code: cff_error_invalid_data) }
-        if requestBuilder.home?.isSecure == true, !address.isSecure, requestBuilder.trust.verifies {
+        if requestBuilder.home?.isSecure == true, !address.isSecure {
             isDowngraded = true
             throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
         }
@@ -127,6 +127,11 @@ final class AVIOBridge: @unchecked Sendable {
             ) { (address) throws(WebFailure) in try requestBuilder.connect(address, waiting) }
         } catch {
             if error.isDowngrade { isDowngraded = true }
+            if let (methods, wasAnswered) = error.unauthorized, isOpening, open.isEmpty {
+                objection = ReadingErrors.unauthorized(
+                    address, methods, hasCredentials: requestBuilder.credentials(for: address) != nil,
+                    wasAnswered: wasAnswered)
+            }
             throw error
         }
         var cipher: BlockCipher?
@@ -160,8 +165,10 @@ final class AVIOBridge: @unchecked Sendable {
     func takeLostSegments() -> [LostSegment] {
         guard !lostSegments.isEmpty else { return [] }
         defer { lostSegments.removeAll() }
+        var budget = WorkBudget(1 << 23) { [waiting] in waiting.isCancelled }
         return lostSegments.compactMap { lost in
-            let segment = playlists.segment(at: lost.address)
+            // ignored: without budget the segment counts as unknown.
+            let segment = (try? playlists.segment(at: lost.address, &budget)) ?? nil
             // While a film is opened, playlists of unselected variants may be missing.
             guard segment != nil || !lost.failedWhileOpening else { return nil }
             var lost = lost
@@ -202,8 +209,12 @@ final class AVIOBridge: @unchecked Sendable {
         let made: DASHPlaylists
         do throws(MediaError) {
             let name = "\"\(PrintableText.of(input.address.text))\""
-            made = DASHPlaylists(try DASHManifest(bytes, at: input.address, named: name), requestBuilder.bitrate)
+            let manifest = try DASHManifest(bytes, at: input.address, named: name) { [waiting] in
+                waiting.isCancelled || waiting.isPastDeadline
+            }
+            made = DASHPlaylists(manifest, requestBuilder.bitrate)
         } catch {
+            guard error.code != .cancelled else { throw WebFailure(code: cff_error_exit) }
             objection = error
             throw WebFailure(code: cff_error_invalid_data)
         }

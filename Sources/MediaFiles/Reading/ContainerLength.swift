@@ -53,11 +53,9 @@ struct ContainerLength {
     /// Returns the byte position at which a Matroska, WAV, AVI or ASF file should end; nil if the header does not state
     /// it or is unreadable.
     private static func read(_ path: String) -> Int64? {
-        guard let file = fopen(path, "rb") else { return nil }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return end(statedBy: bytes.prefix(count))
+        // ignored: reading the film reports the error.
+        guard let bytes = try? FileBytes.readRegular(path, maxBytes: 4096) else { return nil }
+        return end(statedBy: bytes[...])
     }
 
     /// Returns the same from the first bytes of a file.

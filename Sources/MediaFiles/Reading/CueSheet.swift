@@ -69,7 +69,7 @@ package struct CueSheet: Sendable {
     ///
     /// - Throws: `notPermitted`, `cannotOpen` or `limitExceeded`; `notMedia` if the sheet contains no file.
     init(reading path: String) throws(MediaError) {
-        self.init(try NamedFile.read(path, maxBytes: Limit.bytes, what: "tracks"))
+        self.init(try NamedFile.read(path, maxBytes: Limit.bytes, what: "tracks", isRegular: true))
         guard !files.isEmpty else {
             throw MediaError(.notMedia, "the cue sheet \"\(path)\" contains no file name; play the recording itself")
         }

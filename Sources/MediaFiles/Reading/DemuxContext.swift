@@ -58,6 +58,7 @@ final class DemuxContext {
         policy.initialize(to: cff_open_policy())
         policy.pointee.verifies = options.trust.verifies ? 1 : 0
         policy.pointee.authorities = options.trust.path
+        policy.pointee.regular_only = options.opensRegularFilesOnly || options.purpose == .subtitles ? 1 : 0
         if let requestBuilder {
             let gate = AVIOBridge(requestBuilder, waiting: waiting)
             gate.install(in: policy)
@@ -96,6 +97,7 @@ final class DemuxContext {
         var code: Int32 = 0
         do throws(MediaError) {
             if address.kind == .pipe {
+                guard policy.pointee.regular_only == 0 else { throw ReadingErrors.irregular(address) }
                 pipe = try PipeInput(address, waiting: waiting)
                 fresh.pointee.pb = pipe?.context
                 fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO

@@ -1,3 +1,4 @@
+internal import CFFmpeg
 package import MediaCore
 
 /// Reads the interstitials of a playlist (RFC 8216bis, D.2), in film time.
@@ -108,7 +109,8 @@ package enum AssetList {
             }
             while bytes.count <= maxBytes {
                 let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
-                if got <= 0 { break }
+                if got == cff_error_eof { break }
+                if got < 0 { throw WebFailure(code: got) }
                 bytes += piece.prefix(Int(got))
             }
         } catch {

@@ -47,6 +47,7 @@ public final class MediaFile: MediaSource {
         _ url: String, options: ReadOptions = ReadOptions(), cancellation: Cancellation = Cancellation()
     ) throws(MediaError) -> MediaFile {
         LibrarySettings.once
+        var options = options
         var address = try InputAddress(url)
         var sheet: CueSheet?
         if address.kind == .file, CueSheet.isNamed(address.path) {
@@ -58,6 +59,7 @@ public final class MediaFile: MediaSource {
             }
             address = try InputAddress(CueSheet.locate(read.files[0], beside: address.path))
             sheet = read
+            options.opensRegularFilesOnly = true
         }
         // libavformat verifies no certificate of RTSP servers (`tls_verify` does not reach them as of FFmpeg 5.1).
         if options.trust.verifies, address.url.lowercased().hasPrefix("rtsps:") {

@@ -52,6 +52,38 @@ enum ReadingErrors {
         }
     }
 
+    /// Returns the error for a FIFO or a device that a playlist or another program names.
+    static func irregular(_ address: InputAddress) -> MediaError {
+        MediaError(
+            .notPermitted,
+            "\"\(address.text)\" is not a regular file; specify it on the command line to play it")
+    }
+
+    /// Returns the error for a server that answers 401.
+    ///
+    /// - Parameters:
+    ///   - methods: The methods of authentication that it offers.
+    ///   - wasAnswered: Whether name and password were sent.
+    static func unauthorized(
+        _ address: WebAddress, _ methods: String, hasCredentials: Bool, wasAnswered: Bool
+    ) -> MediaError {
+        let server = "the server \(PrintableText.of(address.host))"
+        guard hasCredentials else {
+            return MediaError(
+                .notPermitted,
+                "\(server) requests a name and a password (401); enter the address as http(s)://NAME:PASSWORD@…")
+        }
+        if wasAnswered {
+            return MediaError(.notPermitted, "\(server) refuses the name or the password (401); check both")
+        }
+        return MediaError(
+            .notPermitted,
+            methods.isEmpty
+                ? "\(server) refuses access without a request for a password (401), which was not sent; check the address"
+                : "\(server) requests a kind of authentication that is not supported (401: \(methods)); the password was "
+                    + "not sent; use another address")
+    }
+
     /// Returns the error for an input or redirect that is not trusted; nil if that was not the reason.
     static func untrusted(
         _ address: InputAddress, refusal: cff_refusal, tls: TLSFailureRecorder.Refusal?, trust: ServerTrust
@@ -139,12 +171,11 @@ enum ReadingErrors {
     /// Whether the file starts as an MP4 (its `ftyp` box, ISO 14496-12, 4.3): if it cannot be opened, its end is
     /// missing.
     private static func isCutOff(_ address: InputAddress) -> Bool {
-        guard address.kind == .file, let file = fopen(address.path, "rb") else { return false }
-        defer { fclose(file) }
-        var start = (UInt64(0), UInt64(0))
-        return withUnsafeMutableBytes(of: &start) { bytes in
-            fread(bytes.baseAddress, 1, 16, file) == 16 && bytes[4..<8].elementsEqual("ftyp".utf8)
+        // ignored: the error of opening the file is reported without this detail.
+        guard address.kind == .file, let start = try? FileBytes.readRegular(address.path, maxBytes: 16) else {
+            return false
         }
+        return start.count == 16 && start[4..<8].elementsEqual("ftyp".utf8)
     }
 
     private static func stopped(_ name: String, _ waiting: InterruptCallback) -> MediaError {

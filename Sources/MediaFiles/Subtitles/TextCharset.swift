@@ -1,5 +1,5 @@
 internal import CUchardet
-internal import Glibc
+internal import MediaCore
 
 /// Detects the encoding of text files that are not UTF-8.
 enum TextCharset {
@@ -35,8 +35,7 @@ enum TextCharset {
     private static let western = "WINDOWS-1252"
 
     private static func head(of path: String) -> [UInt8] {
-        guard let file = fopen(path, "rbe") else { return [] }
-        defer { fclose(file) }
-        return [UInt8](unsafeUninitializedCapacity: maxBytes) { $1 = fread($0.baseAddress, 1, maxBytes, file) }
+        // ignored: reading the subtitles reports the error.
+        (try? FileBytes.readRegular(path, maxBytes: maxBytes)) ?? []
     }
 }

@@ -22,16 +22,18 @@ final class UTF8Copy: Sendable {
     deinit { close(descriptor) }
 
     private static func utf8(of path: String) -> [UInt8]? {
-        guard let file = fopen(path, "rbe") else { return nil }
-        defer { fclose(file) }
-        let mark = [fgetc(file), fgetc(file)]
-        guard mark == [0xFF, 0xFE] || mark == [0xFE, 0xFF] else { return nil }
-        let isLittle = mark[0] == 0xFF
-        let maxBytes = Int(SubtitleFile.maxBytes)
+        let descriptor = FileBytes.openRegular(path)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // ignored: reading the original reports the error.
+        guard let mark = try? FileBytes.read(descriptor, maxBytes: 2), mark == [0xFF, 0xFE] || mark == [0xFE, 0xFF],
+            let bytes = try? FileBytes.read(descriptor, maxBytes: Int(SubtitleFile.maxBytes))
+        else { return nil }
+        let (low, high) = mark[0] == 0xFF ? (0, 1) : (1, 0)
         var units: [UInt16] = []
-        var pair = [UInt8](repeating: 0, count: 2)
-        while units.count < maxBytes / 2, fread(&pair, 1, 2, file) == 2 {
-            units.append(UInt16(pair[isLittle ? 1 : 0]) << 8 | UInt16(pair[isLittle ? 0 : 1]))
+        units.reserveCapacity(bytes.count / 2)
+        for index in stride(from: 0, to: bytes.count - 1, by: 2) {
+            units.append(UInt16(bytes[index + high]) << 8 | UInt16(bytes[index + low]))
         }
         return Array(String(decoding: units, as: UTF16.self).utf8)
     }

@@ -15,6 +15,7 @@ final class HTTPRequestBuilder: Sendable {
     /// The delays before each reconnection attempt.
     let delays: [Duration]
     private let options: ReadOptions
+    /// The number of requests with credentials.
     private let count = Lock<UInt32>(0)
 
     /// More than a minute in total: `ReadOptions.readTimeout` ends the attempts earlier.
@@ -86,8 +87,8 @@ final class HTTPRequestBuilder: Sendable {
     ///   - isProxied: Whether the request is sent to a proxy.
     ///   - keepsConnection: Whether the server may keep the connection open after its response.
     func request(
-        for address: WebAddress, from first: Int64, to last: Int64?, validator: String?, challenge: String?,
-        isProxied: Bool, keepsConnection: Bool = false
+        for address: WebAddress, from first: Int64, to last: Int64?, validator: String?,
+        challenge: AuthenticationChallenge?, isProxied: Bool, keepsConnection: Bool = false
     ) -> String {
         var lines = ["GET \(isProxied ? address.text : address.target) HTTP/1.1", "Host: \(address.authority)"]
         let isHome = home?.isHome(of: address) ?? false
@@ -107,7 +108,11 @@ final class HTTPRequestBuilder: Sendable {
         }
         add("Cookie", cookies.line(for: address))
         if let credentials = credentials(for: address), let challenge {
-            add("Authorization", authorization(credentials, challenge, address.target))
+            let number = count.withLock { count in
+                count &+= 1
+                return count
+            }
+            add("Authorization", challenge.response(credentials, target: address.target, number: number))
         }
         lines.append("Range: bytes=\(first)-\(last.map { String($0 - 1) } ?? "")")
         if let validator, !validator.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
@@ -117,80 +122,4 @@ final class HTTPRequestBuilder: Sendable {
         if !keepsConnection { lines.append("Connection: close") }
         return lines.joined(separator: "\r\n") + "\r\n\r\n"
     }
-
-    // MARK: Authentication
-
-    /// Whether a challenge is supported.
-    func answers(_ challenge: String) -> Bool {
-        let text = challenge.lowercased()
-        return text.hasPrefix("basic")
-            || (text.hasPrefix("digest ") && Self.parameters(challenge)["algorithm"]?.lowercased() ?? "md5" == "md5")
-    }
-
-    private func authorization(_ credentials: String, _ challenge: String, _ target: String) -> String {
-        guard challenge.lowercased().hasPrefix("digest ") else {
-            return "Basic " + Self.base64(Array(credentials.utf8))
-        }
-        // RFC 7616, 3.4.
-        let given = Self.parameters(challenge)
-        let parts = credentials.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let (name, secret) = (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
-        let (realm, nonce) = (given["realm"] ?? "", given["nonce"] ?? "")
-        let number = count.withLock { count in
-            count &+= 1
-            return count
-        }
-        let times = String(String(UInt64(0x1_0000_0000) + UInt64(number), radix: 16).dropFirst())
-        let own = String(UInt64.random(in: .min ... .max), radix: 16)
-        let (first, second) = (Self.md5("\(name):\(realm):\(secret)"), Self.md5("GET:\(target)"))
-        let isCounted = given["qop"]?.lowercased().contains("auth") ?? false
-        let response = Self.md5(
-            isCounted ? "\(first):\(nonce):\(times):\(own):auth:\(second)" : "\(first):\(nonce):\(second)")
-        let safe = name.replacing("\"")
-        var text =
-            "Digest username=\"\(safe)\", realm=\"\(realm)\", nonce=\"\(nonce)\", uri=\"\(target)\", response=\"\(response)\""
-        if let opaque = given["opaque"] { text += ", opaque=\"\(opaque)\"" }
-        if isCounted { text += ", qop=auth, nc=\(times), cnonce=\"\(own)\"" }
-        return text
-    }
-
-    private static func parameters(_ challenge: String) -> [String: String] {
-        var (all, name, value) = ([String: String](), "", "")
-        var (isValue, isQuoted) = (false, false)
-        func close() { if !name.isEmpty { all[name.lowercased()] = value } }
-        for character in challenge.drop(while: { $0 != " " }).dropFirst().prefix(4096) {
-            switch character {
-            case "\"" where isValue: isQuoted.toggle()
-            case "=" where !isValue: isValue = true
-            case "," where !isQuoted:
-                close()
-                (name, value, isValue) = ("", "", false)
-            case " " where !isQuoted: break
-            default: if isValue { value.append(character) } else { name.append(character) }
-            }
-        }
-        close()
-        return all
-    }
-
-    private static func md5(_ text: String) -> String {
-        var digest = [UInt8](repeating: 0, count: 16)
-        let bytes = Array(text.utf8)
-        av_md5_sum(&digest, bytes, bytes.count)
-        return Hexadecimal.text(digest).lowercased()
-    }
-
-    private static func base64(_ bytes: [UInt8]) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: (bytes.count + 2) / 3 * 4 + 1) { buffer in
-            guard av_base64_encode(buffer.baseAddress, Int32(buffer.count), bytes, Int32(bytes.count)) != nil else {
-                return ""
-            }
-            return String(cString: buffer.baseAddress!)
-        }
-    }
-}
-
-extension String {
-    /// Removes a character that would end a quoted string.
-    fileprivate func replacing(_ letter: Character) -> String { String(filter { $0 != letter }) }
 }

@@ -161,11 +161,16 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     // MARK: Requests
 
     private func open() throws(WebFailure) {
-        var (redirects, challenge, canReturn) = (0, String?.none, address != requested)
+        var (redirects, challenge, canReturn) = (0, AuthenticationChallenge?.none, address != requested)
         while true {
             release()
             let (fresh, answer) = try ask(challenge)
             for line in answer.all("set-cookie") { requestBuilder.cookies.store(line, from: address) }
+            let offered = answer.status == 401 ? answer.all("www-authenticate") : []
+            // A password is sent in clear only to a server that requests it so (Basic).
+            let answerable = requestBuilder.credentials(for: address).flatMap { _ in
+                challenge == nil ? AuthenticationChallenge.strongest(in: offered) : nil
+            }
             switch answer.status {
             case 200, 206:
                 try begin(fresh, answer)
@@ -176,15 +181,15 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 else {
                     throw WebFailure(code: cff_error_from_errno(EIO))
                 }
-                if address.isSecure, !next.isSecure, requestBuilder.trust.verifies {
+                if address.isSecure, !next.isSecure {
                     throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
                 }
                 keep(fresh, after: answer)
                 // A redirect does not inherit the user's credentials; the server may state others.
                 (address, challenge) = (next, nil)
-            case 401 where challenge == nil && requestBuilder.credentials(for: address) != nil:
+            case 401 where answerable != nil:
                 keep(fresh, after: answer)
-                challenge = answer.all("www-authenticate").first { requestBuilder.answers($0) } ?? "Basic"
+                challenge = answerable
             // Within the known size the file has changed: a failure, not its end.
             case 416 where position > first && size.map({ position >= $0 }) ?? true:
                 (connection, body) = (nil, nil)
@@ -192,13 +197,20 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 return
             // Signed redirect targets expire; the requested URL remains the one to use (RFC 9110, 15.4.3).
             case 400..<500 where canReturn: (address, challenge, canReturn) = (requested, nil, false)
-            default: throw WebFailure(code: Self.code(answer.status))
+            default:
+                var failure = WebFailure(code: Self.code(answer.status))
+                if answer.status == 401 {
+                    failure.unauthorized = (AuthenticationChallenge.names(in: offered), challenge != nil)
+                }
+                throw failure
             }
         }
     }
 
     /// Sends the request on an idle connection of the pool, or else on a new one.
-    private func ask(_ challenge: String?) throws(WebFailure) -> (any WebConnection, HTTPResponse) {
+    private func ask(
+        _ challenge: AuthenticationChallenge?
+    ) throws(WebFailure) -> (any WebConnection, HTTPResponse) {
         if let kept = pool?.take(for: address) {
             // A router may have dropped the connection without notice.
             kept.setMaxSilence(requestBuilder.maxSilence)
@@ -211,7 +223,9 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         return (fresh, try ask(fresh, challenge))
     }
 
-    private func ask(_ connection: any WebConnection, _ challenge: String?) throws(WebFailure) -> HTTPResponse {
+    private func ask(
+        _ connection: any WebConnection, _ challenge: AuthenticationChallenge?
+    ) throws(WebFailure) -> HTTPResponse {
         hasResponse = false
         let isProxied = (connection as? NetworkConnection)?.isProxied ?? false
         let head = requestBuilder.request(

@@ -50,6 +50,9 @@ public struct ReadOptions: Sendable {
     /// The HLS variant to play.
     public var hlsBitrate = HLSBitrate.highest
 
+    /// Whether the address comes from a playlist or another program: of local files only regular ones are opened.
+    package var opensRegularFilesOnly = false
+
     /// What is opened: films, or subtitle files (`SubtitleFile`).
     enum Purpose { case film, subtitles }
     var purpose = Purpose.film

@@ -91,4 +91,6 @@ struct WebFailure: Error {
     var code: Int32
     /// Whether a server redirected from `https` to `http`.
     var isDowngrade = false
+    /// What the server of a 401 response offered, and whether the password was sent; nil for other errors.
+    var unauthorized: (methods: String, wasAnswered: Bool)?
 }

@@ -170,12 +170,28 @@ import Testing
                 _ = playlists.parse(Array(text.utf8), at: place, from: place)
             }
         }
-        let segment = playlists.segment(at: "http://server/film/high/1.ts?a=b/c")
+        func find(_ address: String) -> (playlist: String, duration: MediaTime?)? {
+            var budget = WorkBudget(1000)
+            return (try? playlists.segment(at: address, &budget)) ?? nil
+        }
+        let segment = find("http://server/film/high/1.ts?a=b/c")
         #expect(segment?.playlist == "http://server/film/high.m3u8")
         #expect(segment?.duration == MediaTime(value: 5, timescale: 2))
-        #expect(playlists.segment(at: "http://server/low/2.ts")?.playlist == "http://server/film/low.m3u8")
-        #expect(playlists.segment(at: "/films/low/1.ts?a=b/c")?.playlist == "/films/low.m3u8")
-        #expect(playlists.segment(at: "http://server/1.ts") == nil && playlists.segment(at: "") == nil)
+        #expect(find("http://server/low/2.ts")?.playlist == "http://server/film/low.m3u8")
+        #expect(find("/films/low/1.ts?a=b/c")?.playlist == "/films/low.m3u8")
+        #expect(find("http://server/1.ts") == nil && find("") == nil)
+    }
+
+    /// Each segment with the same name is resolved.
+    @Test func theSearchForASegmentIsBounded() {
+        let lines = (0..<2000).map { "#EXTINF:1,\n\($0)/1.ts" }.joined(separator: "\n")
+        let playlists = FilmPlaylists()
+        _ = playlists.parse(
+            Array("#EXTM3U\n\(lines)\n#EXT-X-ENDLIST\n".utf8), at: "http://a/f.m3u8", from: "http://a/f.m3u8")
+        var budget = WorkBudget(100_000)
+        #expect(throws: WorkBudget.Exceeded.limit) { try playlists.segment(at: "http://a/other/1.ts", &budget) }
+        budget = WorkBudget(1_000_000) { true }
+        #expect(throws: WorkBudget.Exceeded.cancelled) { try playlists.segment(at: "http://a/other/1.ts", &budget) }
     }
 
     @Test func aDurationIsStatedByAPlaylistThatHasEndedAndDoesNotRound() throws {

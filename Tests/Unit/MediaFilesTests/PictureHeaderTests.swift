@@ -44,6 +44,23 @@ import Testing
         #expect(try #require(Self.header(bytes)).isAnimated)
     }
 
+    /// A file of 128 MB has ten million chunks, or 128 million fill bytes.
+    @Test func theSearchForTheHeaderOfManyChunksEnds() throws {
+        let png = try Self.picture("png")
+        let empty: [UInt8] = [0, 0, 0, 0, 0x74, 0x45, 0x58, 0x74, 0, 0, 0, 0]
+        let animation = [0, 0, 0, 0] + Array("acTL".utf8) + [0, 0, 0, 0]
+        func file(_ chunks: Int) -> [UInt8] {
+            Array(png[..<33]) + Array(repeatElement(empty, count: chunks).joined()) + animation + Array(png[33...])
+        }
+        #expect(try #require(Self.header(file(1000))).isAnimated)
+        #expect(try #require(Self.header(file(600_000))).isAnimated == false)
+        let jpeg = try Self.picture("jpg")
+        func filled(_ count: Int) -> [UInt8] {
+            Array(jpeg[..<2]) + Array(repeating: 0xFF, count: count) + Array(jpeg[2...])
+        }
+        #expect(Self.header(filled(1000)) != nil && Self.header(filled(600_000)) == nil)
+    }
+
     @Test func exifSaysHowAPictureIsTurned() throws {
         let jpeg = try Self.picture("jpg")
         for (orientation, turn) in [(1, 0), (3, 180), (6, 90), (8, 270), (9, 0)] {

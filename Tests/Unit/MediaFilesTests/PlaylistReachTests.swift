@@ -1,8 +1,9 @@
 import Glibc
 import MediaCore
-import MediaFiles
 import TalkieTestKit
 import Testing
+
+@testable import MediaFiles
 
 /// Files and addresses that a playlist may open, in addition to `NetworkTests`.
 @Suite struct PlaylistReachTests {
@@ -40,6 +41,48 @@ import Testing
         let garbage = [UInt8](repeating: 0, count: 65536)
         _ = write(held, garbage, garbage.count)
         worker.join()
+    }
+
+    /// What a list names may be replaced after its kind was checked.
+    @Test func aFileThatAPipeReplacesAfterTheCheckIsNotOpened() throws {
+        let film = try TestClips.flashAndBeep("reach.ts", "-c:v libx264 -g 25 -c:a aac")
+        let (path, pipe) = (folder.path("film.ts"), folder.path("pipe"))
+        try folder.write(TestClips.bytes(of: film), to: "film.ts")
+        var options = ReadOptions()
+        options.opensRegularFilesOnly = true
+        #expect(try MediaFile.open(path, options: options).summary.tracks.count == 2)
+        let address = try InputAddress(path)
+        try #require(mkfifo(pipe, 0o600) == 0 && rename(pipe, path) == 0)
+        let watch = inotify_init1(Int32(IN_NONBLOCK))
+        defer { close(watch) }
+        try #require(inotify_add_watch(watch, path, UInt32(IN_OPEN)) >= 0)
+        #expect(throws: MediaError.self) { try DemuxContext(address, options: options, cancellations: []) }
+        var event = [UInt8](repeating: 0, count: 4096)
+        #expect(read(watch, &event, event.count) < 0, "it was opened")
+        // The same where the kind is known in time.
+        let error = #expect(throws: MediaError.self) { try MediaFile.open(path, options: options) }
+        #expect(error?.code == .notPermitted)
+    }
+
+    /// A local playlist that leads to a server's must not lend it the reach of local playlists.
+    @Test(arguments: ["segment", "key"]) func aServersPlaylistNamesNoLocalFile(_ kind: String) throws {
+        let film = try TestClips.flashAndBeep("reach.ts", "-c:v libx264 -g 25 -c:a aac")
+        let secret = try folder.write(TestClips.bytes(of: film), to: "secret.ts")
+        try folder.write(TestClips.bytes(of: film), to: "film.ts")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let lines =
+            kind == "segment"
+            ? ["#EXTINF:4,", "file:\(secret)"]
+            : ["#EXT-X-KEY:METHOD=AES-128,URI=\"file:\(secret)\"", "#EXTINF:4,", "film.ts"]
+        try playlist("inner.m3u8", (["#EXT-X-TARGETDURATION:4"] + lines + ["#EXT-X-ENDLIST"]).joined(separator: "\n"))
+        try playlist("local.m3u8", "#EXT-X-STREAM-INF:BANDWIDTH=9000", server.url("inner.m3u8"))
+        let watch = inotify_init1(Int32(IN_NONBLOCK))
+        defer { close(watch) }
+        try #require(inotify_add_watch(watch, secret, UInt32(IN_OPEN)) >= 0)
+        #expect(throws: MediaError.self) { try MediaFile.open(folder.path("local.m3u8")) }
+        var event = [UInt8](repeating: 0, count: 4096)
+        #expect(read(watch, &event, event.count) < 0, "it was opened")
     }
 
     /// FFmpeg 5.1 reads from a demuxer that was never opened.

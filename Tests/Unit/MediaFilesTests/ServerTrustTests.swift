@@ -112,7 +112,8 @@ import Testing
         let house = try House()
         let url = house.front.url("onward/http/\(house.web.port)/" + house.film)
         expectRefused(url, house.trust, "without https")
-        #expect(refusal(url, .unverified) == nil)
+        // Only verification is off.
+        expectRefused(url, .unverified, "without https")
     }
 
     @Test func aConnectionInMidFilmIsHeldToTheSameProof() throws {
@@ -153,7 +154,7 @@ import Testing
         expectRefused(house.front.url(onward), house.trust, "without https")
         let plain = try house.playlist("plain", house.front.url(name), house.web.url(name))
         expectRefused(house.front.url(plain), house.trust, "without https")
-        #expect(refusal(house.front.url(plain), .unverified) == nil)
+        expectRefused(house.front.url(plain), .unverified, "without https")
         #expect(refusal(house.web.url(plain), house.trust) == nil)
         let key = try house.playlist(
             "key", house.front.url(name),
@@ -176,7 +177,51 @@ import Testing
         expectRefused(try manifest("bad.mpd", stranger.url(house.piece)), house.trust)
         let plain = try manifest("plain.mpd", house.web.url(house.piece))
         expectRefused(plain, house.trust, "without https")
-        #expect(refusal(plain, .unverified) == nil)
+        expectRefused(plain, .unverified, "without https")
+    }
+
+    /// The playlist that names an address decides, not the first one of the film.
+    @Test(arguments: ["segment", "key", "init section", "rendition", "upper case", "playlist in an address"])
+    func aPlaylistOfAnHTTPSServerLeadsToNoHTTPWhateverLeadsToIt(_ kind: String) throws {
+        let house = try House()
+        let name = house.piece
+        let plain = house.web.url(name)
+        var pieces = [house.front.url(name)]
+        var head = ""
+        switch kind {
+        case "segment": pieces.append(plain)
+        case "key": head = "#EXT-X-KEY:METHOD=AES-128,IV=0x0,URI=\"\(plain)\"\n"
+        case "init section": head = "#EXT-X-MAP:URI=\(plain)\n"
+        case "upper case": pieces = [plain.replacing("http:", with: "HTTP:")]
+        default: break
+        }
+        let text = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n" + head + pieces.map { "#EXTINF:6,\n\($0)\n" }.joined()
+        try house.folder.write(Array((text + "#EXT-X-ENDLIST\n").utf8), to: "inner.m3u8")
+        if kind == "rendition" {
+            let text =
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"x\",URI=\"\(house.web.url("inner.m3u8"))\"\n"
+                + "#EXT-X-STREAM-INF:BANDWIDTH=9,AUDIO=\"a\"\ninner.m3u8\n"
+            try house.folder.write(Array(text.utf8), to: "master.m3u8")
+            expectRefused(house.front.url("master.m3u8"), house.trust, "without https")
+            return
+        }
+        var variant = house.front.url("inner.m3u8")
+        if kind == "playlist in an address" {
+            variant = "data:application/x-mpegurl,#EXTM3U%0A#EXTINF:6,%0A\(plain)%0A#EXT-X-ENDLIST"
+        }
+        let before = house.web.requestHeads.count
+        let master = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=9\n\(variant)\n"
+        let local = try house.folder.write(Array(master.utf8), to: "local.m3u8")
+        for first in [local, house.web.url("local.m3u8")] {
+            for trust in [house.trust, .unverified] {
+                let error = refusal(first, trust)
+                #expect(error != nil, "\(first)")
+                if kind != "playlist in an address" { #expect(error?.code == .untrusted, "\(error?.message ?? "")") }
+            }
+        }
+        let asked = house.web.requestHeads.dropFirst(before).filter { $0.hasPrefix("GET /\(name)") }
+        // The TLS front forwards its own requests; the clear ones name the port of the web server.
+        #expect(asked.allSatisfy { !$0.contains("Host: 127.0.0.1:\(house.web.port)") }, "\(asked)")
     }
 
     @Test(arguments: ["tcp://127.0.0.1:1?listen=1", "udp://127.0.0.1:1", "rtmp://127.0.0.1:1/live?listen=1"])

@@ -80,6 +80,18 @@ import Testing
         #expect(assets("{\"ASSETS\":[]}") == [])
     }
 
+    @Test func aListWhoseTransferBreaksOffIsAnErrorAndNoShorterList() throws {
+        let list = "{\"ASSETS\":[{\"URI\":\"ad.m3u8\"}]}"
+        try folder.write(Array((list + String(repeating: " ", count: 200)).utf8), to: "list.json")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let error = #expect(throws: MediaError.self) {
+            try AssetList.read(
+                server.url("cut/0-9/list.json"), of: "", options: ReadOptions(), cancellation: Cancellation())
+        }
+        #expect(error?.code == .cannotOpen)
+    }
+
     @Test func datesAreThoseOfTheCalendar() {
         #expect(CalendarDate.seconds("1970-01-01T00:00:00Z") == 0)
         #expect(CalendarDate.seconds("2000-02-29T12:00:00.25Z") == 951_825_600.25)

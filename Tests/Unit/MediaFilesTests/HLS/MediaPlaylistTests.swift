@@ -39,6 +39,18 @@ import Testing
         #expect(all.cut(at: MediaTime(seconds: -3)).text == all.text)
     }
 
+    @Test func parsingEndsSoonAfterACancellation() {
+        let keys = String(repeating: "#EXT-X-KEY:METHOD=AES-128,URI=\"a\"\n", count: 100_000)
+        var checks = 0
+        let text = Array("#EXTM3U\n\(keys)#EXTINF:1,\na.ts\n".utf8)
+        #expect(MediaPlaylist(text) != nil)
+        let cancelled = MediaPlaylist(text) {
+            checks += 1
+            return checks == 20
+        }
+        #expect(cancelled == nil && checks == 20)
+    }
+
     @Test func partsOfAFileSayWhereTheyBeginOnceTheOnesBeforeAreGone() throws {
         let all = try #require(
             playlist(

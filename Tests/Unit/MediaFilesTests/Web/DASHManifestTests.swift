@@ -145,8 +145,63 @@ import Testing
         ("<S t=\"9223372036854775807\" d=\"1\" r=\"5\"/>", 6),
     ])
     func aTimelineNamesNoMorePiecesThanAFilmHas(_ elements: String, _ count: Int) throws {
-        let timeline = try #require(MarkupElement(Array("<SegmentTimeline>\(elements)</SegmentTimeline>".utf8)))
-        #expect(SegmentTemplate.times(timeline, until: 1e9, scale: 1).count == count)
+        var budget = WorkBudget(1 << 20)
+        let timeline = try #require(
+            try MarkupElement(Array("<SegmentTimeline>\(elements)</SegmentTimeline>".utf8), &budget))
+        #expect(try SegmentTemplate.times(timeline, until: 1e9, scale: 1, &budget).count == count)
+    }
+
+    // MARK: Work
+
+    /// Returns how often the work on a manifest was checked for cancellation, and its error.
+    private func checks(_ sets: String, cancellingAt limit: Int = .max) -> (count: Int, error: MediaError?) {
+        let text = "<MPD mediaPresentationDuration=\"PT10S\"><Period>\(sets)</Period></MPD>"
+        var count = 0
+        do throws(MediaError) {
+            _ = try DASHManifest(Array(text.utf8), at: WebAddress("http://a.org/f.mpd")!, named: "\"film\"") {
+                count += 1
+                return count >= limit
+            }
+            return (count, nil)
+        } catch { return (count, error) }
+    }
+
+    /// Each one that is rejected once searched all others.
+    @Test func theWorkOnRejectedRepresentationsGrowsWithTheirNumber() {
+        func rejected(_ count: Int) -> String {
+            "<AdaptationSet mimeType=\"video/mp4\">"
+                + String(repeating: "<Representation><BaseURL>ftp://b</BaseURL></Representation>", count: count)
+                + "</AdaptationSet>"
+        }
+        let (few, many) = (checks(rejected(4_000)), checks(rejected(16_000)))
+        #expect(few.error?.code == .notMedia && many.error?.code == .notMedia)
+        #expect(few.count > 10 && many.count < 5 * few.count, "\(few.count) \(many.count)")
+        #expect(checks(rejected(4_000), cancellingAt: few.count / 2).error?.code == .cancelled)
+    }
+
+    @Test(arguments: [
+        // Children that are searched again, a pattern, an address, times, and segments for each representation.
+        ("<SegmentTemplate media='a'>" + String(repeating: "<x/>", count: 20_000) + "</SegmentTemplate>", 10_000),
+        ("<SegmentTemplate duration='1' media='\(String(repeating: "$", count: 60_000))'/>", 4_000),
+        (
+            "<BaseURL>\(String(repeating: "a/../", count: 6_000))</BaseURL><SegmentTemplate duration='1' media='ftp://b'/>",
+            4_000
+        ),
+        (
+            "<SegmentTemplate media='ftp://b'><SegmentTimeline><S d='1' r='99999'/></SegmentTimeline></SegmentTemplate>",
+            2_000
+        ),
+        ("<SegmentTemplate duration='0.001' media='ftp://b'/>", 2_000),
+    ])
+    func whatIsExpandedForRejectedRepresentationsIsCharged(_ common: String, _ count: Int) {
+        let set =
+            "<AdaptationSet mimeType=\"video/mp4\">\(common)"
+            + String(repeating: "<Representation><BaseURL>ftp://b</BaseURL></Representation>", count: count)
+            + String(repeating: "<Representation/>", count: count) + "</AdaptationSet>"
+        let work = checks(set)
+        #expect(work.error?.code == .limitExceeded || work.count < 2000, "\(work)")
+        #expect(work.count <= (96 << 20) / (1 << 14) + 1)
+        #expect(checks(set, cancellingAt: 40).error?.code == .cancelled)
     }
 
     @Test func durationsAreThoseOfXMLSchema() {

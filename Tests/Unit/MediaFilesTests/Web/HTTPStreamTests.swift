@@ -292,11 +292,12 @@ import Testing
         #expect(throws: WebFailure.self) { try input(servers, "https://a.org/film", try self.options(secrets)) }
         #expect(servers.asked.count == 1)
         // With verification disabled the redirect is followed, without secrets.
+        // Without verification the film still stays on https.
         let trusting = Servers([onward("http://a.org/film"), part("x", from: 0, of: 1)])
         var options = try self.options(secrets)
         (options.trust, options.referrer) = (.unverified, "https://page.org/")
-        _ = try input(trusting, "https://a.org/film", options)
-        #expect(!trusting.asked[1].head.contains("Bearer") && !trusting.asked[1].head.contains("Referer"))
+        #expect(throws: WebFailure.self) { try input(trusting, "https://a.org/film", options) }
+        #expect(trusting.asked.count == 1)
     }
 
     @Test func aNameAndPasswordOfAnAddressAnswerAChallenge() throws {
@@ -317,6 +318,40 @@ import Testing
                 && !head.contains("secret"))
         let stranger = Servers([onward("http://b.org/"), "HTTP/1.1 401 Who\r\n\r\n"])
         #expect(throws: WebFailure.self) { try input(stranger, "http://anna:secret@a.org/film") }
+    }
+
+    /// RFC 7616, 3.9.1, without `qop`, whose response contains a random number.
+    @Test func digestWithSHA256IsPreferredToWeakerMethods() throws {
+        let servers = Servers([
+            "HTTP/1.1 401 Who\r\nWWW-Authenticate: Negotiate, Basic realm=\"x\"\r\n"
+                + "WWW-Authenticate: Digest realm=\"a, b\", nonce=\"n\", algorithm=MD5,"
+                + " Digest realm = \"http-auth@example.org\", algorithm=SHA-256, opaque=\"a\\\"b\","
+                + " nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\"\r\n\r\n",
+            part("x", from: 0, of: 1),
+        ])
+        _ = try input(servers, "http://Mufasa:Circle%20of%20Life@a.org/dir/index.html")
+        let head = servers.asked[1].head
+        #expect(head.contains("Authorization: Digest username=\"Mufasa\", realm=\"http-auth@example.org\""), "\(head)")
+        #expect(head.contains("algorithm=SHA-256") && head.contains("opaque=\"a\\\"b\""), "\(head)")
+        #expect(
+            head.contains("response=\"a1306b0595a6c7fe96c448631fb5cfbd5107bd1fe1da729d978dd7446b812363\""), "\(head)")
+    }
+
+    @Test(arguments: [
+        "", "NTLM", "Negotiate", "Bearer realm=\"x\"", "Digest realm=\"x\", nonce=\"n\", algorithm=SHA-512-256",
+        "Digest realm=\"x\", nonce=\"n\", qop=\"auth-int\"", "Digest realm=\"x\", nonce=\"n\", algorithm=MD5-sess",
+    ])
+    func anotherChallengeReceivesNoPassword(_ challenge: String) throws {
+        let field = challenge.isEmpty ? "" : "WWW-Authenticate: \(challenge)\r\n"
+        let servers = Servers(["HTTP/1.1 401 Who\r\n\(field)\r\n", part("x", from: 0, of: 1)])
+        let failure = #expect(throws: WebFailure.self) { try input(servers, "http://anna:secret@a.org/film") }
+        #expect(failure?.unauthorized?.wasAnswered == false)
+        #expect(servers.asked.count == 1 && !servers.asked[0].head.contains("Authorization"))
+        let methods = try #require(failure?.unauthorized?.methods)
+        #expect(methods.isEmpty == challenge.isEmpty && challenge.hasPrefix(methods.prefix { $0 != " " }))
+        let address = try #require(WebAddress("http://a.org/film"))
+        let error = ReadingErrors.unauthorized(address, methods, hasCredentials: true, wasAnswered: false)
+        #expect(error.code == .notPermitted && error.message.contains("401") && error.message.contains("not sent"))
     }
 
     // MARK: Positions beyond all files

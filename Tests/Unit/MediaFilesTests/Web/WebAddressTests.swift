@@ -38,8 +38,16 @@ import Testing
         for (other, isHome) in [
             ("https://a.org/y", true), ("https://A.org:443/y", true), ("http://a.org/x", false),
             ("https://b.a.org/x", false),
-            ("https://a.org:8443/x", false),
+            ("https://a.org:8443/x", false), ("https://a.org:80/x", false),
         ] { #expect(home.isHome(of: try #require(WebAddress(other))) == isHome, "\(other)") }
+        for (own, other, isHome) in [
+            ("http://a.org:443/", "http://a.org:80/", false), ("http://a.org:80/", "http://a.org:443/", false),
+            ("http://a.org:443/", "https://a.org/", true), ("http://a.org:8080/", "https://a.org/", false),
+            ("https://a.org:80/", "https://a.org:443/", false),
+        ] {
+            let (own, other) = (try #require(WebAddress(own)), try #require(WebAddress(other)))
+            #expect(own.isHome(of: other) == isHome, "\(own.text) \(other.text)")
+        }
         #expect(try #require(WebAddress("http://a.org/")).isHome(of: try #require(WebAddress("https://a.org/"))))
     }
 
