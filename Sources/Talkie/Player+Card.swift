@@ -91,10 +91,14 @@ extension Player {
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
         parts.calibration = calibration
         if let willOpen {
-            let open = parts.open
+            let (open, openListed) = (parts.open, parts.openListed)
             parts.open = { (address, cancellation) throws(MediaError) in
                 willOpen(address)
                 return try open(address, cancellation)
+            }
+            parts.openListed = { (address, cancellation) throws(MediaError) in
+                willOpen(address)
+                return try openListed(address, cancellation)
             }
         }
         self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)

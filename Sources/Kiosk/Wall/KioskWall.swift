@@ -152,7 +152,11 @@ final class KioskWall {
         guard !measured.items.isEmpty, let line = WallLine(epoch: epoch, items: measured.extents, loops: loops) else {
             return .unplayable
         }
-        let items = measured.items.map { QueueItem($0.address, title: $0.title) }
+        let items = measured.items.map { item in
+            var made = QueueItem(item.address, title: item.title)
+            made.isListed = item.isListed
+            return made
+        }
         self.items.withLock { $0 = items }
         follower?.line = line
         player.removeAll()

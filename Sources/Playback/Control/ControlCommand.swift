@@ -22,6 +22,8 @@ package struct ControlCommand: Sendable {
         package let engine: PlaybackEngine
         /// The table of the command.
         package let table: ControlTable
+        /// See `ControlRequest.isListed`.
+        var isListed = false
     }
 
     /// Checked arguments; one for each parameter, nil if omitted.
@@ -118,6 +120,8 @@ package struct ControlRequest: Sendable {
     package let arguments: ControlCommand.Arguments
     /// The property that the command accesses; nil if there is none.
     package let property: ControlProperty?
+    /// Whether another program chose the address that the command opens: of local files only regular ones are opened.
+    package var isListed = false
 
     /// The name and the arguments for a log, without free text.
     package var line: String {

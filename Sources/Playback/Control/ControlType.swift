@@ -154,7 +154,9 @@ package enum ControlType: Sendable, Hashable {
 
 extension Duration {
     /// Returns seconds rounded to nanoseconds, so that sums of decimal fractions are exact.
-    package static func rounded(seconds: Double) -> Duration { .nanoseconds(Int64((seconds * 1e9).rounded())) }
+    package static func rounded(seconds: Double) -> Duration {
+        .nanoseconds(Int64(clamping: seconds * 1e9, in: -InputLimit.maxTicks...InputLimit.maxTicks))
+    }
 }
 
 extension JSONValue {

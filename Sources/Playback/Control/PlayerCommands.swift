@@ -88,7 +88,8 @@ extension ControlCommand {
             "loadfile", loadParameters,
             "plays a film instead of the playlist, or adds it; its result has the `playlist_entry_id`",
             returning: { (context, arguments) throws(ControlError) in
-                let item = QueueItem(arguments.text(0))
+                var item = QueueItem(arguments.text(0))
+                item.isListed = context.isListed
                 guard !item.address.isEmpty else { throw ControlError(.wrongType, "the address is empty") }
                 context.load(item, arguments.text(1))
                 return .object([("playlist_entry_id", .whole(Int(truncatingIfNeeded: item.id.number)))])
@@ -245,7 +246,7 @@ private struct Seek {
             seconds = isPercent ? duration * target / 100 : max(0, duration + target)
         }
         seconds = min(ControlType.maxSeconds, max(-ControlType.maxSeconds, seconds))
-        let time = MediaTime(seconds: seconds)
+        let time = MediaTime(boundedSeconds: seconds) ?? .zero
         try engine.seekPlan.check()
         isAbsolute ? engine.seek(to: time, exact: isExact) : engine.seek(by: time, exact: isExact)
     }

@@ -5,6 +5,8 @@ internal import SyncRendering
 /// has at most one. Any thread.
 package final class PlayerControl: Sendable {
     package static let ended = ControlError(.unavailable, "the player has ended")
+    /// The error of a command while too many wait.
+    static let busy = ControlError(.unavailable, "the player is busy; try again")
 
     /// The commands and properties.
     package let table: ControlTable
@@ -66,19 +68,19 @@ package final class PlayerControl: Sendable {
         switch request.command.execution {
         case .program(let perform): perform(request, reply)
         case .player(let run):
-            let isTaken = mailbox.post { [table] engine in
-                let context = ControlCommand.Context(engine: engine, table: table)
+            let isTaken = mailbox.request { [table] engine in
+                let context = ControlCommand.Context(engine: engine, table: table, isListed: request.isListed)
                 do throws(ControlError) { reply(.success(try run(context, request.arguments))) } catch {
                     reply(.failure(error))
                 }
             }
-            if !isTaken { reply(.failure(Self.ended)) }
+            if !isTaken { reply(.failure(mailbox.isClosed ? Self.ended : Self.busy)) }
         }
     }
 
     /// Calls a closure on the player's thread after all earlier commands; at once if the player has ended.
     package func afterCommands(_ body: @escaping @Sendable () -> Void) {
-        if !mailbox.post({ _ in body() }) { body() }
+        if !mailbox.request({ _ in body() }) { body() }
     }
 
     // MARK: Observation

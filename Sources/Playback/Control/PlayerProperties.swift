@@ -12,7 +12,7 @@ extension ControlProperty {
             write: { (engine, seconds) throws(ControlError) in try seek(engine, to: seconds) },
             step: { (engine, seconds) throws(ControlError) in
                 try engine.seekPlan.check()
-                engine.seek(by: MediaTime(seconds: seconds), exact: true)
+                engine.seek(by: MediaTime(boundedSeconds: seconds) ?? .zero, exact: true)
             }),
         .number(
             "percent-pos", 0...100, "the position in percent of the duration", unit: .percent, isContinuous: true,
@@ -82,7 +82,7 @@ extension ControlProperty {
 
     private static func seek(_ engine: PlaybackEngine, to seconds: Double) throws(ControlError) {
         try engine.seekPlan.check()
-        engine.seek(to: MediaTime(seconds: seconds), exact: true)
+        engine.seek(to: MediaTime(boundedSeconds: seconds) ?? .zero, exact: true)
     }
 
     private static let loops = ControlType.choice(["inf", "no", "yes"], or: 0...10_000)

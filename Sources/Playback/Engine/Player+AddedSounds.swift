@@ -25,7 +25,7 @@ extension Player {
                 sounds.groups[sounds.count] = group
                 return sounds.count
             })
-        mailbox.post { $0.addSound(choice, to: group, number: id.number) }
+        mailbox.request { $0.addSound(choice, to: group, number: id.number) }
         return id
     }
 
@@ -39,20 +39,20 @@ extension Player {
     /// - Parameter done: Called once the output is closed and may be used elsewhere; on any thread, must not block.
     public func removeSound(_ id: SoundID, done: @escaping @Sendable () -> Void = {}) {
         _ = addedSounds.withLock { $0.groups.removeValue(forKey: id.number) }
-        if !mailbox.post({ $0.tracks.added.remove(id.number, done: done) }) { done() }
+        if !mailbox.request({ $0.tracks.added.remove(id.number, done: done) }) { done() }
     }
 
     /// Selects another track for an additional sound, also for following items. During playback only this sound is
     /// interrupted, until its output holds audio of the new track; `PlayerState.addedTracks` reports it. An input that
     /// cannot be opened twice has the new track from its reading position on. Any thread.
     public func setTrack(_ choice: SoundTrackChoice, of id: SoundID) {
-        mailbox.post { $0.tracks.added.setTrack(choice, of: id.number, target: $0.seeks.trackTarget) }
+        mailbox.request { $0.tracks.added.setTrack(choice, of: id.number, target: $0.seeks.trackTarget) }
     }
 
     /// Sets the volume of an additional track, 0…130 (`VolumeCurve`). Until then it has the player's volume. Any
     /// thread.
     public func setVolume(_ volume: Double, of id: SoundID) {
-        mailbox.post { $0.sound.setVolume(volume, ofSound: id.number) }
+        mailbox.request { $0.sound.setVolume(volume, ofSound: id.number) }
     }
 
     /// The outputs of the main track and of additional ones that play, or are to play, with their IDs in events. Any

@@ -15,25 +15,33 @@ extension Player.Parts {
         let (deinterlacing, toneMapping) = (DeinterlacingSwitch(), ToneMappingSwitch())
         let decoders = DecoderReport()
         let imageDuration = Lock(options.imageDisplayDuration)
+        @Sendable func open(
+            _ address: String, isListed: Bool, _ cancellation: OpenCancellation
+        ) throws(MediaError) -> any MediaSource {
+            let reading = Cancellation()
+            cancellation.onCancel { reading.cancel() }
+            if options.playsVideo,
+                let picture = try PictureFile.open(
+                    address, showingFor: imageDuration.withLock { $0 }, cancellation: reading)
+            {
+                return picture
+            }
+            var readOptions = options.reading
+            readOptions.opensRegularFilesOnly = isListed
+            var film: any MediaSource = try PageFinder(
+                options.pages, reading: readOptions, cancellation: reading
+            ).open(address)
+            if options.playsVideo, options.showsCoverArt {
+                film = RecordingWithCovers.recording(
+                    film, at: address, options.coverSearch, named: options.coverFiles)
+            }
+            return FilmWithSubtitles.film(
+                film, at: address, search, folders: FilmSubtitles.usualFolders + options.subtitleFolders,
+                named: named, options: options.reading, cancellation: reading)
+        }
         var parts = Player.Parts(
             open: { (address, cancellation) throws(MediaError) in
-                let reading = Cancellation()
-                cancellation.onCancel { reading.cancel() }
-                if options.playsVideo,
-                    let picture = try PictureFile.open(address, showingFor: imageDuration.withLock { $0 })
-                {
-                    return picture
-                }
-                var film: any MediaSource = try PageFinder(
-                    options.pages, reading: options.reading, cancellation: reading
-                ).open(address)
-                if options.playsVideo, options.showsCoverArt {
-                    film = RecordingWithCovers.recording(
-                        film, at: address, options.coverSearch, named: options.coverFiles)
-                }
-                return FilmWithSubtitles.film(
-                    film, at: address, search, folders: FilmSubtitles.usualFolders + options.subtitleFolders,
-                    named: named, options: options.reading, cancellation: reading)
+                try open(address, isListed: false, cancellation)
             },
             codecs: FilmAudioCodecs(),
             makeDecoder: { (format) throws(MediaError) in
@@ -50,6 +58,9 @@ extension Player.Parts {
                     + (((beside?.film ?? film) as? RecordingWithCovers)?.warnings ?? [])
                 return warnings.first.map { Sentences.joined($0) }
             })
+        parts.openListed = { (address, cancellation) throws(MediaError) in
+            try open(address, isListed: true, cancellation)
+        }
         parts.openInterstitial = { (address, film, cancellation) throws(MediaError) in
             let reading = Cancellation()
             cancellation.onCancel { reading.cancel() }

@@ -65,14 +65,14 @@ extension Player {
     /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {
         let steps = volume - (knownVolume ?? volume)
-        mailbox.post { $0.sound.changeOwnVolumes(by: steps) }
+        mailbox.request { $0.sound.changeOwnVolumes(by: steps) }
         changeVolumes { $0.setMasterVolume(volume) }
     }
 
     /// Changes the volume of all outputs by the number of decibels that these steps of the master volume amount to. Any
     /// thread.
     public func changeVolume(by steps: Double) {
-        mailbox.post { $0.sound.changeOwnVolumes(by: steps) }
+        mailbox.request { $0.sound.changeOwnVolumes(by: steps) }
         changeVolumes { $0.changeVolume(by: steps) }
     }
 
@@ -108,7 +108,7 @@ extension Player {
         guard let outputs else { return }
         change(outputs)
         guard let volume = outputs.knownVolume else { return }
-        mailbox.post { $0.sound.setVolume(volume) }
+        mailbox.request { $0.sound.setVolume(volume) }
     }
 }
 

@@ -110,7 +110,7 @@ public final class Player: Sendable {
     /// - Parameter position: The media time of the start; nil or a position beyond the end: the default start.
     public func open(_ address: String, at position: MediaTime? = nil) {
         mailbox.cancelOpening()
-        mailbox.post { $0.open(address, at: position) }
+        mailbox.request { $0.open(address, at: position) }
     }
 
     /// Replaces the playlist by several items.
@@ -124,25 +124,25 @@ public final class Player: Sendable {
         order: PlayerOptions.PlaylistOrder? = nil
     ) {
         mailbox.cancelOpening()
-        mailbox.post { $0.open(items, startingWith: first, at: position, order: order) }
+        mailbox.request(items: items.count) { $0.open(items, startingWith: first, at: position, order: order) }
     }
 
     /// Plays an item that is not in the playlist; `reopen` returns to that.
     package func openOutsideList(_ address: String) {
         mailbox.cancelOpening()
-        mailbox.post { $0.openOutsideList(address) }
+        mailbox.request { $0.openOutsideList(address) }
     }
 
     /// Opens the current item of the playlist again, or its first one.
     package func reopen(at position: MediaTime? = nil) {
         mailbox.cancelOpening()
-        mailbox.post { $0.reopen(at: position) }
+        mailbox.request { $0.reopen(at: position) }
     }
 
     /// Opens the first item of the current pass, and permits items that have failed.
     package func startOver() {
         mailbox.cancelOpening()
-        mailbox.post { $0.startOver() }
+        mailbox.request { $0.startOver() }
     }
 
     // MARK: Playlist
@@ -154,12 +154,14 @@ public final class Player: Sendable {
 
     /// Edits the playlist and, as far as affected, playback. `play` starts with the first item; a playlist that has
     /// ended continues with added items.
-    public func apply(_ edit: QueueEdit) { mailbox.post { $0.apply(edit) } }
+    public func apply(_ edit: QueueEdit) { mailbox.request(items: edit.itemCount) { $0.apply(edit) } }
 
     /// Same; waits until playback has applied the edits, which takes up to about a second on a playing speaker.
     public func apply(_ edit: QueueEdit) async -> QueueEditOutcome {
         await withCheckedContinuation { continuation in
-            let isTaken = mailbox.post { engine in engine.apply(edit) { continuation.resume(returning: $0) } }
+            let isTaken = mailbox.request(items: edit.itemCount) { engine in
+                engine.apply(edit) { continuation.resume(returning: $0) }
+            }
             if !isTaken { continuation.resume(returning: .unchanged) }
         }
     }
@@ -186,37 +188,37 @@ public final class Player: Sendable {
     public func setLoop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) { apply(.loop(item: item, list: list)) }
 
     /// Sets the repetitions of this item and each following one.
-    public func setLoop(_ loop: PlayerOptions.Loop) { mailbox.post { $0.setLoop(loop) } }
+    public func setLoop(_ loop: PlayerOptions.Loop) { mailbox.request { $0.setLoop(loop) } }
 
     /// Replaces the items after the current one. Each is opened, read and decoded in advance. This also applies if the
     /// old ones were already delivered to a speaker; items that have begun meanwhile may be included.
     /// `PlayerOptions.expectsMore` should be set before the first item.
-    public func setNext(_ items: [QueueItem]) { mailbox.post { $0.setNext(items) } }
+    public func setNext(_ items: [QueueItem]) { mailbox.request(items: items.count) { $0.setNext(items) } }
 
     /// Inserts items after the first item from the current one on that has an address, unless they are there.
     ///
     /// - Parameter done: Called on the player's thread if they were inserted.
     package func insert(_ items: [QueueItem], after address: String, done: @escaping @Sendable () -> Void) {
-        mailbox.post { $0.insert(items, after: address, done: done) }
+        mailbox.request(items: items.count) { $0.insert(items, after: address, done: done) }
     }
 
     /// Seeks to a position of an item in the playlist or its history.
     public func jump(to item: QueueItem.ID, at position: MediaTime = .zero) {
-        mailbox.post { $0.jump(to: item, at: position) }
+        mailbox.request { $0.jump(to: item, at: position) }
     }
 
     /// Same as `jump(to:at:)` at a scheduled time: the position is presented at a host instant. If the player is ready
     /// later, it starts at the position that would be reached by then.
     package func jump(to item: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant) {
-        mailbox.post { $0.jump(to: item, at: position, perceivedAt: instant) }
+        mailbox.request { $0.jump(to: item, at: position, perceivedAt: instant) }
     }
 
     /// Skips to the next item.
-    public func skip() { mailbox.post { $0.skip() } }
+    public func skip() { mailbox.request { $0.skip() } }
 
     /// Continues after an item that has failed, or after one that is not in the playlist; ends if nothing follows. No
     /// effect otherwise.
-    package func skipFailed() { mailbox.post { $0.skipFailed() } }
+    package func skipFailed() { mailbox.request { $0.skipFailed() } }
 
     /// Returns to the preceding item, in the order of playback. No effect at the first one.
     public func previous() { step(by: -1) }
@@ -225,20 +227,20 @@ public final class Player: Sendable {
     ///
     /// - Parameter refuse: Called on the player's thread if there is none; nothing is changed then.
     package func step(by distance: Int, refuse: @escaping @Sendable () -> Void = {}) {
-        mailbox.post { $0.step(by: distance, refuse: refuse) }
+        mailbox.request { $0.step(by: distance, refuse: refuse) }
     }
 
     // MARK: Transport
 
     /// Starts with the first item, resumes after a pause, or repeats the last item.
-    public func play() { mailbox.post { $0.play() } }
+    public func play() { mailbox.request { $0.play() } }
     /// Pauses playback.
-    public func pause() { mailbox.post { $0.pause() } }
+    public func pause() { mailbox.request { $0.pause() } }
     /// Pauses or resumes playback.
-    public func togglePause() { mailbox.post { $0.togglePause() } }
+    public func togglePause() { mailbox.request { $0.togglePause() } }
 
     /// Seeks to a media time. Exact decodes up to that frame; otherwise the nearest earlier sync frame is used.
-    public func seek(to time: MediaTime, exact: Bool = true) { mailbox.post { $0.seek(to: time, exact: exact) } }
+    public func seek(to time: MediaTime, exact: Bool = true) { mailbox.request { $0.seek(to: time, exact: exact) } }
 
     /// Seeks by a distance from the current position, or from the target of a seek in progress; beyond the end to the
     /// next item.
@@ -246,35 +248,35 @@ public final class Player: Sendable {
     /// Exact seeks to that frame. Otherwise the target is the first sync frame beyond it in the direction of the seek.
     /// If that frame is further from the target than the distance, the seek is exact.
     public func seek(by distance: MediaTime, exact: Bool = true) {
-        mailbox.post { $0.seek(by: distance, exact: exact) }
+        mailbox.request { $0.seek(by: distance, exact: exact) }
     }
 
     /// Seeks by chapters: to the start of a later one, and beyond the last to the next item. Backward it seeks to the
     /// start of the current chapter or, within its first five seconds, of the preceding one. No effect without
     /// chapters.
-    public func seek(byChapters count: Int) { mailbox.post { $0.seek(byChapters: count) } }
+    public func seek(byChapters count: Int) { mailbox.request { $0.seek(byChapters: count) } }
 
     /// Repeats a section of this and each following item until nil: when playback passes its end, or that of the item,
     /// it seeks to the section's start, exactly. A user seek beyond the end stops the repetition.
-    public func setRepeatedSection(_ section: MediaTimeRange?) { mailbox.post { $0.setRepeatedSection(section) } }
+    public func setRepeatedSection(_ section: MediaTimeRange?) { mailbox.request { $0.setRepeatedSection(section) } }
 
     /// Pauses and shows the next frame.
-    public func stepForward() { mailbox.post { $0.step(byFrames: 1) } }
+    public func stepForward() { mailbox.request { $0.step(byFrames: 1) } }
     /// Pauses and shows the preceding frame.
-    public func stepBackward() { mailbox.post { $0.step(byFrames: -1) } }
+    public func stepBackward() { mailbox.request { $0.step(byFrames: -1) } }
 
     /// Sets the media seconds per second, clamped to `PlayerOptions.speedRange`; the pitch is preserved.
-    public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
+    public func setSpeed(_ speed: Double) { mailbox.request { $0.setSpeed(speed) } }
     /// Replaces `PlayerOptions.imageDisplayDuration` for image files that are opened from now on.
     public func setImageDisplayDuration(_ duration: Duration?) { imageDuration.withLock { $0 = duration } }
     /// Sets night mode, which reduces the dynamic range.
-    public func setNightMode(_ isOn: Bool) { mailbox.post { $0.sound.setNightMode(isOn) } }
+    public func setNightMode(_ isOn: Bool) { mailbox.request { $0.sound.setNightMode(isOn) } }
     /// Sets the amplification of the centre channel, which carries dialogue, in decibels; clamped to 0…12.
-    public func setDialogueLift(_ decibels: Double) { mailbox.post { $0.sound.setDialogueLift(decibels) } }
+    public func setDialogueLift(_ decibels: Double) { mailbox.request { $0.sound.setDialogueLift(decibels) } }
     /// Mutes or unmutes audio.
-    public func setMuted(_ muted: Bool) { mailbox.post { $0.sound.setMuted(muted) } }
+    public func setMuted(_ muted: Bool) { mailbox.request { $0.sound.setMuted(muted) } }
     /// Sets the delay of audio, clamped to ±`PlayerOptions.longestAudioDelay`; positive is later than video.
-    public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.sound.setDelay(delay) } }
+    public func setAudioDelay(_ delay: Duration) { mailbox.request { $0.sound.setDelay(delay) } }
     /// Sets the display, so that its calibration is applied; called by `PlayerWindow`. A change takes effect as a
     /// discontinuity of the audio.
     ///
@@ -282,40 +284,40 @@ public final class Player: Sendable {
     ///   - name: The display's name in the window system (`ScreenControl.Status.display`); nil: unknown.
     ///   - refreshRate: Refreshes per second; nil if each frame is shown at its own instant.
     public func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
-        mailbox.post { $0.sound.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
+        mailbox.request { $0.sound.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
     }
     /// Sets which video frames are deinterlaced, from the next decoded frame on.
-    public func setDeinterlacing(_ mode: Deinterlacing) { mailbox.post { $0.tracks.setDeinterlacing(mode) } }
+    public func setDeinterlacing(_ mode: Deinterlacing) { mailbox.request { $0.tracks.setDeinterlacing(mode) } }
 
     /// The codec of the last frame and its decoder: `h264 (software)`, `h264 (vaapi)`. Nil before the first frame;
     /// unchanged by items without video. It may refer to the next item once that is prepared. Any thread.
     public var videoDecoder: String? { decoders.latest }
     /// Selects the next audio track of the item; after the last one the first.
-    public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
+    public func cycleAudioTrack() { mailbox.request { $0.cycleAudioTrack() } }
     /// Selects an audio track by number, 1 for the first. Following items use a similar track.
-    public func selectAudioTrack(_ number: Int) { mailbox.post { $0.selectAudioTrack(number) } }
+    public func selectAudioTrack(_ number: Int) { mailbox.request { $0.selectAudioTrack(number) } }
     /// Selects an audio track by language, in order of preference, before `PlayerOptions.audioLanguages`. Following
     /// items use these languages as well.
-    public func selectAudioTrack(languages: [String]) { mailbox.post { $0.selectAudioTrack(languages: languages) } }
+    public func selectAudioTrack(languages: [String]) { mailbox.request { $0.selectAudioTrack(languages: languages) } }
 
     // MARK: Subtitles
 
     /// Selects the next (1) or the preceding (-1) subtitles of the item; between the last and the first there are none.
-    public func cycleSubtitles(by step: Int = 1) { mailbox.post { $0.cycleSubtitles(by: step) } }
+    public func cycleSubtitles(by step: Int = 1) { mailbox.request { $0.cycleSubtitles(by: step) } }
     /// Selects subtitles by number, 1 for the first; nil: none. Following items use similar ones.
-    public func selectSubtitles(_ number: Int?) { mailbox.post { $0.selectSubtitles(number) } }
+    public func selectSubtitles(_ number: Int?) { mailbox.request { $0.selectSubtitles(number) } }
     /// Selects secondary subtitles, shown at the top as plain text, by number, 1 for the first; nil: none.
-    public func selectSecondarySubtitles(_ number: Int?) { mailbox.post { $0.selectSecondarySubtitles(number) } }
+    public func selectSecondarySubtitles(_ number: Int?) { mailbox.request { $0.selectSecondarySubtitles(number) } }
     /// Selects the next (1) or the preceding (-1) secondary subtitles; between the last and the first there are none.
-    public func cycleSecondarySubtitles(by step: Int = 1) { mailbox.post { $0.cycleSecondarySubtitles(by: step) } }
+    public func cycleSecondarySubtitles(by step: Int = 1) { mailbox.request { $0.cycleSecondarySubtitles(by: step) } }
     /// Shows or hides the secondary subtitles.
     public func setSecondarySubtitlesShown(_ isShown: Bool) {
-        mailbox.post { $0.tracks.subtitles.setSecondaryShown(isShown) }
+        mailbox.request { $0.tracks.subtitles.setSecondaryShown(isShown) }
     }
     /// Sets the delay of subtitles; positive is later. Takes effect at once, also while paused.
-    public func setSubtitleDelay(_ delay: Duration) { mailbox.post { $0.tracks.subtitles.setDelay(delay) } }
+    public func setSubtitleDelay(_ delay: Duration) { mailbox.request { $0.tracks.subtitles.setDelay(delay) } }
     /// Shows or hides the primary subtitles.
-    public func setSubtitlesShown(_ isShown: Bool) { mailbox.post { $0.tracks.subtitles.setShown(isShown) } }
+    public func setSubtitlesShown(_ isShown: Bool) { mailbox.request { $0.tracks.subtitles.setShown(isShown) } }
 
     /// Stops playback, closes the outputs and ends all threads. Blocks until done; the player cannot be used again.
     public func shutDown() {

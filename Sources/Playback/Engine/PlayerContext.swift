@@ -27,7 +27,7 @@ struct PlayerContext {
     /// Handles commands of outputs on any thread; nil if they are ignored.
     var commandHandler: (@Sendable (OutputCommand, OutputID) -> Void)? {
         guard options.obeysOutputs else { return nil }
-        return { [mailbox] command, output in mailbox.post { command.perform(on: $0, from: output) } }
+        return { [mailbox] command, output in mailbox.request { command.perform(on: $0, from: output) } }
     }
 
     /// Returns a function that handles events of a renderer on its feeder thread.

@@ -27,6 +27,16 @@ public enum QueueEdit: Sendable {
     case retry(PlayerOptions.Retry)
 }
 
+extension QueueEdit {
+    /// The number of items that the edit adds.
+    var itemCount: Int {
+        switch self {
+        case .insert(let items, _), .append(let items), .replaceAll(let items, _): items.count
+        default: 1
+        }
+    }
+}
+
 /// The audible effect of an edit.
 public enum QueueEditOutcome: Sendable, Hashable {
     /// None before the edited position: obsolete audio was not delivered or was flushed completely, and the successor

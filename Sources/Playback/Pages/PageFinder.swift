@@ -95,12 +95,14 @@ struct PageFinder {
         }
         let cookies = try options.rawOptions.last { $0.name == "cookies" }.flatMap(\.value)
             .map { (path) throws(MediaError) in try CookieFileCopy(of: path) }
-        defer { cookies?.remove() }
+        defer { withExtendedLifetime(cookies) {} }
         let outcome: BoundedProgram.Outcome
         do throws(BoundedProgram.Failure) {
             outcome = try BoundedProgram.run(
-                path ?? "", words, input: Array(configuration(for: page, cookies: cookies?.path).utf8),
-                maxBytes: Self.maxBytes, timeout: Self.timeout, isCancelled: { cancellation.isCancelled })
+                path ?? "", words,
+                input: Array(configuration(for: page, cookies: cookies.map { _ in CookieFileCopy.path }).utf8),
+                file: cookies?.descriptor, maxBytes: Self.maxBytes, timeout: Self.timeout,
+                isCancelled: { cancellation.isCancelled })
         } catch {
             switch error {
             case .cancelled: throw MediaError(.cancelled, "searching for the film of \(name(page)) was cancelled")

@@ -14,12 +14,18 @@ package struct PlaylistLoader {
         package var title: String?
         /// The version of a watched file; nil otherwise.
         package var edition: FileEdition?
+        /// Whether a playlist or another program names it: of local files only regular ones are opened.
+        package var isListed = false
 
         /// Creates an item without a version.
-        package init(address: String, title: String? = nil) { (self.address, self.title) = (address, title) }
+        package init(address: String, title: String? = nil, isListed: Bool = false) {
+            (self.address, self.title, self.isListed) = (address, title, isListed)
+        }
 
         /// Creates the item to which an item of a playlist refers.
-        package init(_ item: QueueItem) { (address, title, edition) = (item.address, item.title, item.edition) }
+        package init(_ item: QueueItem) {
+            (address, title, edition, isListed) = (item.address, item.title, item.edition, item.isListed)
+        }
     }
 
     /// The maximum number of items.
@@ -32,6 +38,8 @@ package struct PlaylistLoader {
     static let maxReported = 5
     /// The maximum size of a playlist in bytes: ten thousand locations of four hundred characters.
     static let largestFile = 4 << 20
+    /// The maximum size of all playlists together: a list may name another one many times.
+    static let maxBytes = 8 << 20
 
     /// The items in order.
     package private(set) var items: [Item] = []
@@ -41,16 +49,33 @@ package struct PlaylistLoader {
     package private(set) var failures: [TalkieError] = []
     /// The folders that were read, and those of playlists: a change in them may change the items.
     package private(set) var folders: Set<String> = []
+    /// The number of playlists and of their bytes, all together.
     private var playlists = 0
+    private var budget = WorkBudget(Self.maxBytes)
+    private let readBytes: FileBytes.Read?
     private var leftOut = 0
 
     /// Resolves arguments; blocks on the disk.
     ///
+    /// - Parameters:
+    ///   - isListed: Whether another program names the arguments; they are checked like the entries of a playlist.
+    ///   - read: Replaces read(2) in tests.
     /// - Throws: `cannotOpen` or `notPermitted` if the only argument cannot be opened. `cannotOpen` if a playlist
     ///   contains itself or exceeds a limit, or if there are no items.
-    package init(_ words: [String]) throws(TalkieError) {
+    package init(
+        _ words: [String], isListed: Bool = false, by read: FileBytes.Read? = nil
+    ) throws(TalkieError) {
+        readBytes = read
         for word in words {
             let path = Self.localPath(of: word)
+            if isListed,
+                let why = path.map(ListedAddress.objection(toPath:)) ?? ListedAddress.objection(toAddress: word)
+            {
+                throw TalkieError(
+                    .notPermitted,
+                    "\(why): '\(PrintableText.withoutCredentials(word))' is refused; specify it on the command line to play it"
+                )
+            }
             if let path, MediaFolder.isFolder(path) {
                 if let objection = addFolder(path) {
                     if words.count == 1 { throw objection }
@@ -65,7 +90,7 @@ package struct PlaylistLoader {
                 continue
             }
             if let path, try load(path, ancestors: []) { continue }
-            add(Item(address: path ?? word))
+            add(Item(address: path ?? word, isListed: isListed))
         }
         guard items.isEmpty else { return }
         throw Self.failure(
@@ -138,7 +163,7 @@ package struct PlaylistLoader {
 
     /// Adds the entries of a playlist; returns false if the file is not one.
     private mutating func load(_ path: String, ancestors: [Identity]) throws(TalkieError) -> Bool {
-        guard let (text, identity) = Self.read(path), let format = PlaylistFormat(name: path, text: text) else {
+        guard let (text, identity) = try read(path), let format = PlaylistFormat(name: path, text: text) else {
             return false
         }
         let sheet = format == .cue ? CueSheet(text) : nil
@@ -166,7 +191,8 @@ package struct PlaylistLoader {
             guard items.count < Self.maxItems else { break }
             if let sheet {
                 do throws(MediaError) {
-                    add(Item(address: try CueSheet.locate(sheet.files[index], beside: path), title: entry.title))
+                    let file = try CueSheet.locate(sheet.files[index], beside: path)
+                    add(Item(address: file, title: entry.title, isListed: true))
                 } catch {
                     warnings.append(error.message)
                 }
@@ -180,11 +206,11 @@ package struct PlaylistLoader {
                     leaveOut(full, objection)
                     continue
                 }
-                add(Item(address: full, title: entry.title))
+                add(Item(address: full, title: entry.title, isListed: true))
             } else if let objection = ListedAddress.objection(toAddress: entry.location) {
                 leaveOut(entry.location, objection)
             } else {
-                add(Item(address: entry.location, title: entry.title))
+                add(Item(address: entry.location, title: entry.title, isListed: true))
             }
         }
         return true
@@ -193,28 +219,31 @@ package struct PlaylistLoader {
     /// Reads a regular file that is small enough to be a playlist; nil otherwise.
     ///
     /// Media files are detected by their size or their first bytes, so that they are not read twice.
-    private static func read(_ path: String) -> ([UInt8], Identity)? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    ///
+    /// - Throws: `cannotOpen` if a playlist cannot be read completely, or beyond the limit for all playlists.
+    private mutating func read(_ path: String) throws(TalkieError) -> ([UInt8], Identity)? {
+        let descriptor = FileBytes.openRegular(path)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= largestFile else {
-            return nil
-        }
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(status.st_size)) { buffer, count in
-            while count < buffer.count {
-                let wanted = count == 0 ? min(buffer.count, 4096) : buffer.count - count
-                let piece = Glibc.read(descriptor, buffer.baseAddress! + count, wanted)
-                if piece < 0 && errno == EINTR { continue }
-                guard piece > 0 else { break }
-                count += piece
-                // Media files have zero bytes in their header; playlists have none.
-                if count == piece, UnsafeRawBufferPointer(start: buffer.baseAddress, count: piece).contains(0) {
-                    count = 0
-                    break
-                }
+        guard fstat(descriptor, &status) == 0, status.st_size <= Self.largestFile else { return nil }
+        var bytes: [UInt8] = []
+        do throws(FileBytes.Failure) {
+            bytes = try FileBytes.read(descriptor, maxBytes: 4096, by: readBytes)
+            // Media files have zero bytes in their header; playlists have none.
+            guard !bytes.isEmpty, !bytes.contains(0) else { return nil }
+            if status.st_size > bytes.count {
+                bytes += try FileBytes.read(descriptor, maxBytes: Self.largestFile - bytes.count, by: readBytes)
             }
+        } catch {
+            guard PlaylistFormat(name: path, text: bytes) != nil else { return nil }
+            throw Self.failure(
+                "the playlist '\(path)' cannot be read (\(SystemCause.text(error.code))); copy or download it again")
         }
-        return bytes.isEmpty ? nil : (bytes, Identity(device: UInt(status.st_dev), number: UInt(status.st_ino)))
+        do throws(WorkBudget.Exceeded) { try budget.spend(bytes.count) } catch {
+            throw Self.failure(
+                "the playlists are larger than \(Self.maxBytes >> 20) MB together; specify the films themselves")
+        }
+        return (bytes, Identity(device: UInt(status.st_dev), number: UInt(status.st_ino)))
     }
 }

@@ -21,6 +21,8 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
     package var isAlone = false
     /// The version of a watched file; nil otherwise.
     var edition: FileEdition?
+    /// Whether a playlist or another program names it: of local files only regular ones are opened.
+    package var isListed = false
 
     private static let count = Atomic<UInt64>(0)
 
@@ -34,7 +36,7 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
     /// Creates an item with a new identifier for a resolved one.
     package init(_ item: PlaylistLoader.Item, start: MediaTime? = nil) {
         self.init(item.address, title: item.title)
-        (self.start, edition) = (start, item.edition)
+        (self.start, edition, isListed) = (start, item.edition, item.isListed)
     }
 
     /// The media that an item refers to, whatever its identifier.

@@ -26,6 +26,11 @@ extension Player {
         public var open:
             @Sendable (_ address: String, _ cancellation: OpenCancellation) throws(MediaError)
                 -> any MediaSource
+        /// The same for an address that a playlist or another program names: of local files only regular ones are
+        /// opened.
+        package var openListed:
+            @Sendable (_ address: String, _ cancellation: OpenCancellation) throws(MediaError)
+                -> any MediaSource
         /// Opens a part of an interstitial of the media with the second address. User-provided credentials are sent to
         /// the media's server only.
         var openInterstitial:
@@ -68,7 +73,7 @@ extension Player {
             audioOutput: (any AudioOutput)?, subtitles: SubtitleParts? = nil, clock: any HostClock = MonotonicClock(),
             remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
         ) {
-            self.open = open
+            (self.open, openListed) = (open, open)
             openInterstitial = { (address, _, cancellation) throws(MediaError) in try open(address, cancellation) }
             listInterstitial = { (_, _, _) throws(MediaError) in [] }
             self.codecs = codecs

@@ -60,7 +60,8 @@ final class Prefetcher: Sendable {
                         let part = try parts.openInterstitial(address, film, item.cancellation)
                         item.finish(.success(part))
                     } else {
-                        let film = try parts.open(address, item.cancellation)
+                        let open = item.item.isListed ? parts.openListed : parts.open
+                        let film = try open(address, item.cancellation)
                         let finder = InterstitialFinder(
                             parts: parts, film: address, cancellation: item.cancellation)
                         item.finish(.success(film), item.looksForBreaks ? finder.schedule(of: film.summary) : nil)

@@ -126,6 +126,13 @@ struct MPRISObject {
         do throws(ControlError) { return try control.table.request(words) } catch { throw error.busError }
     }
 
+    /// Returns a request to open an address, which a client has from anywhere.
+    private func load(_ arguments: [JSONValue]) throws(BusError) -> ControlRequest {
+        var request = try request([.text("loadfile")] + arguments)
+        request.isListed = true
+        return request
+    }
+
     private static func number(_ number: Double) -> JSONValue { .real(number, decimals: ControlType.decimals) }
 
     // MARK: Calls
@@ -189,7 +196,7 @@ struct MPRISObject {
             return try command(.text("seek"), Self.number(Double(target) / 1e6), .text("absolute"))
         case "OpenUri":
             return Action(
-                commands: [try request([.text("loadfile"), Self.address(arguments[0])])], ignoresUnavailable: false)
+                commands: [try load([Self.address(arguments[0])])], ignoresUnavailable: false)
         case "GetTracksMetadata":
             let wanted = Set(arguments[0].elements?.compactMap(\.text) ?? [])
             return Action(
@@ -201,9 +208,7 @@ struct MPRISObject {
             let isNext = [state.current?.path, MPRISState.Track.none].contains(after)
             return Action(
                 commands: [
-                    try request([
-                        .text("loadfile"), Self.address(arguments[0]), .text(isNext ? "insert-next" : "append"),
-                    ])
+                    try load([Self.address(arguments[0]), .text(isNext ? "insert-next" : "append")])
                 ], ignoresUnavailable: false,
                 sequel: .added(
                     after: isNext ? nil : MPRISState.Track.id(after), becomesCurrent: arguments[2].flag ?? false))

@@ -174,16 +174,18 @@ final class SessionControls {
         case "show-keys": panel.toggle(.keys, of: address)
         case "playlist-next": films.step(by: 1)
         case "playlist-prev": films.step(by: -1)
-        case "loadfile": return try load(request.arguments.text(0), request.arguments.text(1))
+        case "loadfile":
+            return try load(request.arguments.text(0), request.arguments.text(1), isListed: request.isListed)
         default: break
         }
         return .null
     }
 
-    private func load(_ address: String, _ mode: String) throws(ControlError) -> JSONValue {
+    private func load(_ address: String, _ mode: String, isListed: Bool) throws(ControlError) -> JSONValue {
         do throws(TalkieError) {
             let item = try films.load(
-                [address], mode.hasPrefix("append") ? .append : mode.hasPrefix("insert") ? .insertNext : .replace)
+                [address], isListed: isListed,
+                mode.hasPrefix("append") ? .append : mode.hasPrefix("insert") ? .insertNext : .replace)
             return .object([("playlist_entry_id", .whole(Int(truncatingIfNeeded: item.id.number)))])
         } catch { throw ControlError(.failed, error.message) }
     }

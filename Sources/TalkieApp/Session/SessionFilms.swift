@@ -104,8 +104,10 @@ final class SessionFilms {
     }
 
     /// Loads files, folders, playlists and addresses. Returns the first item.
-    func load(_ words: [String], _ mode: LoadMode) throws(TalkieError) -> QueueItem {
-        let list = try PlaylistLoader(words)
+    ///
+    /// - Parameter isListed: Whether another program chose them.
+    func load(_ words: [String], isListed: Bool = false, _ mode: LoadMode) throws(TalkieError) -> QueueItem {
+        let list = try PlaylistLoader(words, isListed: isListed)
         // These failures do not affect the exit status.
         for failure in list.failures { console.say(.error, failure.message) }
         for warning in list.warnings { console.say(.warning, warning) }

@@ -147,6 +147,8 @@ import Testing
             for call in [removal, addition] { _ = try client.bus.reply(to: call) }
             let listed = rig.player.state.listed
             #expect(listed.count == 8 && listed[..<3] == [items[0], items[2], items[3]] && listed[4...] == items[4...])
+            // Like an entry of a playlist: no FIFO, no device.
+            #expect(listed[3].isListed && !listed[2].isListed)
             try client.bus.wait("the added film") { rig.player.state.current == listed[3] }
             // After a track that is not in the list: at the end.
             _ = try client.bus.reply(to: add(after: items[1], becomesCurrent: false))

@@ -106,6 +106,10 @@ import Testing
         "tcp://0.0.0.0:8181?listen=1", "udp://0.0.0.0:5399", "udp://@192.0.2.7:5399", "rtp://127.0.0.1:5004",
         "rtp://[fe80::1]:5004", "srt://0.0.0.0:9000?mode=listener", "rtmp://0.0.0.0/live?listen=1",
         "TCP://0.0.0.0:8181?timeout=1&listen", "tls://192.0.2.7:443?verify=0", "/dev/zero", "/dev/../dev/zero",
+        "tls://192.0.2.7:443?cafile=/etc/shadow", "tls://192.0.2.7:443?timeout=1&cert=/etc/shadow&key=/etc/shadow",
+        "tls://192.0.2.7?listen", "udp://@239.1.1.1:1234?localport=5399", "rtp://239.1.1.1:5004?localrtpport=5399",
+        "rtp://239.1.1.1:5004?fec=prompeg", "srt://example.org:9000?mode=rendezvous", "srt://example.org?x=1",
+        "tcp://192.0.2.7:80?local_port=5399", "rtsp://192.0.2.7/x?listen=1",
     ])
     func aListOpensNoListenerAndNoDevice(_ entry: String) throws {
         let film = folder.write("film", to: "film.mkv")
@@ -120,9 +124,52 @@ import Testing
     @Test(arguments: [
         "udp://@239.1.1.1:1234", "rtp://239.1.1.1:5004", "udp://[ff3e::1]:1234", "https://example.org/a.mkv?listen=1",
         "srt://example.org:9000?mode=caller", "rtsp://camera/stream", "tcp://192.0.2.7:8000",
+        "udp://@239.1.1.1:1234?pkt_size=1316&localaddr=192.0.2.1", "rtsp://camera/live?channel=1&subtype=0",
+        "srt://example.org:9000?latency=200&passphrase=0123456789",
     ])
     func televisionAndServersOfAListArePlayed(_ entry: String) throws {
         #expect(try addresses(folder.write("#EXTM3U\n\(entry)\n", to: "list.m3u")) == [entry])
+    }
+
+    @Test func aListOpensRegularFilesOnly() throws {
+        let pipe = folder.path("pipe.mkv")
+        try #require(mkfifo(pipe, 0o600) == 0 && symlink(pipe, folder.path("link.mkv")) == 0)
+        let film = folder.write("film", to: "film.mkv")
+        let list = folder.write("pipe.mkv\nlink.mkv\n/dev/null\nfilm.mkv\nlater.mkv\n", to: "list.m3u")
+        let loader = try PlaylistLoader([list])
+        #expect(loader.items.map(\.address) == [film, folder.path("later.mkv")])
+        #expect(loader.warnings.count == 3 && loader.warnings.allSatisfy { $0.contains("regular files only") })
+        // A file that a pipe replaces later is checked where it is opened.
+        #expect(loader.items.allSatisfy(\.isListed) && loader.items.map { QueueItem($0) }.allSatisfy(\.isListed))
+        // On the command line both are allowed; another program names them like a list.
+        #expect(try PlaylistLoader([pipe]).items.map(\.isListed) == [false])
+        for word in [pipe, "file://" + folder.path("link.mkv"), "/dev/zero", "tcp://0.0.0.0:1?listen"] {
+            let error = #expect(throws: TalkieError.self) { try PlaylistLoader([word], isListed: true) }
+            #expect(error?.code == .notPermitted, "\(word)")
+        }
+        #expect(try PlaylistLoader([film], isListed: true).items.map(\.isListed) == [true])
+    }
+
+    @Test func aListThatCannotBeReadCompletelyIsAnErrorAndNoShorterList() throws {
+        let lines = String(repeating: "film.mkv\n", count: 2000)
+        let list = folder.write("#EXTM3U\n" + lines, to: "list.m3u")
+        let broken: FileBytes.Read = { descriptor, buffer, count in
+            guard lseek(descriptor, 0, SEEK_CUR) >= 4096 else { return read(descriptor, buffer, count) }
+            errno = EIO
+            return -1
+        }
+        let error = #expect(throws: TalkieError.self) { try PlaylistLoader([list], by: broken) }
+        #expect(error?.code == .cannotOpen && error?.message.contains("cannot be read") == true)
+        // A text that is no list is opened as a film, which reports the error.
+        let text = folder.write(lines, to: "film.srt")
+        #expect(try PlaylistLoader([text], by: broken).items.map(\.address) == [text])
+    }
+
+    /// A list may name another one hundreds of times.
+    @Test func theWorkOnAllListsTogetherIsBounded() throws {
+        folder.write("#EXTM3U\n" + String(repeating: "#\n", count: 1_500_000), to: "inner.m3u")
+        let list = folder.write(String(repeating: "inner.m3u\n", count: 400), to: "outer.m3u")
+        #expect(refusal(list).contains("larger than 8 MB together"))
     }
 
     @Test func omittedItemsOfALongListAreSummarized() throws {

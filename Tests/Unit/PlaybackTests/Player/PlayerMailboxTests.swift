@@ -1,0 +1,38 @@
+import MediaCore
+import SyncRendering
+import Testing
+
+@testable import Playback
+
+@Suite struct PlayerMailboxTests {
+    /// The player's thread may wait for a device while another program sends commands.
+    @Test func commandsThatABlockedPlayerDoesNotExecuteAreBounded() {
+        let mailbox = PlayerMailbox()
+        var taken = 0
+        for _ in 0..<100_000 where mailbox.request({ _ in }) { taken += 1 }
+        #expect((500...5000).contains(taken))
+        // The player's own results are not refused.
+        #expect(mailbox.post { _ in } && mailbox.takeAll().count == taken + 1)
+        taken = 0
+        for _ in 0..<1000 where mailbox.request(items: 10_000, { _ in }) { taken += 1 }
+        #expect((1...5).contains(taken))
+        #expect(mailbox.takeAll().count == taken && mailbox.request(items: 1 << 20) { _ in })
+        #expect(!mailbox.isClosed && mailbox.close().count == 1 && mailbox.isClosed && !mailbox.request { _ in })
+    }
+
+    @Test func aCommandThatDoesNotFitIsRefusedAsSuch() {
+        let mailbox = PlayerMailbox()
+        let board = PlayerStatePublisher(timebase: RenderSynchronizer(clock: MonotonicClock()).timebase)
+        let control = PlayerControl(mailbox, board)
+        while mailbox.request({ _ in }) {}
+        let refusal = Lock<ControlError?>(nil)
+        control.perform([.text("cycle"), .text("pause")]) { result in
+            if case .failure(let error) = result { refusal.withLock { $0 = error } }
+        }
+        #expect(refusal.withLock { $0 } == PlayerControl.busy)
+        let isCalled = Lock(false)
+        control.afterCommands { isCalled.withLock { $0 = true } }
+        #expect(isCalled.withLock { $0 })
+        control.close()
+    }
+}
