@@ -31,27 +31,28 @@ package enum LocalAddresses {
         return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Returns the names of this computer in the local network, in lower case. Reads the configuration of the resolver.
+    /// Returns the names of this computer in the local network, in lower case. Reads hosts(5).
     package static func names() -> Set<String> {
-        names(of: hostName, resolver: TextFile.whole("/etc/resolv.conf", limit: 64 << 10))
+        names(of: hostName, hosts: TextFile.whole("/etc/hosts", limit: 1 << 20), addresses: all())
     }
 
-    /// Returns the names of a host: the whole name, and its first label alone, with `.local` and with the domains of
-    /// the local network.
+    /// Returns the names of a host: its configured name, the first label alone and with `.local`, and the names that
+    /// hosts(5) configures for its addresses. Search domains do not count: DHCP sets them.
     ///
-    /// - Parameter resolver: The text of resolv.conf(5).
-    package static func names(of host: String, resolver: String) -> Set<String> {
+    /// - Parameters:
+    ///   - hosts: The text of hosts(5).
+    ///   - addresses: The addresses of the host.
+    package static func names(of host: String, hosts: String, addresses: [IPv4Address]) -> Set<String> {
         let host = host.lowercased()
         let label = host.prefix { $0 != "." }
         guard !label.isEmpty else { return [] }
         var names: Set = [host, String(label), "\(label).local"]
-        for line in resolver.lowercased().split(separator: "\n") {
-            let words = line.split { $0 == " " || $0 == "\t" }
-            guard let keyword = words.first, ["search", "domain"].contains(keyword) else { continue }
-            for domain in words.dropFirst() {
-                let labels = domain.split(separator: ".")
-                if !labels.isEmpty { names.insert(([label] + labels).joined(separator: ".")) }
-            }
+        for line in hosts.lowercased().split(separator: "\n") {
+            let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
+            guard let address = words.first.flatMap({ IPv4Address(String($0)) }),
+                address.rawValue >> 24 == 127 || addresses.contains(address)
+            else { continue }
+            names.formUnion(words.dropFirst().map(String.init))
         }
         return names
     }

@@ -70,14 +70,24 @@ package final class LocalListener: Sendable {
 
     /// Creates the socket with mode 0600. Replaces a socket on which no process listens, and nothing else.
     ///
-    /// - Parameter name: A path, relative to the working directory.
+    /// A lock file beside the socket serializes several starts: one that has found an unused socket would otherwise
+    /// remove that of another one.
+    ///
+    /// - Parameters:
+    ///   - name: A path, relative to the working directory.
+    ///   - timeout: How long another start is waited for.
+    ///   - beforeReplacing: Called before an unused socket is removed; for tests.
     /// - Throws: `addressInUse`, `notPermitted`, `unavailable` or `exhausted`, with a part of a sentence.
-    package init(path name: String) throws(SocketError) {
+    package init(
+        path name: String, timeout: Duration = .seconds(1), beforeReplacing: () -> Void = {}
+    ) throws(SocketError) {
         let path = try Self.absolute(name)
         guard !name.isEmpty, let address = LocalSocketAddress(path) else {
             throw SocketError(.unavailable, "the path is empty or longer than 107 bytes")
         }
-        try Self.removeAbandoned(path, address)
+        let lock = try StartLock(beside: path, timeout: timeout)
+        defer { lock.release() }
+        try Self.removeAbandoned(path, address, beforeReplacing)
         let descriptor = socket(AF_UNIX, LocalStream.kind, 0)
         guard descriptor >= 0 else { throw SocketError(binding: errno) }
         // Before bind(2), which creates the file with the mode of the descriptor: no time with another mode.
@@ -109,7 +119,9 @@ package final class LocalListener: Sendable {
         return String(cString: folder) + "/" + name
     }
 
-    private static func removeAbandoned(_ path: String, _ address: LocalSocketAddress) throws(SocketError) {
+    private static func removeAbandoned(
+        _ path: String, _ address: LocalSocketAddress, _ beforeReplacing: () -> Void
+    ) throws(SocketError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
@@ -118,6 +130,7 @@ package final class LocalListener: Sendable {
         guard UnixSocket.isAbandoned(address) else {
             throw SocketError(.addressInUse, "another program listens there")
         }
+        beforeReplacing()
         guard unlink(path) == 0 || errno == ENOENT else { throw SocketError(binding: errno) }
     }
 
@@ -140,5 +153,43 @@ package final class LocalListener: Sendable {
         starved.store(socket < 0 && [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno), ordering: .relaxed)
         guard socket >= 0 else { return nil }
         return LocalStream(descriptor: socket)
+    }
+}
+
+/// A lock file (flock(2)) that exists only while a socket is created.
+private struct StartLock {
+    private let path: String
+    private let descriptor: Int32
+
+    /// - Throws: `addressInUse` if another process holds the lock until the timeout; the errors of creating a file.
+    init(beside socket: String, timeout: Duration) throws(SocketError) {
+        path = socket + ".lock"
+        let deadline = HostInstant.now.advanced(by: timeout)
+        while true {
+            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { throw SocketError(binding: errno) }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+                // Its last holder may have removed the file meanwhile: another start would lock a new one.
+                var (own, present) = (stat(), stat())
+                if fstat(descriptor, &own) == 0, lstat(path, &present) == 0, own.st_dev == present.st_dev,
+                    own.st_ino == present.st_ino
+                {
+                    self.descriptor = descriptor
+                    return
+                }
+            } else if errno != EWOULDBLOCK || HostInstant.now >= deadline {
+                let code = errno
+                close(descriptor)
+                throw code == EWOULDBLOCK
+                    ? SocketError(.addressInUse, "another program is being started there") : SocketError(binding: code)
+            }
+            close(descriptor)
+            HostInstant.now.advanced(by: .milliseconds(10)).sleep()
+        }
+    }
+
+    func release() {
+        unlink(path)
+        close(descriptor)
     }
 }

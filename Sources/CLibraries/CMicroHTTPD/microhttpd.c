@@ -175,6 +175,7 @@ static enum MHD_Result chttp_take(void *context, struct MHD_Connection *connecti
         .path = path,
         .host = chttp_header(connection, MHD_HTTP_HEADER_HOST),
         .origin = chttp_header(connection, MHD_HTTP_HEADER_ORIGIN),
+        .fetch_site = chttp_header(connection, "Sec-Fetch-Site"),
         .is_local = chttp_is_local(connection),
         .is_body_too_large = exchange->is_body_too_large,
         .body = exchange->body,

@@ -13,9 +13,9 @@ extension KioskConfiguration {
         /// The path of the file that contains the password.
         package var passwordFile: String?
         /// The path of a file with the trusted certificate authorities; nil: the system's.
-        var authorities: String?
+        package var authorities: String?
         /// Whether the connection uses TLS.
-        var isEncrypted = false
+        package var isEncrypted = false
 
         package init(host: String, port: Int = 1883, name: String) {
             (self.host, self.port, self.name) = (host, port, name)

@@ -29,6 +29,7 @@ package struct KioskStateMessage: Sendable, Hashable {
 
     /// Creates the message of a health, without the members that describe the player and the wall.
     init(_ health: KioskHealth) {
+        let health = health.withoutFolders
         release = Release.version
         phase = health.shown.name
         speakers = health.outputs.map(\.name)
@@ -46,7 +47,7 @@ package struct KioskStateMessage: Sendable, Hashable {
             ("release", .text(Self.bounded(release))), ("phase", .text(Self.bounded(phase))),
         ]
         func add(_ name: String, _ value: JSONValue?) { if let value { members.append((name, value)) } }
-        add("title", title.map { .text(Self.bounded($0)) })
+        add("title", title.map { .text(Self.bounded(PrintableText.withoutFolders($0))) })
         add("item", item.map { .whole($0) })
         add("items", items.map { .whole($0) })
         add("position", position.map { .real($0.seconds, decimals: 3) })

@@ -114,6 +114,23 @@ struct KioskHealth: Sendable, Equatable {
     /// The maximum age of a health value; an older one means that the kiosk's thread is blocked.
     static let longestSilence = Duration.seconds(10)
 
+    /// The health without folders and servers of films, as it leaves this computer.
+    var withoutFolders: KioskHealth {
+        func bare(_ text: String) -> String { PrintableText.withoutFolders(text) }
+        var health = self
+        health.fault = fault.map(bare)
+        health.degradations = degradations.map(bare)
+        health.configuration.refusal = configuration.refusal.map(bare)
+        health.item?.name = item.map { PrintableText.name(of: $0.name) } ?? ""
+        switch shown {
+        case .waiting(let source): health.shown = .waiting(bare(source))
+        case .off(let reason): health.shown = .off(bare(reason))
+        case .nothing(let reason): health.shown = .nothing(bare(reason))
+        case .playing, .paused, .slate: break
+        }
+        return health
+    }
+
     /// Returns the result of the health check.
     func verdict(at now: HostInstant) -> Verdict {
         let silence = now - moment

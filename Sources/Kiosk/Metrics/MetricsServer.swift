@@ -135,6 +135,9 @@ private final class MetricsRequestHandler: HTTPHandler {
             // A load balancer may use any name. A web page must not learn what plays or fails (DNS rebinding).
             exchange.answer(status, request.namesThisComputer ? text : status == 200 ? "ok\n" : "unhealthy\n")
         case ("/screenshot.png", true):
+            guard request.isOfOwnPage else {
+                return exchange.answer(403, "requests of other web pages are refused\n")
+            }
             guard request.isLocal, request.namesThisComputer else {
                 return exchange.answer(403, "screenshots are available only from this computer\n")
             }

@@ -8,6 +8,7 @@ enum MetricsText {
 
     /// Returns all metrics in the text format of Prometheus.
     static func metrics(_ health: KioskHealth, at now: HostInstant) -> String {
+        let health = health.withoutFolders
         let verdict = health.verdict(at: now)
         var isWell = false
         if case .well = verdict { isWell = true }
@@ -59,7 +60,7 @@ enum MetricsText {
 
     /// Returns status and body of `/healthz`.
     static func healthz(_ health: KioskHealth, at now: HostInstant) -> (status: Int, text: String) {
-        switch health.verdict(at: now) {
+        switch health.withoutFolders.verdict(at: now) {
         case .well(let words): (200, "ok \(PrintableText.of(words))\n")
         case .ill(let reason): (503, PrintableText.of(reason) + "\n")
         }

@@ -35,7 +35,7 @@ enum KioskPage {
         guard let token = AccessToken(try SecretFile.read(file)) else {
             throw TalkieError(
                 .invalidArgument,
-                "the first line of '\(file)' must have 16 to 22 letters, digits, - and _; make one with"
+                "the first line of '\(file)' must have 22 to 64 letters, digits, - and _; make one with"
                     + " 'openssl rand -hex 10'")
         }
         return token

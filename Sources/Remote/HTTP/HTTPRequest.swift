@@ -14,6 +14,8 @@ package struct HTTPRequest {
     package let host: String
     /// The header field `Origin`; nil without one.
     package let origin: String?
+    /// The header field `Sec-Fetch-Site`: the relation of the web page that requests; nil without one.
+    package let fetchSite: String?
     /// The body of a POST request.
     package let body: [UInt8]
     /// Whether the body has more bytes than the server accepts; it was not read.
@@ -25,6 +27,7 @@ package struct HTTPRequest {
         isLocal = request.is_local != 0
         host = request.host.map { String(cString: $0) } ?? ""
         origin = request.origin.map { String(cString: $0) }
+        fetchSite = request.fetch_site.map { String(cString: $0) }
         body = Array(UnsafeBufferPointer(start: request.body, count: Int(request.body_count)))
         isBodyTooLarge = request.is_body_too_large != 0
     }
@@ -35,14 +38,19 @@ package struct HTTPRequest {
     /// Whether the requested host is an IPv4 address or a name of this computer in the local network; false for a name
     /// that a web page may have resolved to this computer (DNS rebinding).
     ///
-    /// The host name with any other domain is such a name: an attacker can register a domain and name its host alike.
+    /// The host name with any other domain is such a name: an attacker can register a domain and name its host alike,
+    /// and DHCP can make that domain a search domain.
     package var namesThisComputer: Bool {
         let name = host.lowercased().prefix { $0 != ":" }
         return name == "localhost" || IPv4Address(String(name)) != nil || LocalAddresses.names().contains(String(name))
     }
 
-    /// Whether the request comes from a page of this server, or from no web page (RFC 6454, section 7).
-    package var isOfOwnPage: Bool { origin.map { $0.lowercased() == "http://" + host.lowercased() } ?? true }
+    /// Whether the request comes from a page of this server, or from no web page (RFC 6454, section 7). An image that
+    /// another page shows has no `Origin`, but is marked by the browser as `cross-site` or `same-site`.
+    package var isOfOwnPage: Bool {
+        if let fetchSite, !["same-origin", "none"].contains(fetchSite.lowercased()) { return false }
+        return origin.map { $0.lowercased() == "http://" + host.lowercased() } ?? true
+    }
 }
 
 /// A request and its response. Used on the server's thread only; valid until it is answered or, for a stream, has

@@ -4,6 +4,7 @@ package struct AccessToken: Sendable {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     /// Of 6 bits each: 132 bits.
     private static let length = 22
+    private static let maxLength = 64
 
     private let text: String
 
@@ -13,9 +14,11 @@ package struct AccessToken: Sendable {
         text = String((0..<Self.length).map { _ in Self.alphabet[Int.random(in: 0..<64, using: &generator)] })
     }
 
-    /// Creates a token from text of a user; nil unless it has 16 to 22 of the characters.
+    /// Creates a token from text of a user; nil unless it has 22 to 64 of the characters.
     package init?(_ text: String) {
-        guard (16...Self.length).contains(text.utf8.count), text.allSatisfy(Self.alphabet.contains) else { return nil }
+        guard (Self.length...Self.maxLength).contains(text.utf8.count), text.allSatisfy(Self.alphabet.contains) else {
+            return nil
+        }
         self.text = text
     }
 

@@ -17,6 +17,8 @@ final class RemotePageHandler: HTTPHandler {
     ]
     /// The interval of messages without content, which detect that a client is gone.
     private static let heartbeatInterval = Duration.seconds(20)
+    /// The delay before observers that could not be registered are registered again.
+    private static let retryDelay = Duration.seconds(1)
 
     /// What other threads have left for the server's thread.
     private struct Events {
@@ -36,13 +38,20 @@ final class RemotePageHandler: HTTPHandler {
     private var streams: Set<HTTPExchange> = []
     private var observers: [Int] = []
     private var heartbeat: HostInstant?
+    /// When to register the observers again; nil: they are registered, or no page is open.
+    private var nextObservation: HostInstant?
+    private let observe: RemotePage.Observe
     /// Requests that wait for the results of their commands.
     private var held: [Int: HTTPExchange] = [:]
     private var lastNumber = 0
 
     /// - Parameter wake: Raised when `proceed` is to be called.
-    init(control: PlayerControl, token: AccessToken, wake: PollableSignal, screenshots: HTTPScreenshots) {
+    init(
+        control: PlayerControl, token: AccessToken, wake: PollableSignal, screenshots: HTTPScreenshots,
+        observe: @escaping RemotePage.Observe
+    ) {
         (self.control, self.token, self.wake, self.screenshots) = (control, token, wake, screenshots)
+        self.observe = observe
     }
 
     // MARK: Requests
@@ -115,7 +124,7 @@ final class RemotePageHandler: HTTPHandler {
         guard exchange.startStream("text/event-stream") else { return }
         streams.insert(exchange)
         heartbeat = heartbeat ?? .now.advanced(by: Self.heartbeatInterval)
-        observe()
+        startObserving()
         var values = RemotePageState.abilities(of: control.table, commands: Self.commands)
         for name in names { values[name] = RemotePageState.shown(name, control.present(name)) }
         send(RemotePageState.message(values, position: position), to: exchange)
@@ -125,22 +134,27 @@ final class RemotePageHandler: HTTPHandler {
         streams.remove(stream)
         guard streams.isEmpty else { return }
         for number in observers { control.removeObserver(number) }
-        (observers, heartbeat) = ([], nil)
+        (observers, heartbeat, nextObservation) = ([], nil, nil)
     }
 
     private var names: [String] { RemotePageState.names.filter { control.table.properties[$0] != nil } }
     private var position: JSONValue? { control.present("time-pos") }
 
     /// Observes while a page is open. The position is sent with each change; a page computes it in between.
-    private func observe() {
+    private func startObserving() {
         guard observers.isEmpty else { return }
-        // ignored: fails when the player has ended, which changes no more, or without memory for a thread.
-        try? observeAll()
+        nextObservation = nil
+        do throws(ControlError) { try observeAll() } catch {
+            // Without a thread now; a page that is open displays nothing new until then.
+            for number in observers { control.removeObserver(number) }
+            observers = []
+            nextObservation = .now.advanced(by: Self.retryDelay)
+        }
     }
 
     private func observeAll() throws(ControlError) {
         for name in names {
-            let observer = try control.observe(name) { [events, wake] value in
+            let observer = try observe(control, name) { [events, wake] value in
                 events.withLock { $0.values[name] = RemotePageState.shown(name, value) }
                 wake.raise()
             }
@@ -151,6 +165,11 @@ final class RemotePageHandler: HTTPHandler {
             wake.raise()
         }
         observers.append(observer)
+    }
+
+    private func send(_ values: [String: JSONValue]) {
+        let message = RemotePageState.message(values, position: position)
+        for stream in streams { send(message, to: stream) }
     }
 
     private func send(_ bytes: [UInt8], to stream: HTTPExchange) {
@@ -176,9 +195,14 @@ final class RemotePageHandler: HTTPHandler {
             case .failure(let error): Self.refuse(exchange, Self.status(of: error), error.message)
             }
         }
+        if let due = nextObservation, due <= .now {
+            startObserving()
+            let values = Dictionary(
+                uniqueKeysWithValues: names.map { ($0, RemotePageState.shown($0, control.present($0))) })
+            if nextObservation == nil { send(values) }
+        }
         if !streams.isEmpty, events.hasMoved || !events.values.isEmpty {
-            let message = RemotePageState.message(events.values, position: position)
-            for stream in streams { send(message, to: stream) }
+            send(events.values)
         }
         if let due = heartbeat, due <= .now {
             heartbeat = .now.advanced(by: Self.heartbeatInterval)
@@ -187,7 +211,7 @@ final class RemotePageHandler: HTTPHandler {
     }
 
     /// When `proceed` must be called; nil: only after `wake`.
-    var deadline: HostInstant? { [screenshots.deadline, heartbeat].compactMap { $0 }.min() }
+    var deadline: HostInstant? { [screenshots.deadline, heartbeat, nextObservation].compactMap { $0 }.min() }
 
     /// Answers all requests and ends all streams, at the end.
     func close() {
@@ -195,6 +219,6 @@ final class RemotePageHandler: HTTPHandler {
         for exchange in held.values { Self.refuse(exchange, 503, "the program is exiting") }
         for stream in streams { stream.end() }
         for number in observers { control.removeObserver(number) }
-        (held, streams, observers) = ([:], [], [])
+        (held, streams, observers, nextObservation) = ([:], [], [], nil)
     }
 }

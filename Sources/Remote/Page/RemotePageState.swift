@@ -28,7 +28,7 @@ enum RemotePageState {
                 outputs.prefix(maxOutputs).map {
                     part(of: $0, ["name", "description", "selected", "volume", "language", "pending", "obstacle"])
                 })
-        case (_, .text(let text)?): .text(Self.text(text))
+        case (_, .text(let text)?): .text(Self.text(PrintableText.withoutFolders(text)))
         default: value ?? .null
         }
     }
@@ -52,7 +52,7 @@ enum RemotePageState {
     private static func playlist(_ excerpt: PlaylistExcerpt) -> JSONValue {
         .array(
             excerpt.entries.map { entry in
-                let name = entry.address.split(separator: "/").last.map(String.init) ?? entry.address
+                let name = PrintableText.name(of: entry.address)
                 return .object([
                     ("index", .whole(entry.index)), ("title", .text(text(entry.title ?? name))),
                     ("current", .flag(entry.isCurrent)),

@@ -113,6 +113,24 @@ struct FleetLinkTests {
         #expect(throws: TalkieError.self) { try Kiosk(fleet) }
     }
 
+    @Test func aBrokerAuthenticatesByItsCertificate() throws {
+        let (ours, strangers) = (TemporaryFolder(), TemporaryFolder())
+        let authority = try TestAuthority(in: ours.path)
+        let identity = try authority.sign("broker")
+        let broker = try Mosquitto("allow_anonymous true\ncertfile \(identity.certificate)\nkeyfile \(identity.key)")
+        try broker.start()
+        var fleet = fleet(broker)
+        (fleet.isEncrypted, fleet.authorities) = (true, authority.certificate)
+        let kiosk = try Kiosk(fleet)
+        #expect(eventually { kiosk.link.isConnected })
+        kiosk.link.stop()
+        fleet.authorities = try TestAuthority(in: strangers.path).certificate
+        let other = try Kiosk(fleet)
+        #expect(eventually { !other.messages.withLock { $0 }.isEmpty })
+        #expect(!other.link.isConnected)
+        other.link.stop()
+    }
+
     /// The library would allocate memory for the whole payload.
     @Test func aPayloadThatIsTooLargeStaysAtTheBroker() throws {
         let broker = try Mosquitto()

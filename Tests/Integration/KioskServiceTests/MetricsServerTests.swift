@@ -102,6 +102,15 @@ private enum Prometheus {
         }
     }
 
+    @Test func anotherWebPageGetsNoImageOfTheScreen() async throws {
+        try await serving(screenshot: { [1] }) { port in
+            for field in ["Origin: http://evil.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"] {
+                #expect(try Loopback.request("/screenshot.png", port, more: field + "\r\n").status == 403, "\(field)")
+            }
+            #expect(try Loopback.request("/screenshot.png", port, more: "Sec-Fetch-Site: none\r\n").status == 200)
+        }
+    }
+
     @Test func metricsAreServedInTheirFormat() async throws {
         try await serving { port in
             let answer = try Loopback.request("/metrics", port)

@@ -61,7 +61,7 @@ func fullHealth() -> KioskHealth {
         let text = MetricsText.metrics(fullHealth(), at: now)
         #expect(text.contains(#"talkie_output_buffer_seconds{output="Hall \"A\\B\"\nnext"} 1.5"#))
         #expect(text.contains(#"talkie_output_clock{output="Hall \"A\\B\"\nnext",state="ready"} 1"#))
-        #expect(text.contains(#"talkie_item_info{name="https://…@example.org/é.mp4"} 1"#))
+        #expect(text.contains(#"talkie_item_info{name="é.mp4"} 1"#))
     }
 
     @Test func twoOutputsOfOneNameAreTwo() {
@@ -84,7 +84,36 @@ func fullHealth() -> KioskHealth {
         health.shown = .off("quiet hours until 07:00")
         #expect(MetricsText.healthz(health, at: now) == (200, "ok off on purpose: quiet hours until 07:00\n"))
         health.shown = .playing
-        #expect(MetricsText.healthz(health, at: now) == (200, "ok playing 'https://…@example.org/é.mp4'\n"))
+        #expect(MetricsText.healthz(health, at: now) == (200, "ok playing 'é.mp4'\n"))
+    }
+
+    @Test(arguments: [
+        "/srv/private/a film.mkv", "file:///srv/private/a film.mkv", "https://me:x@private.org/b/a film.mkv?c=1",
+    ])
+    func noStateThatLeavesTheComputerNamesAFolder(_ address: String) {
+        var health = fullHealth()
+        health.item = .init(address, index: 1, began: WallTime(seconds: 0))
+        health.fault = "cannot open '\(address)'; check the disk"
+        health.degradations = ["“\(address)” is skipped", "no speaker (\(address.split(separator: " ")[0]))"]
+        health.configuration.refusal = "\"\(address)\": line 3"
+        var states = [health]
+        health.fault = nil
+        states.append(health)
+        for shown in [
+            KioskHealth.Shown.waiting("the network: '\(address)'"), .off("'\(address)'"), .nothing("no '\(address)'"),
+        ] {
+            health.shown = shown
+            states.append(health)
+        }
+        for health in states {
+            for text in [
+                MetricsText.healthz(health, at: now).text, MetricsText.metrics(health, at: now),
+                KioskStateMessage(health).json,
+            ] {
+                #expect(!text.contains("private") && !text.contains("srv") && !text.contains("c=1"), "\(text)")
+            }
+        }
+        #expect(MetricsText.healthz(states[1], at: now).text.hasPrefix("ok playing 'a film.mkv'; degraded: "))
     }
 
     /// The table of docs/guides/operations.md.

@@ -16,6 +16,8 @@ typedef struct {
   /* NULL if the request has no such header. */
   const char *host;
   const char *origin;
+  /* Sec-Fetch-Site (W3C Fetch Metadata Request Headers). */
+  const char *fetch_site;
   /* Nonzero if the client address is in 127.0.0.0/8. */
   int32_t is_local;
   /* The body of a POST request; nonzero instead if its announced length is above the limit. */

@@ -49,6 +49,24 @@ import Testing
         withExtendedLifetime(listener) {}
     }
 
+    /// Another start must not find the socket unused as well, and remove the one that listens by then.
+    @Test func twoStartsOnAnUnusedSocketLeaveOneThatListens() throws {
+        let address = try #require(LocalSocketAddress(path))
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        #expect(address.withSocketAddress { bind(socket, $0, $1) } == 0)
+        close(socket)
+        var (second, code): (LocalListener?, SocketError.Code?) = (nil, nil)
+        let path = path
+        let first = try LocalListener(path: path) {
+            do throws(SocketError) { second = try LocalListener(path: path, timeout: .zero) } catch {
+                code = error.code
+            }
+        }
+        #expect(second == nil && code == .addressInUse)
+        #expect(LocalStream.connect(to: address).stream != nil && first.accept() != nil)
+        #expect(mode(path + ".lock") == nil, "no lock stays")
+    }
+
     @Test func nothingElseIsReplaced() throws {
         folder.write("text", to: "socket")
         #expect(refusal(path) == .addressInUse && folder.read("socket") == "text")

@@ -46,6 +46,48 @@ import Testing
         }
     }
 
+    @Test func aTitleNamesNoFolderAndNoServer() throws {
+        for (value, shown) in [
+            ("/srv/private/film.mkv", "film.mkv"), ("https://a.org/b/film.mkv?token=1", "film.mkv"), ("Film", "Film"),
+        ] {
+            #expect(RemotePageState.shown("media-title", .text(value)) == .text(shown))
+        }
+    }
+
+    /// Without memory for a thread the page would otherwise never change.
+    @Test func observationsThatFailAreTriedAgain() throws {
+        let (listener, player) = (try TCPListener(address: RemotePageRig.loopback), TablePlayer())
+        defer { player.control.close() }
+        let failures = Lock(3)
+        let token = AccessToken()
+        let page = try RemotePage.start(
+            on: listener, token: token, control: player.control, timeout: .seconds(120),
+            observe: { (control, name, body) throws(ControlError) in
+                let fails = failures.withLock { left in
+                    left -= 1
+                    return left >= 0
+                }
+                if fails { throw ControlError(.failed, "no thread") }
+                return try control.observe(name, body)
+            })
+        defer { page.close() }
+        let socket = try TCPSocket.connect(
+            to: RemotePageRig.loopback, port: listener.port, deadline: .now.advanced(by: .seconds(60)))
+        let path = token.link(to: HTTPAddress(address: RemotePageRig.loopback, port: listener.port))
+        let target = path.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" }
+        let head = "GET \(target)events HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n"
+        try socket.sendAll(Array(head.utf8), deadline: .now.advanced(by: .seconds(60)))
+        // The values at the start, and again once they are observed.
+        var (text, buffer) = ("", [UInt8](repeating: 0, count: 1 << 16))
+        let deadline = HostInstant.now.advanced(by: .seconds(60))
+        while text.components(separatedBy: "data: ").count < 3, HostInstant.now < deadline {
+            let count = read(socket.descriptor, &buffer, buffer.count)
+            if count > 0 { text += String(decoding: buffer[..<count], as: UTF8.self) }
+            if count == 0 { break }
+        }
+        #expect(text.components(separatedBy: "data: ").count >= 3, "\(text)")
+    }
+
     @Test func otherWebPagesCanNeitherReadNorCommand() throws {
         let own = "Origin: http://127.0.0.1:\(rig.port)"
         #expect(try rig.request("GET", rig.path, host: "evil.example").status == 403, "DNS rebinding")
@@ -57,6 +99,11 @@ import Testing
             }
             #expect(try rig.command("[\"cycle\",\"pause\"]", fields).status == 403, "\(origin)")
         }
+        // An image that another page shows has no `Origin`.
+        for site in ["cross-site", "same-site"] {
+            #expect(try rig.request("GET", rig.path + "screenshot.png", ["Sec-Fetch-Site: \(site)"]).status == 403)
+        }
+        #expect(try rig.request("GET", rig.path, ["Sec-Fetch-Site: none"]).status == 200)
         #expect(rig.player.takeCommands() == [])
         #expect(try rig.command("[\"cycle\",\"pause\"]", [own]).status == 200)
         #expect(rig.player.takeCommands() == ["cycle pause"])
@@ -288,9 +335,9 @@ import Testing
         let link = token.link(to: HTTPAddress(address: IPv4Address(rawValue: 1), port: 1))
         let text = String(link.split(separator: "/")[2])
         #expect(token.matches(text) && !AccessToken().matches(text))
-        let given = AccessToken(String(text.prefix(16)))
-        #expect(given?.matches(text.prefix(16)) == true)
-        for other in ["too short", String(repeating: "x", count: 23), "with/a/slash/in/it"] {
+        let given = AccessToken(text + "more")
+        #expect(given?.matches(text + "more") == true)
+        for other in ["too short", String(text.dropLast()), String(repeating: "x", count: 65), "with/a/slash/in/it"] {
             #expect(AccessToken(other) == nil, "\(other)")
         }
         for other in ["", String(text.dropLast()), text + "A"] { #expect(!token.matches(other)) }
@@ -303,15 +350,19 @@ import Testing
         #expect(LocalAddresses.all().contains(all))
     }
 
-    @Test func theNamesOfAComputerHaveTheDomainsOfItsNetwork() {
-        let resolver = "# search a.example\nnameserver 192.0.2.1\nsearch fritz.box home.arpa.\ndomain\tExample.org\n"
+    /// DHCP sets the search domains: an attacker's domain could be one.
+    @Test func theNamesOfAComputerAreThoseThatItIsConfiguredWith() throws {
+        let hosts =
+            "127.0.0.1\tlocalhost\n127.0.1.1 PC.Home.Example pc # other.example\n192.0.2.7 screen.example\n::1 six\n"
+            + "192.0.2.8 printer.example\nfe80::1 pc.six\n"
+        let own = try #require(IPv4Address("192.0.2.7"))
         #expect(
-            LocalAddresses.names(of: "PC", resolver: resolver)
-                == ["pc", "pc.local", "pc.fritz.box", "pc.home.arpa", "pc.example.org"])
+            LocalAddresses.names(of: "PC", hosts: hosts, addresses: [own])
+                == ["pc", "pc.local", "localhost", "pc.home.example", "screen.example"])
         #expect(
-            LocalAddresses.names(of: "pc.example.org", resolver: "search .\noptions edns0")
+            LocalAddresses.names(of: "pc.example.org", hosts: "", addresses: [])
                 == ["pc.example.org", "pc", "pc.local"])
-        #expect(LocalAddresses.names(of: "", resolver: resolver).isEmpty)
+        #expect(LocalAddresses.names(of: "", hosts: hosts, addresses: [own]).isEmpty)
     }
 
     @Test func aPortInUseIsRefusedWithItsHolder() throws {
