@@ -148,10 +148,12 @@ extension AirPlaySpeaker {
     ///
     /// Packets not yet played are sent again. The thread ends on success, when another sender plays there, or at
     /// `close`.
-    private func rejoin(after session: AirPlaySession, because error: AirPlayError, use: UInt64) {
+    func rejoin(after session: AirPlaySession, because error: AirPlayError, use: UInt64) {
+        let task = BackgroundTask()
         let lost = state.withLock { state -> (context: AudioOutputContext, isUnwelcome: Bool)? in
             guard state.use == use, state.session === session, let context = state.context else { return nil }
-            state.session = nil
+            // From now on the task ends the session; `close` stops the task.
+            (state.session, state.backgroundTask) = (nil, task)
             state.anchors.revokeStart(at: host.now)
             state.interruption = error.saying(configuration.phrases.inErrors).message
             state.evictions.end(at: host.now)
@@ -162,18 +164,16 @@ extension AirPlaySpeaker {
         // A pending start must wait for the rejoin.
         context.writable.raise()
         do throws(ExhaustionError) {
-            run(
-                try BackgroundTask(name: "airplay rejoin") { backgroundTask in
-                    session.end()
-                    guard !isUnwelcome else {
-                        return self.giveUp(
-                            OutputError(
-                                .busy, "\(self.name) keeps ending the session; another sender may be using it."),
-                            use: use)
-                    }
-                    if error.code == .ended, !backgroundTask.rest(until: .now.advanced(by: Self.courtesy)) { return }
-                    self.rejoin(context, use: use, after: session, isEvicted: error.code == .ended, backgroundTask)
-                })
+            try task.start(name: "airplay rejoin") { backgroundTask in
+                session.end()
+                guard !isUnwelcome else {
+                    return self.giveUp(
+                        OutputError(.busy, "\(self.name) keeps ending the session; another sender may be using it."),
+                        use: use)
+                }
+                if error.code == .ended, !backgroundTask.rest(until: .now.advanced(by: Self.courtesy)) { return }
+                self.rejoin(context, use: use, after: session, isEvicted: error.code == .ended, backgroundTask)
+            }
         } catch let exhausted {
             giveUp(OutputError(.lost, "\(name) was lost and cannot be reconnected: \(exhausted.message)."), use: use)
         }
@@ -218,11 +218,13 @@ extension AirPlaySpeaker {
 
     /// Ends this use of the speaker without a rejoin. Any thread; returns at once.
     func giveUp(_ error: OutputError, use: UInt64? = nil) {
+        let task = BackgroundTask()
         let (context, session, eventTask) = state.withLock { state in
             guard use == nil || state.use == use, state.failure == nil else {
                 return (AudioOutputContext?.none, AirPlaySession?.none, Task<Void, Never>?.none)
             }
             state.failure = error
+            if state.session != nil { state.backgroundTask = task }
             defer { (state.session, state.eventTask) = (nil, nil) }
             return (state.context, state.session, state.eventTask)
         }
@@ -231,16 +233,13 @@ extension AirPlaySpeaker {
             if let context { context.events.append(.outputLost(output: context.id)) }
             // Ending joins the control thread, which may be the caller.
             do throws(ExhaustionError) {
-                run(try BackgroundTask(name: "airplay ending") { _ in session.end() })
+                try task.start(name: "airplay ending") { _ in session.end() }
             } catch {
                 // Releasing the last reference ends the session.
             }
         }
         context?.writable.raise()
     }
-
-    /// Stores a background task; `close` stops it.
-    private func run(_ backgroundTask: BackgroundTask) { state.withLock { $0.backgroundTask = backgroundTask } }
 
     /// Converts a session's error to one that names the speaker.
     func outputError(_ error: AirPlayError) -> OutputError {

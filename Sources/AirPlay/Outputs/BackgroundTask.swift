@@ -10,18 +10,24 @@ final class BackgroundTask: Sendable {
     private let stopping = Signal()
     private let isStopped = Atomic<Bool>(false)
 
-    /// Starts the thread.
+    /// Starts the thread. The task is stored before, so that a `stop` meanwhile waits for it.
     ///
-    /// - Parameter body: Runs on the thread; calls `rest` for pauses and ends when that returns false.
+    /// - Parameter body: Runs on the thread; calls `rest` for pauses and ends when that returns false. Also runs after
+    ///   `stop`: it ends what it took over.
     /// - Throws: `ExhaustionError` if the system provides no thread; `body` is not run.
-    init(name: String, _ body: @escaping @Sendable (BackgroundTask) -> Void) throws(ExhaustionError) {
-        _ = try WorkerThread.start(name: name) {
-            body(self)
-            self.done.raise()
+    func start(name: String, _ body: @escaping @Sendable (BackgroundTask) -> Void) throws(ExhaustionError) {
+        do throws(ExhaustionError) {
+            _ = try WorkerThread.start(name: name) {
+                body(self)
+                self.done.raise()
+            }
+        } catch {
+            done.raise()
+            throw error
         }
     }
 
-    /// Requests the end and waits up to `timeout`. May be called once.
+    /// Requests the end and waits up to `timeout`. May be called once, also before `start`.
     func stop() {
         isStopped.store(true, ordering: .releasing)
         stopping.raise()

@@ -5,6 +5,10 @@ internal import MediaCore
 struct RendererState {
     /// The maximum number of queued buffers regardless of their duration: limits a source of many tiny buffers.
     private static let maxBuffers = 4096
+    /// The size in bytes from which on no audio beyond `minDepth` is requested: a speaker with minutes of buffer, and
+    /// uncompressed audio of many channels. Same as in `ReplayBuffer`.
+    private static let maxBytes = 64 << 20
+    private static let minDepth: Duration = .seconds(5)
     /// Rate differences below this are not a change of speed: a timebase that follows a foreign clock differs by at
     /// most 100 ppm. A tenth of a percent is a sixtieth of a semitone.
     private static let speedTolerance = 0.001
@@ -127,7 +131,9 @@ struct RendererState {
         guard let until = queue.enqueuedUntil else { return true }
         // Before the playhead reaches the first audio, the depth counts from that audio.
         let playhead = max(master.currentTime, queue.firstEnqueued ?? .zero)
-        return (until - playhead).duration < desiredDepth && queue.count < Self.maxBuffers
+        let depth = (until - playhead).duration
+        return depth < desiredDepth && queue.count < Self.maxBuffers
+            && (queue.byteCount < Self.maxBytes || depth < Self.minDepth)
     }
 
     private var desiredDepth: Duration { output?.desiredDepth ?? .seconds(1) }

@@ -11,9 +11,9 @@ struct SoundQueue {
     private static let memory: Duration = .seconds(1)
 
     /// Buffers that the feeder has not taken, oldest first.
-    private var waiting: [SampleBuffer] = []
+    private var waiting = CountedBuffers()
     /// Buffers that were taken and may be unplayed, oldest first.
-    private var kept: [SampleBuffer] = []
+    private var kept = CountedBuffers()
     /// The number of buffers enqueued since creation.
     private(set) var enqueueCount = 0
     /// The end of the last enqueued buffer since the last flush, in media time.
@@ -40,6 +40,8 @@ struct SoundQueue {
     var last: SampleBuffer? { waiting.last }
     /// The number of taken buffers that are retained.
     var keptCount: Int { kept.count }
+    /// The size of the payloads of all buffers in bytes.
+    var byteCount: Int { waiting.byteCount + kept.byteCount }
 
     // MARK: Enqueueing
 
@@ -84,8 +86,8 @@ struct SoundQueue {
 
     /// Removes all audio. The next buffer starts afresh.
     mutating func flush() {
-        waiting.removeAll(keepingCapacity: true)
-        kept.removeAll(keepingCapacity: true)
+        waiting.removeAll()
+        kept.removeAll()
         isEnding = false
         enqueuedUntil = nil
         firstEnqueued = nil
@@ -98,9 +100,10 @@ struct SoundQueue {
     /// Returns the next buffer and retains it until it has played; nil if none waits.
     mutating func takeNext(timebase: Timebase) -> SampleBuffer? {
         guard !waiting.isEmpty else { return nil }
-        let buffer = waiting.removeFirst()
+        let buffer = waiting[0]
+        waiting.removeFirst(1)
         let heard = timebase.currentTime.advanced(by: .zero - Self.memory)
-        let old = kept.prefix { kept in kept.soundEnd.map { $0 < heard } ?? true }.count
+        let old = kept.all.prefix { kept in kept.soundEnd.map { $0 < heard } ?? true }.count
         if old > 0 { kept.removeFirst(old) }
         kept.append(buffer)
         return buffer
@@ -111,7 +114,7 @@ struct SoundQueue {
     /// - Returns: Whether any buffer was dropped.
     @discardableResult
     mutating func skip(to time: MediaTime) -> Bool {
-        let late = waiting.prefix { buffer in buffer.end.map { $0 < time } ?? false }.count
+        let late = waiting.all.prefix { buffer in buffer.end.map { $0 < time } ?? false }.count
         guard late > 0 else { return false }
         waiting.removeFirst(late)
         if !waiting.isEmpty { waiting[0].flags.insert(.discontinuity) }
@@ -123,15 +126,15 @@ struct SoundQueue {
     @discardableResult
     mutating func putBackKept(from moment: MediaTime) -> Bool {
         let needed = moment.advanced(by: .zero - Self.settling)
-        let old = kept.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
+        let old = kept.all.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
         guard old < kept.count else {
-            kept.removeAll(keepingCapacity: true)
+            kept.removeAll()
             return false
         }
         kept.removeFirst(old)
         kept[0].flags.insert(.discontinuity)
-        waiting.insert(contentsOf: kept, at: 0)
-        kept.removeAll(keepingCapacity: true)
+        waiting.insert(atStart: kept[0...])
+        kept.removeAll()
         return true
     }
 
@@ -139,8 +142,8 @@ struct SoundQueue {
     /// converter. Earlier audio remains retained, because the output may not have played it.
     mutating func putBackTaken(from moment: MediaTime) {
         let needed = moment.advanced(by: .zero - Self.settling)
-        let count = kept.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
-        waiting.insert(contentsOf: kept[count...], at: 0)
+        let count = kept.all.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
+        waiting.insert(atStart: kept[count...])
         kept.removeLast(kept.count - count)
     }
 
@@ -156,7 +159,7 @@ struct SoundQueue {
         if let end = enqueuedUntil, end <= time, !isLast { return nil }
         var end = takenUntil ?? time
         var count = 0
-        for buffer in waiting {
+        for buffer in waiting.all {
             let start = buffer.presentationTime ?? end
             guard start < time, !isLast else { break }
             end = start + buffer.duration
@@ -174,7 +177,7 @@ struct SoundQueue {
 
     /// Removes all waiting audio, and retained audio from a media time on.
     mutating func removeWaiting(keptUntil time: MediaTime) {
-        waiting.removeAll(keepingCapacity: true)
+        waiting.removeAll()
         cutKept(at: time)
     }
 
@@ -186,9 +189,54 @@ struct SoundQueue {
 
     /// Removes retained audio from a media time on, so that it is not delivered again.
     private mutating func cutKept(at time: MediaTime) {
-        let count = kept.count { buffer in buffer.presentationTime.map { $0 < time } ?? true }
+        let count = kept.all.count { buffer in buffer.presentationTime.map { $0 < time } ?? true }
         kept.removeLast(kept.count - count)
         guard count > 0, let end = kept[count - 1].soundEnd, end > time else { return }
         kept[count - 1].heardUntil = min(kept[count - 1].heardUntil ?? time, time)
+    }
+}
+
+/// Buffers and the size of their payloads.
+private struct CountedBuffers {
+    private(set) var all: [SampleBuffer] = []
+    private(set) var byteCount = 0
+
+    var isEmpty: Bool { all.isEmpty }
+    var count: Int { all.count }
+    var last: SampleBuffer? { all.last }
+
+    /// Only flags and limits are changed in place.
+    subscript(index: Int) -> SampleBuffer {
+        get { all[index] }
+        _modify { yield &all[index] }
+    }
+
+    subscript(range: PartialRangeFrom<Int>) -> ArraySlice<SampleBuffer> { all[range] }
+
+    mutating func reserveCapacity(_ count: Int) { all.reserveCapacity(count) }
+
+    mutating func append(_ buffer: SampleBuffer) {
+        byteCount += buffer.byteCount
+        all.append(buffer)
+    }
+
+    mutating func insert(atStart buffers: ArraySlice<SampleBuffer>) {
+        for buffer in buffers { byteCount += buffer.byteCount }
+        all.insert(contentsOf: buffers, at: 0)
+    }
+
+    mutating func removeFirst(_ count: Int) {
+        for buffer in all.prefix(count) { byteCount -= buffer.byteCount }
+        all.removeFirst(count)
+    }
+
+    mutating func removeLast(_ count: Int) {
+        for buffer in all.suffix(count) { byteCount -= buffer.byteCount }
+        all.removeLast(count)
+    }
+
+    mutating func removeAll() {
+        byteCount = 0
+        all.removeAll(keepingCapacity: true)
     }
 }

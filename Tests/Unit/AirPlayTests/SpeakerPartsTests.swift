@@ -81,6 +81,58 @@ import Testing
     }
 }
 
+@Suite struct SpeakerClosingTests {
+    /// Calls a closure when it is read: between two steps of the code under test.
+    private final class ObservedClock: HostClock {
+        private let observer = Lock<(@Sendable () -> Void)?>(nil)
+        var now: HostInstant {
+            observer.withLock { $0.take() }?()
+            return .now
+        }
+        func observe(_ body: @escaping @Sendable () -> Void) { observer.withLock { $0 = body } }
+    }
+
+    /// `close` may run when the session is no longer the current one and the thread that ends it does not run yet.
+    @Test func aLostSessionAlwaysHasATaskThatCloseStops() throws {
+        let configuration = AirPlaySession.Configuration(
+            address: SpeakerAddress(host: "127.0.0.1", port: 1), identity: .random(name: "x"))
+        let clocks = PTPDirectory(identity: configuration.identity.clock)
+        let speaker = AirPlaySpeaker(name: "Kitchen", configuration: configuration, clocks: clocks)
+        let session = AirPlaySession(configuration, clocks: clocks)
+        let clock = ObservedClock()
+        let synchronizer = RenderSynchronizer(clock: ManualClock())
+        let context = AudioOutputContext(
+            timebase: synchronizer.timebase, writable: Signal(), events: EventLog(clock: clock), id: OutputID(0))
+        speaker.state.withLock { ($0.session, $0.context) = (session, context) }
+        let seen = Lock<(isCleared: Bool, task: BackgroundTask?)?>(nil)
+        clock.observe { [speaker] in
+            let found = speaker.state.withLock { ($0.session == nil, $0.backgroundTask) }
+            seen.withLock { $0 = found }
+        }
+        speaker.rejoin(after: session, because: AirPlayError(.lost, "lost"), use: 0)
+        let between = try #require(seen.withLock { $0 })
+        #expect(between.isCleared && between.task != nil)
+        speaker.close()
+    }
+
+    @Test func aTaskThatIsStoppedBeforeItsThreadRunsStillEndsWhatItTookOver() throws {
+        let task = BackgroundTask()
+        let (isEnded, mayRest, isStopped) = (Lock(false), Lock(true), Signal())
+        let closing = try WorkerThread.start(name: "closing") {
+            task.stop()
+            isStopped.raise()
+        }
+        try task.start(name: "ending") { task in
+            let rests = task.rest(until: .now.advanced(by: .seconds(60)))
+            mayRest.withLock { $0 = rests }
+            isEnded.withLock { $0 = true }
+        }
+        #expect(isStopped.wait(until: .now.advanced(by: .seconds(60))))
+        closing.join()
+        #expect(isEnded.withLock { $0 } && !mayRest.withLock { $0 })
+    }
+}
+
 @Suite struct PeerGroupTests {
     private func session(in group: PTPPeerGroup) -> AirPlaySession {
         var configuration = AirPlaySession.Configuration(

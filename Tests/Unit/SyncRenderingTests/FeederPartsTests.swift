@@ -64,6 +64,33 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         #expect(!queue.isFinished && queue.count == 3)
     }
 
+    @Test func theBytesOfAllBuffersAreCounted() {
+        func batch(_ count: Int) -> PacketBatch {
+            let batch = PacketBatch()
+            [UInt8](repeating: 0, count: count).withUnsafeBytes {
+                batch.append($0, as: PacketBatch.Packet(presentationTime: .zero, duration: second(1)))
+            }
+            return batch
+        }
+        var queue = SoundQueue()
+        for (index, size) in [100, 20, 3].enumerated() {
+            _ = queue.append(
+                buffer(batch(size), at: second(Int64(index)), second(1)), timebase: timebase, master: timebase)
+        }
+        #expect(queue.byteCount == 123)
+        _ = dequeue(&queue)
+        _ = dequeue(&queue)
+        #expect(queue.byteCount == 123 && queue.keptCount == 2)
+        queue.putBackTaken(from: second(1) + MediaTime(seconds: 0.5))
+        #expect(queue.byteCount == 123 && queue.count == 2)
+        _ = queue.cut(at: second(2), takenUntil: second(1), isLast: false)
+        #expect(queue.byteCount == 120)
+        queue.skip(to: second(10))
+        #expect(queue.byteCount == 100)
+        queue.flush()
+        #expect(queue.byteCount == 0)
+    }
+
     @Test func lateBuffersAreDroppedWhileStoppedAndTheNextOneIsDiscontinuous() {
         synchronizer.setRate(0, time: second(10), atHostTime: clock.now)
         var queue = SoundQueue()
