@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 
 /// Text and shapes at positions in a frame, in drawing order, bottom to top.
 ///
@@ -108,7 +109,7 @@ package struct TextScript: Sendable, Hashable {
 
     private static func circle(at centre: Point, radius: Double) -> [Point] {
         guard radius > 0 else { return [] }
-        let count = max(12, Int((4 * radius.squareRoot() * 3.2).rounded(.up)))
+        let count = Int(clamping: (4 * radius.squareRoot() * 3.2).rounded(.up), in: 12...10_000)
         return (0..<count).map { number in
             let angle = 2 * Double.pi * Double(number) / Double(count)
             return Point(centre.x + radius * cos(angle), centre.y + radius * sin(angle))
@@ -182,7 +183,7 @@ package struct TextScript: Sendable, Hashable {
 
     /// Formats two decimals, finer than a pixel; clamped to ±1e6, NaN and infinity become 0.
     private static func number(_ value: Double) -> String {
-        let hundredths = Int((min(1e6, max(-1e6, value.isFinite ? value : 0)) * 100).rounded())
+        let hundredths = Int(clamping: (value.isFinite ? value : 0) * 100, in: -100_000_000...100_000_000)
         let (whole, rest) = abs(hundredths).quotientAndRemainder(dividingBy: 100)
         return "\(hundredths < 0 ? "-" : "")\(whole).\(rest < 10 ? "0" : "")\(rest)"
     }

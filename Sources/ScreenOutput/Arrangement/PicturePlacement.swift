@@ -114,7 +114,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     }
 
     private static func moved(_ side: Int, by pan: Double) -> Int {
-        pan == 0 ? 0 : Int((Double(side) * sane(pan, in: PictureView.panRange)).rounded())
+        pan == 0 ? 0 : Int(pixels: Double(side) * sane(pan, in: PictureView.panRange))
     }
 
     private static func sane(_ value: Double, in range: ClosedRange<Double>) -> Double {
@@ -165,8 +165,8 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
             default: ((begin.x, end.x), (begin.y, end.y))
             }
         func edges(_ parts: (Double, Double), _ start: Int, _ length: Int) -> (Int, Int) {
-            let from = start + Int((parts.0 * Double(length)).rounded())
-            return (from, max(1, start + Int((parts.1 * Double(length)).rounded()) - from))
+            let from = start + Int(pixels: parts.0 * Double(length))
+            return (from, max(1, start + Int(pixels: parts.1 * Double(length)) - from))
         }
         let (targetX, targetWidth) = edges(horizontal, rect.x, rect.width)
         let (targetY, targetHeight) = edges(vertical, rect.y, rect.height)
@@ -178,8 +178,8 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     /// Returns the aligned range that covers an interval, plus one step at each end for the scaler's taps.
     private static func steps(_ stretch: (Double, Double), of length: Int, _ step: Int) -> (start: Int, count: Int) {
         let size = Double(length)
-        let first = max(0, Int((stretch.0 * size).rounded(.down)) / step - 1) * step
-        let last = min(length, (Int((stretch.1 * size).rounded(.up)) / step + 2) * step)
+        let first = max(0, Int(pixels: (stretch.0 * size).rounded(.down)) / step - 1) * step
+        let last = min(length, (Int(pixels: (stretch.1 * size).rounded(.up)) / step + 2) * step)
         return (first, max(1, last - first))
     }
 
@@ -190,6 +190,6 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     }
 
     private static func clamped(_ value: Double) -> Int {
-        value.isFinite ? Int(min(65535, max(1, value.rounded()))) : 1
+        value.isFinite ? Int(clamping: value, in: 1...65535) : 1
     }
 }

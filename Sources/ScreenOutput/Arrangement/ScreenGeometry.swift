@@ -88,8 +88,14 @@ extension PixelRect {
     /// Returns the rectangle without `share` per cent of its width left and right and of its height above and below.
     fileprivate func inset(by share: Double) -> PixelRect {
         let part = share.isFinite ? min(ScreenArrangement.Overscan.maxPercent, max(0, share)) / 100 : 0
-        let (across, along) = (Int((Double(width) * part).rounded()), Int((Double(height) * part).rounded()))
+        let (across, along) = (Int(pixels: Double(width) * part), Int(pixels: Double(height) * part))
         return PixelRect(
             x: x + across, y: y + along, width: max(1, width - 2 * across), height: max(1, height - 2 * along))
     }
+}
+
+extension Int {
+    /// Creates the nearest position or length in pixels, clamped to ±2^24, beyond every screen; NaN becomes the lower
+    /// limit.
+    init(pixels value: Double) { self.init(clamping: value, in: -(1 << 24)...1 << 24) }
 }

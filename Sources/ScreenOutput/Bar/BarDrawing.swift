@@ -72,14 +72,14 @@ struct BarDrawing {
     ) {
         let room = Double(area.width) / layout.scale - 2 * Measure.margin
         let words = LineBreaking(room: room - 2 * Measure.margin, longest: 200, width: width).shortened(aim.words)
-        let wide = Int(((width(words) + 2 * Measure.margin) * layout.scale).rounded(.up))
-        let high = Int((Measure.aimHeight * layout.scale).rounded())
+        let wide = Int(pixels: ((width(words) + 2 * Measure.margin) * layout.scale).rounded(.up))
+        let high = Int(pixels: Measure.aimHeight * layout.scale)
         let middle = Double(line.x) + Double(line.width) * aim.place
         let left = min(area.width - wide, max(0, Int(middle) - wide / 2))
         let box = PixelRect(x: left, y: layout.rect.y - high, width: wide, height: high)
         guard box.y >= 0, left >= 0 else { return }
         sheet.fill(box, Paint.box)
-        let margin = Int((Measure.margin * layout.scale).rounded())
+        let margin = Int(pixels: Measure.margin * layout.scale)
         sheet.write(words, in: PixelRect(x: left + margin, y: box.y, width: wide - margin, height: high))
     }
 

@@ -96,11 +96,11 @@ struct BarLayout: Hashable {
         self.scale = scale
         let top = Double(area.height) - Measure.height * scale
         rect = PixelRect(
-            x: 0, y: Int(top.rounded()), width: area.width, height: area.height - Int(top.rounded()))
+            x: 0, y: Int(pixels: top), width: area.width, height: area.height - Int(pixels: top))
         func pixels(_ x: Double, _ y: Double, width wide: Double, height high: Double) -> PixelRect {
             PixelRect(
-                x: Int((x * scale).rounded()), y: Int((top + y * scale).rounded()),
-                width: Int((wide * scale).rounded()), height: Int((high * scale).rounded()))
+                x: Int(pixels: x * scale), y: Int(pixels: top + y * scale),
+                width: Int(pixels: wide * scale), height: Int(pixels: high * scale))
         }
         line =
             bar.place == nil
@@ -137,7 +137,7 @@ struct BarLayout: Hashable {
                 places.append(
                     Place(
                         part: item.part, rect: pixels(right, y, width: item.width, height: Measure.row),
-                        words: item.words, lead: item.words.isEmpty ? 0 : Int((item.lead * scale).rounded())))
+                        words: item.words, lead: item.words.isEmpty ? 0 : Int(pixels: item.lead * scale)))
             }
             right -= Measure.gap
         }

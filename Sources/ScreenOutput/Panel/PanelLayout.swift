@@ -111,8 +111,8 @@ struct PanelLayout: Hashable {
         code = hasCode && needed + beside <= width - 8 ? beside : 0
         let wanted = min(width - 8, needed + code)
         let size = PixelSize(
-            width: Int((wanted * scale).rounded(.up)),
-            height: Int(((fixed + Double(count) * Measure.row) * scale).rounded()))
+            width: Int(pixels: (wanted * scale).rounded(.up)),
+            height: Int(pixels: (fixed + Double(count) * Measure.row) * scale))
         let margin = Int(2 * scale)
         var corner = (x: (area.width - size.width) / 2, y: max(0, (floor - size.height) / 2))
         switch panel.place {
@@ -151,7 +151,7 @@ struct PanelLayout: Hashable {
     func hit(x: Int, y: Int, rows: Int) -> (row: Int, part: ScreenPanel.Part)? {
         let (left, high) = (Double(x - rect.x) / scale, Double(y - rect.y) / scale)
         guard left >= 0, high >= 0, x < rect.x + rect.width else { return nil }
-        let row = first + Int(((high - Measure.margin - Measure.title) / Measure.row).rounded(.down))
+        let row = first + Int(pixels: ((high - Measure.margin - Measure.title) / Measure.row).rounded(.down))
         guard row >= first, row < min(rows, first + count) else { return nil }
         if left < Measure.margin + mark { return (row, .mark) }
         if hasBars, left >= barLeft - 2 {

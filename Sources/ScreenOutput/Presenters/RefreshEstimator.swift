@@ -110,6 +110,10 @@ struct RefreshEstimator {
         // … although the calls were spread over the refresh. Once proven, pacing may concentrate the calls.
         if calls > 0, estimate == nil, (cosine * cosine + sine * sine).squareRoot() / calls > 0.7 { return nil }
         let phase = Double(last.at) + meanY - meanX * period
-        return (.nanoseconds(Int64(period.rounded())), HostInstant(nanoseconds: Int64(phase.rounded())))
+        let range = 0...InputLimit.maxTicks
+        return (
+            .nanoseconds(Int64(clamping: period, in: range)),
+            HostInstant(nanoseconds: Int64(clamping: phase, in: range))
+        )
     }
 }

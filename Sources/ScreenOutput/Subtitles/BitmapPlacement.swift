@@ -53,10 +53,10 @@ struct BitmapPlacement {
 
     private func place(_ rect: PixelRect) -> PixelRect {
         PixelRect(
-            x: Int((origin.x + Double(rect.x) * horizontal).rounded()),
-            y: Int((origin.y + Double(rect.y) * vertical).rounded()),
-            width: Int((Double(rect.width) * horizontal).rounded()),
-            height: Int((Double(rect.height) * vertical).rounded()))
+            x: Int(pixels: origin.x + Double(rect.x) * horizontal),
+            y: Int(pixels: origin.y + Double(rect.y) * vertical),
+            width: Int(pixels: Double(rect.width) * horizontal),
+            height: Int(pixels: Double(rect.height) * vertical))
     }
 
     private func placed(_ image: OverlayImage, at wanted: PixelRect) -> OverlayImage? {
@@ -94,10 +94,10 @@ struct BitmapPlacement {
                     }
                     guard alpha > 0.5 else { continue }
                     let at = (y * visible.width + x) * 4
-                    pixels[at] = UInt8(min(255, (blue / alpha).rounded()))
-                    pixels[at + 1] = UInt8(min(255, (green / alpha).rounded()))
-                    pixels[at + 2] = UInt8(min(255, (red / alpha).rounded()))
-                    pixels[at + 3] = UInt8(min(255, alpha.rounded()))
+                    pixels[at] = UInt8(clamping: Double(blue / alpha), in: 0...255)
+                    pixels[at + 1] = UInt8(clamping: Double(green / alpha), in: 0...255)
+                    pixels[at + 2] = UInt8(clamping: Double(red / alpha), in: 0...255)
+                    pixels[at + 3] = UInt8(clamping: Double(alpha), in: 0...255)
                 }
             }
         }
@@ -116,8 +116,8 @@ struct BitmapPlacement {
         let reach = max(1, step)
         return (first..<first + wanted).map { index in
             let middle = (Double(index) + 0.5) * step - 0.5
-            let low = max(0, Int((middle - reach).rounded(.up)))
-            let high = min(count - 1, Int((middle + reach).rounded(.down)))
+            let low = max(0, Int(pixels: (middle - reach).rounded(.up)))
+            let high = min(count - 1, Int(pixels: (middle + reach).rounded(.down)))
             guard low <= high else { return Taps(first: min(count - 1, max(0, low)), weights: [1]) }
             let weights = (low...high).map { Float(max(0, 1 - abs(Double($0) - middle) / reach)) }
             let sum = weights.reduce(0, +)
