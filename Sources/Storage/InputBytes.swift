@@ -15,7 +15,7 @@ package enum InputBytes {
             TalkieError(.cannotOpen, "\(what) '\(path)' \(why)")
         }
         // O_NONBLOCK: a pipe without a writer would block open(2).
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = open(path.systemPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw refused("cannot be opened (\(SystemCause.text(errno)))") }
         defer { close(descriptor) }
         var status = stat()

@@ -26,6 +26,9 @@ package enum InputCheck {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
+    /// Returns true if a file or folder exists. Uses access(2) only.
+    package static func exists(_ path: String) -> Bool { access(path.systemPath, F_OK) == 0 }
+
     /// Returns the reason why a path cannot be opened; nil if no problem is found. URLs and standard input (`-`) are
     /// not checked. Uses stat(2) and access(2) only.
     package static func objection(to word: String, what kind: Kind = .film) -> TalkieError? {
@@ -34,7 +37,7 @@ package enum InputCheck {
             return failure("the file name is empty; enter the \(kind) to open")
         }
         var status = stat()
-        guard stat(word, &status) == 0 else {
+        guard stat(word.systemPath, &status) == 0 else {
             switch errno {
             case ENOENT: return failure("there is no file '\(word)'; check the name and the folder")
             case ENOTDIR: return failure("'\(word)' contains a component that is not a folder; check the path")
@@ -51,7 +54,7 @@ package enum InputCheck {
         case S_IFREG where status.st_size == 0: return failure("'\(word)' is empty; copy or download it again")
         default: break
         }
-        guard access(word, R_OK) == 0 else {
+        guard access(word.systemPath, R_OK) == 0 else {
             return forbidden("'\(word)' is not readable; change its permissions or ask its owner")
         }
         return nil

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 
 /// Films for tests, made by the `ffmpeg` program at the first request and kept for later ones, also of other processes
 /// and runs.
@@ -146,7 +147,7 @@ package enum TestClips {
 
     /// Returns the contents of a file.
     package static func bytes(of path: String) throws -> [UInt8] {
-        guard let file = fopen(path, "rb") else { throw Failure(description: "cannot read \(path)") }
+        guard let file = fopen(path.systemPath, "rb") else { throw Failure(description: "cannot read \(path)") }
         defer { fclose(file) }
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -156,7 +157,7 @@ package enum TestClips {
 
     /// Writes a file, replacing an existing one.
     package static func write(_ bytes: [UInt8], to path: String) throws {
-        guard let file = fopen(path, "wb") else { throw Failure(description: "cannot write \(path)") }
+        guard let file = fopen(path.systemPath, "wb") else { throw Failure(description: "cannot write \(path)") }
         defer { fclose(file) }
         if fwrite(bytes, 1, bytes.count, file) != bytes.count { throw Failure(description: "cannot write \(path)") }
     }

@@ -48,7 +48,7 @@ struct FolderWatch: ~Copyable {
                 refused.append((folder, "there are more than \(Self.maxFolders) folders"))
                 break
             }
-            let number = inotify_add_watch(descriptor, folder, Self.mask)
+            let number = inotify_add_watch(descriptor, folder.systemPath, Self.mask)
             guard number >= 0 else {
                 if errno != ENOENT { refused.append((folder, SystemCause.text(errno))) }
                 continue
@@ -81,7 +81,7 @@ struct FolderWatch: ~Copyable {
             while offset + head <= count {
                 let event = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: inotify_event.self) }
                 let end = min(count, offset + head + Int(event.len))
-                let name = String(decoding: bytes[(offset + head)..<end].prefix { $0 != 0 }, as: UTF8.self)
+                let name = FileName.text(bytes[(offset + head)..<end].prefix { $0 != 0 })
                 if handle(event, name) { changed = true }
                 offset = end
             }
@@ -120,7 +120,7 @@ struct FolderWatch: ~Copyable {
     /// Returns true if a writer will close a created file; links are complete at once.
     private func isBeingWritten(_ path: String) -> Bool {
         var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1
+        return lstat(path.systemPath, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1
     }
 
     private static func lies(_ path: String, in folder: String) -> Bool {

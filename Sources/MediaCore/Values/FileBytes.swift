@@ -12,7 +12,7 @@ package enum FileBytes {
     /// was checked is what is read, even if the path names another file meanwhile.
     ///
     /// - Returns: A descriptor, or -1 with errno set: EISDIR for a folder, ENOTSUP for another kind of file.
-    package static func openRegular(_ path: String) -> Int32 { cshim_open_regular(path) }
+    package static func openRegular(_ path: String) -> Int32 { cshim_open_regular(path.systemPath) }
 
     /// Reads up to the end of a file or to a limit.
     ///

@@ -115,7 +115,7 @@ package enum PrintableText {
 
     /// Returns the text sanitized, with a full stop unless it ends in a full stop or a question mark.
     package static func sentence(_ text: String) -> String {
-        let line = of(text)
+        let line = FileName.displayed(of(text))
         return line.hasSuffix(".") || line.hasSuffix("?") ? line : line + "."
     }
 

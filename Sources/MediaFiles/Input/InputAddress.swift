@@ -41,7 +41,7 @@ struct InputAddress: Sendable, Hashable {
         }
         path =
             written.hasPrefix("file://")
-            ? String(decoding: PercentEncoding.decoded(written.dropFirst(7).utf8), as: UTF8.self) : written
+            ? FileName.text(PercentEncoding.decoded(FileName.bytes(String(written.dropFirst(7))))) : written
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw MediaError(.cannotOpen, "the name of the film is empty; enter a file or an address")
         }
@@ -69,7 +69,7 @@ struct InputAddress: Sendable, Hashable {
     /// Checks a local path before it is opened: libavformat would only report "Invalid data".
     private static func inspect(_ path: String, named text: String) throws(MediaError) -> Kind {
         var status = stat()
-        if stat(path, &status) != 0 {
+        if stat(path.systemPath, &status) != 0 {
             switch errno {
             case EACCES:
                 throw MediaError(
@@ -84,7 +84,7 @@ struct InputAddress: Sendable, Hashable {
         if type == S_IFDIR {
             throw MediaError(.cannotOpen, "\"\(text)\" is a folder; choose the films in it")
         }
-        if access(path, R_OK) != 0 {
+        if access(path.systemPath, R_OK) != 0 {
             throw MediaError(.notPermitted, "no permission to read \"\(text)\"; change its permissions or its owner")
         }
         if type == S_IFREG, status.st_size == 0 {

@@ -15,7 +15,7 @@ enum NamedFile {
     ) throws(MediaError) -> [UInt8] {
         // Opening a FIFO without a writer would block forever.
         let descriptor =
-            isRegular ? FileBytes.openRegular(path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            isRegular ? FileBytes.openRegular(path) : open(path.systemPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw errno == EACCES
                 ? MediaError(.notPermitted, "no permission to read \"\(path)\"; check its permissions")

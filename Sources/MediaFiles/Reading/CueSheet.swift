@@ -97,7 +97,7 @@ package struct CueSheet: Sendable {
     /// Whether a path is a regular file: a downloaded sheet must not open devices.
     private static func isFile(_ path: String) -> Bool {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        return stat(path.systemPath, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Splits a line into words; a quoted word may contain spaces.

@@ -104,7 +104,7 @@ final class DemuxContext {
             }
             _ = TLSFailureRecorder.takeUnresolvedHost()
             // On failure libavformat frees the context and sets the pointer to nil.
-            code = avformat_open_input(&context, url, format.flatMap { av_find_input_format($0) }, &settings)
+            code = avformat_open_input(&context, url.systemPath, format.flatMap { av_find_input_format($0) }, &settings)
             if code < 0 { throw distrust ?? ReadingErrors.opening(code, address, waiting) }
             length = ContainerLength(
                 address, format: formatName, openedBytes: address.kind == .file ? byteCount : nil,
@@ -162,6 +162,11 @@ final class DemuxContext {
         let allowed = forSubtitles ? "file" : address.kind == .network ? remote : local
         av_dict_set(&settings, "protocol_whitelist", allowed, 0)
         av_dict_set(&settings, "format_whitelist", forSubtitles ? Demuxers.forSubtitles : Demuxers.allowed, 0)
+        // libavformat refuses segments by their file name extensions, which servers choose freely (`index.jpg`, no
+        // extension). Protocols and addresses are checked by `cff_guard_opens` instead. An option that this
+        // libavformat does not have stays unused.
+        for option in ["allowed_extensions", "allowed_segment_extensions"] { av_dict_set(&settings, option, "ALL", 0) }
+        av_dict_set(&settings, "extension_picky", "0", 0)
         // Each segment gets its own request: its URL may redirect elsewhere.
         av_dict_set(&settings, "http_persistent", "0", 0)
         return settings

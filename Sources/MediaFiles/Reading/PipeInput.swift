@@ -26,7 +26,7 @@ final class PipeInput: @unchecked Sendable {
             (descriptor, ownsDescriptor) = (0, false)
         } else {
             // Without O_NONBLOCK, opening a FIFO blocks uninterruptibly until there is a writer (fifo(7)).
-            descriptor = open(address.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            descriptor = open(address.path.systemPath, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             ownsDescriptor = true
             guard descriptor >= 0 else {
                 if SystemCause.isExhaustion(errno) {

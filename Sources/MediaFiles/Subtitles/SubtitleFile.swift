@@ -54,13 +54,29 @@ public final class SubtitleFile: MediaSource {
         if let copy { address = address.read(from: copy.path) }
         var options = options
         options.purpose = .subtitles
-        let context: DemuxContext
-        do throws(MediaError) {
-            context = try DemuxContext(address, options: options, cancellations: [cancellation])
-        } catch {
-            throw error.code == .notMedia ? unknown(address) : error
-        }
+        let context = try input(address, options, cancellation)
         return try SubtitleFile(context, address: address, copy, options: options, cancellation: cancellation)
+    }
+
+    /// Opens the input, a file named `.srt` also if it does not begin with the number of a cue: libavformat detects
+    /// SubRip by that number.
+    private static func input(
+        _ address: InputAddress, _ options: ReadOptions, _ cancellation: Cancellation
+    ) throws(MediaError) -> DemuxContext {
+        do throws(MediaError) {
+            return try DemuxContext(address, options: options, cancellations: [cancellation])
+        } catch {
+            guard error.code == .notMedia else { throw error }
+            guard address.path.lowercased().hasSuffix(".srt") else { throw unknown(address) }
+        }
+        let context = try DemuxContext(address, options: options, cancellations: [cancellation], format: "srt")
+        var hasCue = false
+        try context.prime { _ in
+            hasCue = true
+            return true
+        }
+        guard hasCue else { throw unknown(address) }
+        return context
     }
 
     private init(
@@ -132,13 +148,13 @@ public final class SubtitleFile: MediaSource {
     /// Returns the size of a file in bytes; 0 if there is none.
     static func byteCount(of path: String) -> Int {
         var status = stat()
-        return stat(path, &status) == 0 ? status.st_size : 0
+        return stat(path.systemPath, &status) == 0 ? status.st_size : 0
     }
 
     private static func check(_ path: String, maxBytes: Int64) throws(MediaError) {
         let name = PrintableText.withoutCredentials(path)
         var status = stat()
-        guard stat(path, &status) == 0 else {
+        guard stat(path.systemPath, &status) == 0 else {
             throw MediaError(.cannotOpen, "there is no file \"\(name)\", which belongs to the subtitles; copy it too")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -164,7 +180,7 @@ private struct VobSubPair {
         case ".sub", ".SUB":
             // Without an index it is MicroDVD.
             let index = stem + (ending == ".sub" ? ".idx" : ".IDX")
-            guard access(index, F_OK) == 0 else { return nil }
+            guard access(index.systemPath, F_OK) == 0 else { return nil }
             self.init(index: index, pictures: path)
         default: return nil
         }

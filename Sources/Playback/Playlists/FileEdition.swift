@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 
 /// Identifies a version of a file by its device, inode, size and modification time.
 package struct FileEdition: Hashable, Sendable {
@@ -14,7 +15,7 @@ package struct FileEdition: Hashable, Sendable {
     /// Reads the version; nil if the file does not exist or is not regular. Blocks on the disk.
     package init?(of path: String) {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        guard stat(path.systemPath, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         (device, number, size) = (UInt64(status.st_dev), UInt64(status.st_ino), Int64(status.st_size))
         (seconds, nanoseconds) = (Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec))
     }

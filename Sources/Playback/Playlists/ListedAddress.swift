@@ -45,7 +45,7 @@ package enum ListedAddress {
     /// again, since another file may replace it.
     package static func objection(toPath path: String) -> String? {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard stat(path.systemPath, &status) == 0 else { return nil }
         return [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) ? nil : "a playlist opens regular files only"
     }
 

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// M3U: one location per line, optionally named by a preceding `#EXTINF:length,title`. There is no standard; this
 /// follows what programs write.
 enum M3UPlaylist {
@@ -19,7 +21,7 @@ enum M3UPlaylist {
             }
             guard entries.count < limit else { break }
             entries.append(
-                PlaylistEntry(location: PlaylistText.decoded(line), title: title.flatMap { $0.isEmpty ? nil : $0 }))
+                PlaylistEntry(location: FileName.text(line), title: title.flatMap { $0.isEmpty ? nil : $0 }))
             title = nil
         }
         return entries

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaFiles
 
 /// The media files in a folder and its subfolders in natural order, files and folders mixed, as mpv plays them. Hidden
-/// ones are skipped. Selected by name only; no file is opened.
+/// ones and those of the system are skipped. Selected by name only; no file is opened.
 struct MediaFolder {
     /// The maximum depth of subfolders.
     static let deepest = 20
@@ -36,7 +36,7 @@ struct MediaFolder {
     /// Returns true if the path is a folder. Blocks on the disk.
     static func isFolder(_ path: String) -> Bool {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        return stat(path.systemPath, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Returns the next episode: the file in the same folder that has the same name with a higher number. Nil if there
@@ -60,7 +60,7 @@ struct MediaFolder {
 
     private mutating func scan(into path: String, inside ancestors: [Identity]) {
         var status = stat()
-        guard ancestors.count < Self.deepest, stat(path, &status) == 0 else { return }
+        guard ancestors.count < Self.deepest, stat(path.systemPath, &status) == 0 else { return }
         let identity = Identity(device: UInt(status.st_dev), number: UInt(status.st_ino))
         // A symbolic link to an ancestor.
         guard !ancestors.contains(identity) else { return }
@@ -84,21 +84,34 @@ struct MediaFolder {
         }
     }
 
-    /// Returns the names in a folder without hidden ones, unsorted; nil with errno set if it cannot be read.
+    /// Returns the names in a folder without hidden ones and those of the system, unsorted; nil with errno set if it
+    /// cannot be read.
     private static func names(in path: String, maxCount: Int) -> (names: [String], isCut: Bool)? {
-        guard let handle = opendir(path) else { return nil }
+        guard let handle = opendir(path.systemPath) else { return nil }
         defer { closedir(handle) }
         var names: [String] = []
         while let entry = readdir(handle) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FileName.text($0) }
             }
-            if name.hasPrefix(".") { continue }
+            if isSystemEntry(name) { continue }
             guard names.count < maxCount else { return (names, true) }
             names.append(name)
         }
         return (names, false)
     }
+
+    /// Whether a name is hidden, a folder of the system (deleted files, repaired ones, indices, resource forks), or a
+    /// lock file of an opened document.
+    private static func isSystemEntry(_ name: String) -> Bool {
+        name.hasPrefix(".") || name.hasPrefix("~$") || systemFolders.contains(name.lowercased())
+    }
+
+    /// Names that Windows, macOS, ext4, Synology and QNAP create.
+    private static let systemFolders: Set<String> = [
+        "$recycle.bin", "recycler", "recycled", "system volume information", "__macosx", "lost+found", "found.000",
+        "@eadir", "#recycle", "@recycle",
+    ]
 
     private static func isMedia(_ name: String) -> Bool { ending(of: name).map(endings.contains) ?? false }
     private static func isPicture(_ name: String) -> Bool { ending(of: name).map(CoverArt.endings.contains) ?? false }

@@ -8,14 +8,14 @@ enum PLSPlaylist {
         for line in PlaylistText.lines(of: text) {
             guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let key = PlaylistText.decoded(PlaylistText.trimmed(line[..<equals])).lowercased()
-            let value = PlaylistText.decoded(PlaylistText.trimmed(line[(equals + 1)...]))
+            let value = PlaylistText.trimmed(line[(equals + 1)...])
             guard !value.isEmpty else { continue }
             if key.hasPrefix("file"), let number = DecimalNumber.whole(key.dropFirst(4)) {
                 if numbered.count < limit || numbered[number] != nil {
-                    numbered[number] = PlaylistEntry(location: value)
+                    numbered[number] = PlaylistEntry(location: FileName.text(value))
                 }
             } else if key.hasPrefix("title"), let number = DecimalNumber.whole(key.dropFirst(5)), titles.count < limit {
-                titles[number] = value
+                titles[number] = PlaylistText.decoded(value)
             }
         }
         return numbered.sorted { $0.key < $1.key }.map { number, entry in

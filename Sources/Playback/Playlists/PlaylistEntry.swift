@@ -3,7 +3,7 @@ internal import MediaFiles
 
 /// An entry of a playlist file.
 struct PlaylistEntry: Hashable, Sendable {
-    /// As written: a path, possibly relative to the playlist, or an address.
+    /// As written: a path (`FileName`), possibly relative to the playlist, or an address.
     var location: String
     var title: String?
 }

@@ -133,6 +133,18 @@ package struct PlaylistLoader {
         return InputCheck.isAddress(word) ? nil : word
     }
 
+    /// Returns what a path in a playlist may mean: first as written; then percent-encoded, as VLC writes it; each with
+    /// backslashes, as programs for Windows write it, and in Latin-1.
+    private static func readings(of path: String) -> [String] {
+        var readings = [path]
+        if path.utf8.contains(UInt8(ascii: "%")) { readings.append(PlaylistText.removingPercentEncoding(path)) }
+        if path.utf8.contains(UInt8(ascii: "\\")) {
+            readings += readings.map { String($0.map { $0 == "\\" ? "/" : $0 }) }
+        }
+        readings += readings.filter(FileName.hasEscapes).map { PlaylistText.decoded(FileName.bytes($0)) }
+        return readings
+    }
+
     private mutating func add(_ item: Item) {
         if items.count < Self.maxItems { items.append(item) }
     }
@@ -200,7 +212,9 @@ package struct PlaylistLoader {
             }
             if let path = Self.localPath(of: entry.location) ?? (entry.location == "-" ? "-" : nil) {
                 // "./" keeps a file named "-" from being parsed as standard input.
-                let full = path.hasPrefix("/") ? path : (folder.isEmpty ? "./" : folder) + path
+                let base = folder.isEmpty ? "./" : folder
+                let candidates = Self.readings(of: path).map { $0.hasPrefix("/") ? $0 : base + $0 }
+                let full = candidates.first { InputCheck.exists($0) } ?? candidates[0]
                 if PlaylistFormat.isLikely(name: full), try load(full, ancestors: ancestors + [identity]) { continue }
                 if let objection = ListedAddress.objection(toPath: full) {
                     leaveOut(full, objection)

@@ -23,6 +23,6 @@ enum PlaylistText {
 
     /// Decodes percent-encoding, such as `%41` for `A` (RFC 3986, 2.1); malformed sequences are preserved.
     static func removingPercentEncoding(_ text: String) -> String {
-        decoded(PercentEncoding.decoded(text.utf8))
+        FileName.text(PercentEncoding.decoded(FileName.bytes(text)))
     }
 }

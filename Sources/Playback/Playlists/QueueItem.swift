@@ -61,7 +61,7 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
     /// The last component of the address, without credentials.
     package var name: String {
         let address = PrintableText.withoutCredentials(address)
-        return String(address.split(separator: "/").last ?? Substring(address))
+        return FileName.displayed(String(address.split(separator: "/").last ?? Substring(address)))
     }
 
     /// Whether the address is a path or a `file:` URL.

@@ -23,10 +23,10 @@ enum XSPFPlaylist {
                     title = nil
                 }
             case .close(let name):
-                let value = PlaylistText.decoded(PlaylistText.trimmed(content[...].filter { $0 >= 0x20 }[...]))
+                let value = PlaylistText.trimmed(content[...].filter { $0 >= 0x20 }[...])
                 content.removeAll(keepingCapacity: true)
-                if name == "location", isInTrack, location == nil, !value.isEmpty { location = value }
-                if name == "title", isInTrack, title == nil, !value.isEmpty { title = value }
+                if name == "location", isInTrack, location == nil, !value.isEmpty { location = FileName.text(value) }
+                if name == "title", isInTrack, title == nil, !value.isEmpty { title = PlaylistText.decoded(value) }
                 guard name == "track", isInTrack else { continue }
                 isInTrack = false
                 guard let location else { continue }

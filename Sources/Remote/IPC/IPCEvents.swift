@@ -20,6 +20,8 @@ struct IPCEvents {
     private var isLoaded: Bool
     /// Whether an item is open, although it may not have begun: others that fail are opened in advance.
     private var isOpen: Bool
+    /// Whether the item that is being opened has not begun: its first position is reported as a seek before that.
+    private var awaitsBegin: Bool
     /// The items that were opened in advance and have failed; reported after the end of the open one.
     private var failures: [(number: Int, error: TalkieError)] = []
 
@@ -29,6 +31,7 @@ struct IPCEvents {
         // An item begins when it first plays or pauses.
         isLoaded = state.phase == .playing || state.phase == .paused
         isOpen = state.isUnderWay
+        awaitsBegin = !isLoaded && (state.phase == .opening || state.phase == .buffering)
     }
 
     /// Returns the events of an event of the player.
@@ -39,6 +42,7 @@ struct IPCEvents {
         case .ended(let item): return Self.number(of: item) == current ? ended("eof") : []
         case .began(let item, _, _):
             let number = Self.number(of: item)
+            awaitsBegin = false
             guard number != current || !isLoaded else { return [] }
             // A command has replaced an item that has not ended.
             let end = current == nil || number == current ? [] : ended("stop")
@@ -51,22 +55,27 @@ struct IPCEvents {
             if failures.count < Self.maxFailures { failures.append((number, error)) }
             return current == nil && !isOpen ? failed() : []
         case .phase(.opening):
-            isOpen = false
+            (isOpen, awaitsBegin) = (false, true)
             return current == nil ? failed() : []
         case .phase(.buffering):
             isOpen = true
             return []
         case .phase(.ended):
-            isOpen = false
+            (isOpen, awaitsBegin) = (false, false)
             // They are not to be played any more.
             if isStopped { failures = [] }
             return ended("stop") + [("idle", [])]
         case .phase(.failed):
-            isOpen = false
+            (isOpen, awaitsBegin) = (false, false)
             return ended("error") + [("idle", [])]
+        case .phase(.playing), .phase(.paused):
+            awaitsBegin = false
+            return []
         case .seeking: return [("seek", [])]
-        case .sought: return [("playback-restart", [])]
-        case .looped: return [("seek", []), ("playback-restart", [])]
+        case .sought: return awaitsBegin ? [] : [("playback-restart", [])]
+        case .looped:
+            awaitsBegin = false
+            return [("seek", []), ("playback-restart", [])]
         case .phase, .message, .incomplete, .outputProblem, .outputRecovered, .lost: return []
         }
     }

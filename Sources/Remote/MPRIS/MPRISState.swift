@@ -119,13 +119,13 @@ struct MPRISState {
         guard !address.hasPrefix("/") else { return fileURL(address) }
         guard let folder = getcwd(nil, 0) else { return nil }
         defer { free(folder) }
-        return fileURL(String(cString: folder) + "/" + address)
+        return fileURL(FileName.text(folder) + "/" + address)
     }
 
     /// Returns the URL of an absolute path (RFC 8089; RFC 3986, 2.3 for the characters that are not escaped).
     static func fileURL(_ path: String) -> String {
         "file://"
-            + PercentEncoding.encoded(path.utf8) { byte in
+            + PercentEncoding.encoded(FileName.bytes(path)) { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"):

@@ -137,7 +137,9 @@ public final class SubtitleRenderer: Sendable {
         state.withLock { state in
             if state.isHidden || state.store.isEmpty { return nil }
             guard let span = state.spans.last(where: { $0.from <= time }), time < span.until else {
-                // Not drawn yet: the preceding overlay remains until then.
+                // Not drawn yet: the preceding overlay remains until then. The frame may have arrived after its
+                // subtitles were drawn, and start before the playhead, from which they were.
+                wake.raise()
                 return state.last
             }
             state.last = span.overlay

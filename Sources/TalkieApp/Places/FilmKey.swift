@@ -17,8 +17,8 @@ struct FilmKey: Hashable, Sendable {
             return
         }
         var status = stat()
-        guard stat(address, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            let path = realpath(address, nil)
+        guard stat(address.systemPath, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let path = realpath(address.systemPath, nil)
         else { return nil }
         defer { free(path) }
         let parts = "\(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"

@@ -46,6 +46,26 @@ import Testing
         #expect(try ReadSubtitles(source).cues.count == read.cues.count)
     }
 
+    @Test(arguments: ["0\n", "My subtitles\n", "\n\n", "\u{FEFF}\n", "\u{FEFF}", "-1\nHeading\n\n"])
+    func subRipNeedNotBeginWithTheNumberOfACue(_ head: String) throws {
+        let text = head + SubtitleFiles.srt(Self.lines)
+        let file = try SubtitleFile.open(try folder.write(Array(text.utf8), to: "a.srt"))
+        let read = try ReadSubtitles(try file.source(for: try #require(file.summary.tracks.first)))
+        #expect(read.cues.compactMap(SubtitleTrackTests.text) == ["one", "two"])
+        #expect(read.cues.map { $0.presentationTime?.rescaled(to: 1000) } == [1000, 61_000])
+    }
+
+    @Test func subRipNeedsNoNumbersButCues() throws {
+        let text = "00:00:01,000 --> 00:00:02,500\none\n\n00:01:01,000 --> 00:01:02,000\ntwo\n"
+        let file = try SubtitleFile.open(try folder.write(Array(text.utf8), to: "a.SRT"))
+        let read = try ReadSubtitles(try file.source(for: try #require(file.summary.tracks.first)))
+        #expect(read.cues.compactMap(SubtitleTrackTests.text) == ["one", "two"])
+        for other in ["no cues\n", "\u{0}\u{1}\u{2}"] {
+            let path = try folder.write(Array(other.utf8), to: "b.srt")
+            #expect(throws: MediaError.self) { try SubtitleFile.open(path) }
+        }
+    }
+
     @Test func graphicsOfADiscKeepTheirPlaceColoursAndTime() throws {
         let file = try SubtitleFile.open(try folder.write(SubtitleFiles.sup(Self.lines), to: "a.sup"))
         let read = try ReadSubtitles(try file.source(for: try #require(file.summary.tracks.first)))

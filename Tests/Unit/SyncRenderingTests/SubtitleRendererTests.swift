@@ -355,6 +355,21 @@ import Testing
         #expect(rig.screen.shown.last?.lines == [8])
     }
 
+    @Test func aLineIsSeenAfterAPausedSeekWhosePictureComesAfterTheLineWasDrawn() {
+        let rig = Rig()
+        rig.enqueue(CountedLine(7, at: 0, for: 1))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .milliseconds(500))
+        // Frame 50 is shown at the target, but starts before it.
+        rig.seek(to: MediaTime(value: 2010, timescale: 1000), number: 50)
+        rig.run(for: .milliseconds(50), pictures: 0)
+        rig.enqueue(CountedLine(8, at: 1.5, for: 1))
+        rig.run(for: .milliseconds(50), pictures: 0)
+        rig.run(for: .milliseconds(200))
+        #expect(rig.screen.shown.last?.number == 50)
+        #expect(rig.screen.shown.last?.lines == [8])
+    }
+
     @Test(arguments: [true, false]) func aLineLongerThanThePassesOfALoopIsSeenOnceInEach(isDecoded: Bool) {
         let rig = Rig()
         rig.enqueue(CountedLine(7, at: 0, for: 60))

@@ -36,6 +36,14 @@ import Testing
         #expect(try PlaylistLoader(["file://" + folder.path, folder.path("a.wav")]).items.count == order.count + 1)
     }
 
+    @Test func deletedFilesAndThoseOfTheSystemAreNotPlayed() {
+        make(
+            "$RECYCLE.BIN/S-1-5/$R1.mp4", "System Volume Information/a.mp4", "__MACOSX/b.mp4", "lost+found/c.mkv",
+            "RECYCLER/d.avi", "FOUND.000/e.mp4", "@eaDir/f.jpg", ".Trash-1000/g.mp4", "~$h.mp4", "i.mp4.part", "j.mp4",
+            "Recycling/k.mp4")
+        #expect(listed() == ["j.mp4", "Recycling/k.mp4"])
+    }
+
     @Test func picturesArePlayedOfAFolderThatHoldsNothingElse() throws {
         make("p 10.JPG", "p 2.png", "deep/q.webp", "note.txt")
         #expect(listed() == ["deep/q.webp", "p 2.png", "p 10.JPG"])

@@ -1,3 +1,4 @@
+import MediaCore
 import Testing
 
 @testable import Playback
@@ -23,9 +24,12 @@ import Testing
         #expect(locations("") == [])
     }
 
-    @Test func m3uOfOlderProgramsIsLatin1() {
-        let bytes: [UInt8] = Array("caf".utf8) + [0xE9] + Array(".avi".utf8)
-        #expect(PlaylistFormat.m3u.entries(in: bytes, limit: 9).map(\.location) == ["café.avi"])
+    @Test func titlesOfOlderProgramsAreLatin1AndNamesKeepTheirBytes() {
+        let name: [UInt8] = Array("caf".utf8) + [0xE9] + Array(".avi".utf8)
+        let text = Array("#EXTINF:1,".utf8) + name + [10] + name
+        let entries = PlaylistFormat.m3u.entries(in: text, limit: 9)
+        #expect(entries.map(\.title) == ["café.avi"])
+        #expect(entries.map { FileName.bytes($0.location) } == [name])
     }
 
     @Test func hlsIsOneFilmInPieces() {

@@ -32,6 +32,36 @@ import Testing
             ])
     }
 
+    @Test func aNameInAPlaylistIsReadAsWrittenElseAsVLCOrWindowsWriteIt() throws {
+        for name in ["plain name.wav", "100%25.wav", "100%.wav", "café.wav", "a\\b.wav"] { folder.write("x", to: name) }
+        try TestClips.write([1], to: folder.path(FileName.text(Self.danish)))
+        let lines = [
+            "plain%20name.wav", ".\\plain name.wav", ".\\plain%20name.wav", "100%25.wav", "a\\b.wav", "none%20.wav",
+        ]
+        let list = folder.write(lines.joined(separator: "\n"), to: "l.m3u")
+        #expect(
+            try addresses(list)
+                == ["plain name.wav", "./plain name.wav", "./plain name.wav", "100%25.wav", "a\\b.wav", "none%20.wav"]
+                .map(folder.path))
+    }
+
+    private static let danish = Array("Molv".utf8) + [0xE6] + Array("r.wav".utf8)
+
+    /// In a list, a folder and a URL; as Latin-1 where the file is UTF-8.
+    @Test func aNameThatIsNotUTF8IsFoundByItsBytes() throws {
+        let name = FileName.text(Self.danish)
+        try TestClips.write([1], to: folder.path(name))
+        #expect(try addresses(folder.path(name)) == [folder.path(name)])
+        #expect(try addresses(folder.path) == [folder.path(name)])
+        #expect(try addresses("file://\(folder.path)/Molv%E6r.wav") == [folder.path(name)])
+        let cafe = Array("caf".utf8) + [0xE9] + Array(".wav".utf8)
+        folder.write("x", to: "café.wav")
+        let list = folder.path("list.m3u")
+        try TestClips.write(Self.danish + [10] + cafe, to: list)
+        #expect(try addresses(list) == [folder.path(name), folder.path("café.wav")])
+        #expect(refusal(folder.path(name) + "x").contains("Molv"))
+    }
+
     @Test func aCueSheetOfOneFileIsThatRecordingAndOneOfSeveralIsAList() throws {
         folder.write("x", to: "a.flac")
         folder.write("x", to: "b.wav")

@@ -169,6 +169,28 @@ import Testing
         #expect(!other.events.contains { $0["event"] == .text("seek") })
     }
 
+    /// mpv 0.35 sends these events, in this order, for both commands.
+    @Test func anItemThatReplacesAnotherRestartsPlaybackOnceAfterItIsLoaded() throws {
+        let ids = ["film", "film"].compactMap { name in
+            client.request(#"["loadfile","\#(name)","append-play"]"#)?.filter(\.isNumber)
+        }
+        try #require(ids.count == 2)
+        #expect(client.event("playback-restart") != nil)
+        #expect(client.request(#"["playlist-play-index",1]"#) == "null")
+        #expect(
+            client.events(through: "playback-restart") == [
+                "end-file stop \(ids[0])", "start-file \(ids[1])", "file-loaded", "playback-restart",
+            ])
+        let reply = client.request(#"["loadfile","film"]"#)
+        let last = reply?.filter(\.isNumber) ?? ""
+        #expect(
+            client.events(through: "playback-restart") == [
+                "end-file stop \(ids[1])", "start-file \(last)", "file-loaded", "playback-restart",
+            ])
+        #expect(client.request(#"["seek",30,"absolute"]"#) == "null")
+        #expect(client.events(through: "playback-restart") == ["seek", "playback-restart"])
+    }
+
     @Test func aClientThatConnectsWhileTheFilmOpensReceivesFileLoadedOnce() throws {
         let rig = try IPCRig()
         rig.player.open("slow")
