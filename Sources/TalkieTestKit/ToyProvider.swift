@@ -6,6 +6,8 @@ package final class ToyProvider: PairingProvider {
     package let name = "toy"
     private let rooms: [String: any AudioOutput]
     private let obstacle: String?
+    /// The pairing that rooms require, with the PIN or password that they accept.
+    private let pairing: (kind: OutputPlace.Pairing, code: String)?
     /// Whether outputs can be found by name before they appear.
     private let findsAbsent: Bool
     /// The visible rooms; `appear` adds others.
@@ -22,8 +24,10 @@ package final class ToyProvider: PairingProvider {
     ///
     /// - Parameter present: The rooms that are visible from the start; nil: all.
     package init(
-        _ rooms: [String: any AudioOutput], present: [String]? = nil, obstacle: String? = nil, findsAbsent: Bool = true
+        _ rooms: [String: any AudioOutput], present: [String]? = nil, obstacle: String? = nil,
+        pairing: (kind: OutputPlace.Pairing, code: String)? = nil, findsAbsent: Bool = true
     ) {
+        self.pairing = pairing
         self.findsAbsent = findsAbsent
         self.rooms = rooms
         self.obstacle = obstacle
@@ -39,7 +43,8 @@ package final class ToyProvider: PairingProvider {
     /// Returns the place of a room.
     package func place(_ room: String) -> OutputPlace {
         OutputPlace(
-            provider: name, id: "toy:\(room)", name: room, kind: OutputPlace.Kind(rawValue: "toy"), obstacle: obstacle)
+            provider: name, id: "toy:\(room)", name: room, kind: OutputPlace.Kind(rawValue: "toy"), obstacle: obstacle,
+            pairing: pairing?.kind)
     }
 
     package func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
@@ -82,6 +87,17 @@ package final class ToyProvider: PairingProvider {
         _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         wishes.withLock { $0.append(wish) }
+        if let pairing {
+            let code: String? =
+                switch wish {
+                case .password(let password): password
+                case .pin(let pin): pin ?? ask?("PIN: ")
+                case .forget: nil
+                }
+            guard code == pairing.code else {
+                throw TalkieError(.notPermitted, "it was rejected", remedy: Remedy(.correctPassword, advice: "again"))
+            }
+        }
         return PairingOutcome(message: "\(name.dropFirst(4)) is paired")
     }
 

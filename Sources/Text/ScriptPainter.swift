@@ -28,6 +28,12 @@ package final class ScriptPainter {
         var picture: PixelRect
         /// Video size before scaling, to which borders and blur are relative.
         var storage: PixelSize
+        /// How far lines at the bottom are raised, in percent of the height.
+        package var raise = 0.0
+        /// The factor of the text size.
+        package var scale = 1.0
+        /// Whether dialogue is drawn in the style of plain text.
+        package var isPlain = false
 
         /// Creates a geometry.
         package init(area: PixelSize, picture: PixelRect, storage: PixelSize) {
@@ -159,5 +165,25 @@ package final class ScriptPainter {
         ass_set_margins(
             engine.renderer, Int32(clamping: picture.y), Int32(clamping: area.height - picture.y - picture.height),
             Int32(clamping: picture.x), Int32(clamping: area.width - picture.x - picture.width))
+        ass_set_line_position(engine.renderer, frame.raise)
+        ass_set_font_scale(engine.renderer, frame.scale)
+        if frame.isPlain { setPlainStyle() }
+        let bits = ASS_OVERRIDE_BIT_STYLE.rawValue | ASS_OVERRIDE_BIT_SELECTIVE_FONT_SCALE.rawValue
+        ass_set_selective_style_override_enabled(engine.renderer, frame.isPlain ? Int32(bits) : 0)
+    }
+
+    /// Sets the style of plain text, which libavcodec gives to subtitles without styles, for a height of 288 lines.
+    private func setPlainStyle() {
+        "Arial".withCString { name in
+            var style = ASS_Style()
+            style.FontName = UnsafeMutablePointer(mutating: name)
+            (style.FontSize, style.ScaleX, style.ScaleY) = (16, 1, 1)
+            // Red, green, blue, transparency.
+            (style.PrimaryColour, style.SecondaryColour) = (0xFFFF_FF00, 0xFFFF_FF00)
+            (style.BorderStyle, style.Outline, style.Alignment) = (1, 1, 2)
+            (style.MarginL, style.MarginR, style.MarginV) = (10, 10, 10)
+            // libass copies it.
+            ass_set_selective_style_override(engine.renderer, &style)
+        }
     }
 }

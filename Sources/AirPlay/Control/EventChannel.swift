@@ -31,7 +31,7 @@ final class EventChannel: Sendable {
             let error: AirPlayError
             do throws(WireError) {
                 try Self.run(socket, keys, handler)
-                error = AirPlayError(.ended, "The speaker has ended the session; another sender may be using it.")
+                error = AirPlayError(.ended, "The speaker has closed the connection.")
             } catch let refusal {
                 error = AirPlayError(.protocolViolation, refusal.message)
             }

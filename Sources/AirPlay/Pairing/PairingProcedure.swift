@@ -127,6 +127,9 @@ package struct PairingProcedure: Sendable {
         return .send(attempt.start())
     }
 
+    /// Whether the speaker has rejected an attempt.
+    private var wasRejected = false
+
     /// Whether the successful attempt used the password.
     private var usesPassword: Bool {
         let password: String
@@ -161,8 +164,11 @@ package struct PairingProcedure: Sendable {
     private mutating func recover(from failure: PairingFailure) throws(PairingFailure) -> Step {
         let kind = attempt?.kind
         attempt = nil
-        guard failure.isRejection else { throw failure }
-        if !attempts.isEmpty { return .reconnect }
+        // A speaker that counts wrong attempts may refuse the next method without testing it.
+        let isBlocked = [.backOff, .maximumTries].contains(failure.pairingError) && wasRejected
+        guard failure.isRejection || isBlocked else { throw failure }
+        wasRejected = true
+        if !attempts.isEmpty, !isBlocked { return .reconnect }
         throw explained(failure, after: kind)
     }
 
@@ -183,7 +189,7 @@ package struct PairingProcedure: Sendable {
         switch goal {
         case .registration:
             return PairingFailure(
-                .wrongCode, "The speaker rejected this PIN; run the command again and type the new PIN that it shows.",
+                .wrongCode, "The speaker rejected this PIN; pair again and enter the new PIN that it shows.",
                 pairingError: failure.pairingError, status: failure.status)
         case .session(_, .some), .introduction:
             return PairingFailure(

@@ -78,15 +78,21 @@ public final class AirPlayProvider: OutputProvider {
         }
         let knowledge = knowledge
         var offer = OutputOffer()
-        offer.places = entries.map { place($0, obstacle: obstacle($0, knowledge)) }
-            .sorted { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) }
+        offer.places = entries.map { entry in
+            let (obstacle, pairing) = obstacle(entry, knowledge)
+            return place(entry, obstacle: obstacle, pairing: pairing)
+        }
+        .sorted { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) }
         if case .unavailable(let error) = snapshot.availability { offer.note = error.message }
         return offer
     }
 
-    private func place(_ entry: SpeakerEntry, obstacle: String? = nil) -> OutputPlace {
+    private func place(
+        _ entry: SpeakerEntry, obstacle: String? = nil, pairing: OutputPlace.Pairing? = nil
+    ) -> OutputPlace {
         OutputPlace(
-            provider: name, id: Self.id(entry), name: entry.name, kind: Self.kind(entry), obstacle: obstacle)
+            provider: name, id: Self.id(entry), name: entry.name, kind: Self.kind(entry), obstacle: obstacle,
+            pairing: pairing)
     }
 
     private static func kind(_ entry: SpeakerEntry) -> OutputPlace.Kind {
@@ -99,12 +105,18 @@ public final class AirPlayProvider: OutputProvider {
     private static func id(_ entry: SpeakerEntry) -> String { entry.leader.id?.description ?? "name:\(entry.name)" }
 
     /// Returns what the user must do before playing, or why playing is impossible; nil: nothing.
-    private func obstacle(_ entry: SpeakerEntry, _ knowledge: SpeakerKnowledge) -> String? {
+    private func obstacle(
+        _ entry: SpeakerEntry, _ knowledge: SpeakerKnowledge
+    ) -> (String?, OutputPlace.Pairing?) {
         let listing = SpeakerListing.list(
             [entry], knowledge: knowledge, clockPorts: { _ in .available })
-        guard let line = listing.first else { return nil }
-        if line.decision.route == nil { return line.decision.reason }
-        return line.todo.map { $0.saying(phrases.inLists($0)).sentence(after: "must be paired first") }
+        guard let line = listing.first else { return (nil, nil) }
+        if line.decision.route == nil { return (line.decision.reason, nil) }
+        guard let todo = line.todo else { return (nil, nil) }
+        let isPassword = [.givePassword, .correctPassword].contains(todo.action)
+        return (
+            todo.saying(phrases.inLists(todo)).sentence(after: "must be paired first"), isPassword ? .password : .pin
+        )
     }
 
     // MARK: Search by name

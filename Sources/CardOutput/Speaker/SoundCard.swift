@@ -47,21 +47,25 @@ public final class SoundCard: AudioOutput {
         var wasLost = false
     }
 
+    /// The name of the default device for the user, in every place where outputs are named.
+    package static let defaultName = "This computer"
+
     /// Creates an output. Opens nothing.
     ///
     /// - Parameters:
     ///   - device: The ALSA name: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …
+    ///   - name: The name for the user; nil: `defaultName` for the default device, otherwise its ALSA name.
     ///   - channels: The loudspeakers to use for media with more than two channels.
     ///   - substitutes: Returns ALSA names of replacement devices, most preferred first. Called on the pump thread
     ///     after a loss; may block. See `SoundCardProbe.substitutes(for:)`.
     public init(
-        device: String = "default", channels: ChannelChoice = .autoSafe,
+        device: String = "default", name: String? = nil, channels: ChannelChoice = .autoSafe,
         substitutes: @escaping @Sendable () -> [String] = { [] }
     ) {
         self.device = device
         self.substitutes = substitutes
         self.channels = channels
-        name = device == "default" ? "sound card" : device
+        self.name = name ?? (device == "default" ? Self.defaultName : device)
     }
 
     deinit { close() }

@@ -37,7 +37,7 @@ public final class SoundCardProvider: OutputProvider {
 
     /// The place of the default or user-provided card.
     public var thisComputer: OutputPlace {
-        OutputPlace(provider: name, id: "local", name: "This computer", kind: .thisComputer)
+        OutputPlace(provider: name, id: "local", name: SoundCard.defaultName, kind: .thisComputer)
     }
 
     /// Reports the available cards, and again after each change. Blocks until the interruption is raised; polls every 3
@@ -75,16 +75,17 @@ public final class SoundCardProvider: OutputProvider {
 
     /// Returns the card of a place, always the same object for the same ALSA device. Opens nothing.
     public func outputs(at place: OutputPlace) -> [any AudioOutput] {
-        [card(place.id.hasPrefix(Self.prefix) ? String(place.id.dropFirst(Self.prefix.count)) : device)]
+        let isOther = place.id.hasPrefix(Self.prefix)
+        return [card(isOther ? String(place.id.dropFirst(Self.prefix.count)) : device, name: place.name)]
     }
 
-    private func card(_ device: String) -> SoundCard {
+    private func card(_ device: String, name: String) -> SoundCard {
         state.withLock { state in
             if let card = state.cards[device] { return card }
             let card =
                 replacesLostCards
-                ? SoundCard(device: device, channels: channels) { SoundCardProbe.substitutes(for: device) }
-                : SoundCard(device: device, channels: channels)
+                ? SoundCard(device: device, name: name, channels: channels) { SoundCardProbe.substitutes(for: device) }
+                : SoundCard(device: device, name: name, channels: channels)
             card.setSinkNews { [weak self] in self?.state.withLock { $0.onIdentityChange }() }
             state.cards[device] = card
             return card
@@ -107,7 +108,8 @@ public final class SoundCardProvider: OutputProvider {
     package static func identity(at sink: SinkKnowledge, device: String) -> OutputIdentity {
         OutputIdentity(
             key: sink.sink?.key ?? "",
-            name: sink.sink.map { PrintableText.of($0.title) } ?? (device == defaultDevice ? "sound card" : device),
+            name: sink.sink.map { PrintableText.of($0.title) }
+                ?? (device == defaultDevice ? SoundCard.defaultName : device),
             query: "local", route: "card")
     }
 }

@@ -22,6 +22,19 @@ public struct ChannelLayout: Hashable, Sendable, BitwiseCopyable {
     public static let surround51 = ChannelLayout(mask: 0x60F, count: 6)
     /// 7.1: `surround51` plus back left and right.
     public static let surround71 = ChannelLayout(mask: 0x63F, count: 8)
+
+    /// The layout for the user: `mono`, `stereo`, `5.1`, `7.1`, `4 channels`.
+    package var words: String {
+        switch (count, self) {
+        case (1, _): "mono"
+        case (2, _): "stereo"
+        case (_, .surround51): "5.1"
+        case (_, .surround71): "7.1"
+        default: "\(count) channels"
+        }
+    }
+    /// Whether one of several channels is the front centre, which carries dialogue.
+    package var hasCentre: Bool { count > 1 && mask & ChannelLayout.mono.mask != 0 }
 }
 
 /// The decoder configuration of compressed samples, independent of the container.

@@ -98,6 +98,8 @@ public struct MediaSummary: Sendable {
     public var isLive: Bool
     /// The chapters in order of their start; may be empty.
     public var chapters: [Chapter]
+    /// Whether the item has subtitles that cannot be read, and are no tracks.
+    package var hasUnreadSubtitles = false
     /// The interstitials to insert, in order.
     package var interstitials: [Interstitial] = []
 
@@ -117,24 +119,33 @@ public struct MediaSummary: Sendable {
     }
 
     /// Returns the default track of a kind. Order: the requested number, the first requested language that exists, the
-    /// track marked as default, the first one. Cover art is returned only by number; special-purpose tracks only if
-    /// requested or if there is no other.
+    /// first of the user's languages that exists, the track marked as default, the first one. Cover art is returned
+    /// only by number; special-purpose tracks only if requested or if there is no other.
     ///
     /// - Parameters:
     ///   - number: position among the tracks of its kind, from 1.
     ///   - languages: requested languages in order of preference, ISO 639 codes of two or three letters, regions
     ///     ignored.
+    ///   - userLanguages: the languages of the user's session, in the same notation.
     /// - Returns: nil if there is no such track, also if the requested number does not exist.
-    public func track(_ kind: Track.Kind, number: Int? = nil, languages: [String] = []) -> Track? {
+    public func track(
+        _ kind: Track.Kind, number: Int? = nil, languages: [String] = [], userLanguages: [String] = []
+    ) -> Track? {
         let all = tracks.filter { $0.kind == kind }
         if let number { return all.first { $0.number == number } }
         let films = all.filter { !$0.isCoverArt }
-        for language in languages {
-            let wanted = LanguageCode(language)
-            let spoken = films.filter { $0.language.map(LanguageCode.init) == wanted }
-            if let track = spoken.first(where: { !$0.isSpecialPurpose }) ?? spoken.first { return track }
-        }
         let ordinary = films.filter { !$0.isSpecialPurpose }
+        func first(of candidates: [Track], in language: String) -> Track? {
+            let wanted = LanguageCode(language)
+            let spoken = candidates.filter { $0.language.map(LanguageCode.init) == wanted }
+            return spoken.first { $0.isDefault } ?? spoken.first
+        }
+        for language in languages {
+            if let track = first(of: ordinary, in: language) ?? first(of: films, in: language) { return track }
+        }
+        for language in userLanguages {
+            if let track = first(of: ordinary, in: language) { return track }
+        }
         return ordinary.first { $0.isDefault } ?? ordinary.first ?? films.first { $0.isDefault } ?? films.first
     }
 }

@@ -44,6 +44,8 @@ public struct Track: Sendable, Hashable {
     public var isForHearingImpaired: Bool
     /// True for a track in a separate file.
     public var isExternal: Bool
+    /// True for a track in a file that the user named for this item.
+    public package(set) var isUserProvided = false
     /// Loudness metadata; nil if unspecified.
     public var replayGain: ReplayGain?
     /// Media time of its first sample; nil if unknown before reading.

@@ -5,9 +5,10 @@ internal import MediaCore
 public enum SubtitleSearch: String, Sendable, CaseIterable {
     /// Loads none.
     case no = "no"
-    /// Loads files with the film's name, optionally followed by a language, `forced` or `sdh`.
+    /// Loads files with the film's name, optionally followed by a language, `forced` or `sdh`. In subtitle folders also
+    /// a folder with the film's name, and names that are only a language if the film is alone in its folder.
     case exact = "exact"
-    /// Loads files whose name contains the film's. In subtitle folders also: names that are only a language, and a
+    /// Loads files whose name contains the film's. In subtitle folders also names that are only a language, and a
     /// folder with the film's name.
     case fuzzy = "fuzzy"
     /// Loads all subtitle files.
@@ -28,6 +29,8 @@ public struct FoundSubtitles: Sendable, Hashable {
     public var isForHearingImpaired: Bool
     /// Whether the file is shown by default: it has exactly the film's name, or the user specified it.
     public var isMeant: Bool
+    /// Whether the user specified it.
+    public private(set) var isUserProvided = false
 
     /// Creates an entry for a user-provided file.
     public init(naming path: String) {
@@ -37,6 +40,7 @@ public struct FoundSubtitles: Sendable, Hashable {
         let words = stem.split(separator: ".")
         self.init(path, SubtitleName(words.dropFirst().suffix(3).joined(separator: ".")), isMeant: true)
         title = nil
+        isUserProvided = true
     }
 
     init(_ path: String, _ name: SubtitleName, isMeant: Bool) {
@@ -49,8 +53,8 @@ public struct FoundSubtitles: Sendable, Hashable {
 
 /// Finds the subtitle files of a film.
 public enum FilmSubtitles {
-    /// Common names of subtitle folders inside the film's folder.
-    public static let usualFolders = ["Subs", "subs", "Subtitles", "subtitles"]
+    /// Common names of subtitle folders inside the film's folder; found in any case.
+    public static let usualFolders = ["Subs", "Sub", "Subtitles"]
     /// The maximum number of files.
     public static let maxFiles = 64
     private static let maxEntries = 20_000
@@ -60,6 +64,11 @@ public enum FilmSubtitles {
         "srt", "ass", "ssa", "vtt", "idx", "sub", "sup", "pgs", "smi", "rt", "mks", "scc", "lrc", "utf", "utf8",
         "utf-8",
         "jss", "mpl", "aqt", "pjs", "stl",
+    ]
+
+    /// Extensions of other films in a folder.
+    private static let filmEndings: Set<String> = [
+        "mkv", "mp4", "m4v", "avi", "mov", "webm", "ts", "m2ts", "mts", "mpg", "mpeg", "wmv", "flv", "ogv", "vob",
     ]
 
     /// Returns the subtitle files of a film by listing folders; opens none of them. Blocks.
@@ -78,40 +87,60 @@ public enum FilmSubtitles {
         let file = slash.map { address.path[address.path.index(after: $0)...] } ?? address.path[...]
         let stem = (file.lastIndex(of: ".").map { file[..<$0] } ?? file).lowercased()
         guard !stem.isEmpty else { return [] }
-        var found = Self.found(in: home, of: stem, search, isForSubtitles: false)
-        for folder in folders where !folder.isEmpty {
-            let path = (folder.hasPrefix("/") ? folder : home + folder) + "/"
-            found += Self.found(in: path, of: stem, search, isForSubtitles: true)
-            guard search == .fuzzy || search == .all else { continue }
+        var found = Self.found(in: home, of: stem, search, acceptsLanguages: false)
+        let siblings = names(in: home)
+        let films = siblings.count { filmEndings.contains(ending(of: $0)) }
+        for path in paths(of: folders, in: home, siblings) {
+            found += Self.found(
+                in: path, of: stem, search, acceptsLanguages: search == .fuzzy || search == .exact && films <= 1)
             let own = names(in: path).filter { $0.lowercased() == stem }
-            for name in own { found += Self.found(in: path + name + "/", of: stem, .all, isForSubtitles: true) }
+            for name in own { found += Self.found(in: path + name + "/", of: stem, .all, acceptsLanguages: true) }
         }
         var seen: Set<String> = [address.path]
         return Array(found.filter { seen.insert($0.path).inserted }.prefix(maxFiles))
     }
 
+    /// Returns the paths of the existing folders in `home`, whose contents are `siblings`; each ends with a slash.
+    private static func paths(of folders: [String], in home: String, _ siblings: [String]) -> [String] {
+        folders.filter { !$0.isEmpty }.flatMap { folder in
+            if folder.contains("/") || folder.hasPrefix(".") {
+                return [(folder.hasPrefix("/") ? folder : home + folder) + "/"]
+            }
+            let name = folder.lowercased()
+            return siblings.filter { $0.lowercased() == name }.sorted().map { home + $0 + "/" }
+        }
+    }
+
+    private static func ending(of name: String) -> String {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
+        return name[name.index(after: dot)...].lowercased()
+    }
+
     private static func found(
-        in folder: String, of film: String, _ search: SubtitleSearch, isForSubtitles: Bool
+        in folder: String, of film: String, _ search: SubtitleSearch, acceptsLanguages: Bool
     ) -> [FoundSubtitles] {
         let files = names(in: folder).compactMap { name -> (name: String, stem: String)? in
-            guard let dot = name.lastIndex(of: "."), dot != name.startIndex,
-                endings.contains(name[name.index(after: dot)...].lowercased())
-            else { return nil }
-            return (name, String(name[..<dot]))
+            let ending = ending(of: name)
+            return endings.contains(ending) ? (name, String(name.dropLast(ending.count + 1))) : nil
         }
         let indices = Set(files.filter { $0.name.lowercased().hasSuffix(".idx") }.map { $0.stem })
         return files.filter { !($0.name.lowercased().hasSuffix(".sub") && indices.contains($0.stem)) }
-            .sorted { NaturalOrder.precedes($0.stem, $1.stem) }
+            .sorted { one, other in
+                // Those of the film precede others of the folder.
+                let (own, others) = (one.stem.lowercased().hasPrefix(film), other.stem.lowercased().hasPrefix(film))
+                return own == others ? NaturalOrder.precedes(one.stem, other.stem) : own
+            }
             .compactMap { entry in
                 let stem = entry.stem.lowercased()
                 if stem == film { return FoundSubtitles(folder + entry.name, SubtitleName(""), isMeant: true) }
                 let follows = stem.hasPrefix(film) && !(stem.dropFirst(film.count).first?.isLetter ?? false)
                 let said = SubtitleName(follows ? entry.stem.dropFirst(film.count) : entry.stem[...])
+                let isLanguage = acceptsLanguages && said.isPlain
                 let fits =
                     switch search {
                     case .no: false
-                    case .exact: follows && said.isPlain && hasSeparator(stem.dropFirst(film.count))
-                    case .fuzzy: stem.contains(film) || (isForSubtitles && said.isPlain)
+                    case .exact: follows && said.isPlain && hasSeparator(stem.dropFirst(film.count)) || isLanguage
+                    case .fuzzy: stem.contains(film) || isLanguage
                     case .all: true
                     }
                 return fits ? FoundSubtitles(folder + entry.name, said, isMeant: false) : nil

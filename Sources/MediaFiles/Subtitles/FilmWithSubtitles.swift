@@ -86,6 +86,7 @@ package final class FilmWithSubtitles: MediaSource {
         track.isForHearingImpaired = inside.isForHearingImpaired || entry.isForHearingImpaired
         // If a file has several languages, the first is the default.
         track.isDefault = entry.isMeant && inside.number == 1
+        track.isUserProvided = entry.isUserProvided && inside.number == 1
         return track
     }
 

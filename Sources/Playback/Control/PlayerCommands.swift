@@ -68,6 +68,28 @@ extension ControlCommand {
                 try seek.perform(context.engine)
             }),
         ControlCommand(
+            "revert-seek", [Parameter("mode", .choice(["mark"]), isOptional: true)],
+            "seeks to the position before the last seek, or to the one that was marked; `mark` marks the current one",
+            run: { (context, arguments) throws(ControlError) in
+                if arguments[0] != nil { return context.engine.markSeek() }
+                guard context.engine.revertSeek() else {
+                    throw ControlError(.unavailable, "there is no earlier position to return to")
+                }
+            }),
+        ControlCommand(
+            "sub-seek", [Parameter("count", .integer(-100...100))],
+            "seeks to the subtitle that many subtitles later, among those that have been read; 0: the start of this one",
+            isRepeatable: true,
+            run: { (context, arguments) throws(ControlError) in
+                guard context.engine.seek(bySubtitles: arguments[0]?.whole ?? 0) else { throw .noSubtitle }
+            }),
+        ControlCommand(
+            "sub-step", [Parameter("count", .integer(-100...100))],
+            "changes `sub-delay` so that the subtitle that many subtitles later appears now", isRepeatable: true,
+            run: { (context, arguments) throws(ControlError) in
+                guard context.engine.step(bySubtitles: arguments[0]?.whole ?? 0) else { throw .noSubtitle }
+            }),
+        ControlCommand(
             "frame-step", [], "pauses and shows the next picture", isRepeatable: true,
             run: { context, _ in context.engine.step(byFrames: 1) }),
         ControlCommand(
@@ -162,6 +184,10 @@ extension ControlRequest {
             try context.move(from, to: target + 1)
         }
     }
+}
+
+extension ControlError {
+    fileprivate static var noSubtitle: ControlError { ControlError(.unavailable, "no further subtitle has been read") }
 }
 
 extension ControlCommand.Context {

@@ -197,7 +197,14 @@ extension ControlProperty {
     static let pictures: [ControlProperty] = [
         ControlProperty(
             "vid", .integer(1...65535), "the number of the video track; `no` if there is none",
-            read: { number(of: $0.videoTrack) }),
+            read: { number(of: $0.videoTrack) },
+            write: { (engine, value) throws(ControlError) in
+                let number = value.whole ?? 1
+                guard engine.state.videoTracks.contains(where: { $0.number == number }) else {
+                    throw ControlError(.unavailable, "the film has no picture track \(number)")
+                }
+                engine.selectVideoTrack(number)
+            }, step: { engine, _ in engine.cycleVideoTrack() }),
         ControlProperty(
             "deinterlace", .choice(Deinterlacing.allCases.map(\.rawValue)),
             "whether pictures are deinterlaced; `auto`: those marked as interlaced",
@@ -224,6 +231,23 @@ extension ControlProperty {
             "sub-delay", delays, "the delay of subtitles; positive: later", unit: .seconds,
             read: { $0.subtitleDelay.inSeconds }, write: { $0.tracks.subtitles.setDelay(.rounded(seconds: $1)) }
         ),
+        .number(
+            "sub-pos", SubtitleStyle.positionRange, "the lower edge of subtitles in percent of the screen's height",
+            read: { $0.subtitleStyle.position },
+            write: { engine, position in engine.tracks.subtitles.changeStyle { $0.position = position } }),
+        .number(
+            "sub-scale", SubtitleStyle.scaleRange, "the factor of the size of subtitles",
+            read: { $0.subtitleStyle.scale },
+            write: { engine, scale in engine.tracks.subtitles.changeStyle { $0.scale = scale } }),
+        ControlProperty(
+            "sub-ass-override", .choice(SubtitleStyle.Override.allCases.map(\.rawValue)),
+            "how subtitles with styles are drawn; `no`, `yes`: as their author intended, `force`: as plain text",
+            read: { ControlType.word($0.subtitleStyle.override.rawValue) },
+            write: { engine, value in
+                engine.tracks.subtitles.changeStyle {
+                    $0.override = SubtitleStyle.Override(rawValue: value.words) ?? .yes
+                }
+            }),
     ]
 
     private static let subtitles = ControlType.choice(["no"], or: 1...65535)

@@ -102,7 +102,12 @@ final class EntryFactory {
             if let track = film.summary.track(.audio, number: number) { return track }
             status.message("This film has no sound track \(number); the first suitable one plays instead.")
         }
-        return film.summary.track(.audio, languages: options.audioLanguages)
+        return track(of: film)
+    }
+
+    /// Returns the audio track selected by language.
+    private func track(of film: any MediaSource) -> Track? {
+        film.summary.track(.audio, languages: options.audioLanguages, userLanguages: options.userLanguages)
     }
 
     /// Selects the next audio track of the current entry; returns false if there is no other.
@@ -137,7 +142,7 @@ final class EntryFactory {
         let codes = Set(languages.map(LanguageCode.init))
         options.audioLanguages = languages + options.audioLanguages.filter { !codes.contains(LanguageCode($0)) }
         guard let current = list.current, let track = current.audioTrack,
-            let wanted = current.film.summary.track(.audio, languages: options.audioLanguages), wanted != track
+            let wanted = self.track(of: current.film), wanted != track
         else { return false }
         select(wanted, of: current)
         return true
@@ -152,6 +157,36 @@ final class EntryFactory {
         }
         status.change { $0.audioTrack = next }
         status.message("Sound track " + next.description(among: count))
+    }
+
+    /// Selects a video track of the current entry, and of following items by its number; returns false if nothing has
+    /// changed.
+    ///
+    /// - Parameter number: 1 for the first; nil for the next one.
+    func selectVideoTrack(_ number: Int?) -> Bool {
+        guard let current = list.current, let track = current.videoTrack else {
+            status.message("This film has no picture.")
+            return false
+        }
+        let all = current.film.summary.tracks.filter { $0.kind == .video && $0.isCoverArt == track.isCoverArt }
+        let wanted =
+            number.map { number in all.first { $0.number == number } }
+            ?? all.firstIndex(of: track).map { all[($0 + 1) % all.count] }
+        guard let next = wanted, next != track else {
+            if number == nil { status.message("This film has one picture track.") }
+            return false
+        }
+        guard !current.film.summary.sharesReader else {
+            status.message("This film is not seekable, so that its picture track cannot be changed.")
+            return false
+        }
+        options.videoTrack = next.number
+        for entry in list.list.entries where entry.film === current.film && entry.videoTrack != nil {
+            list.update { list in list.change(entry.serial) { $0.videoTrack = next } }
+        }
+        status.change { ($0.videoTrack, $0.pictureFormat) = (next, next.videoFormat) }
+        status.message("Picture track " + next.description(among: all.count))
+        return true
     }
 
     /// Makes following items prefer the track's language if it identifies the track, otherwise its number.

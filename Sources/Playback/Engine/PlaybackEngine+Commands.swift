@@ -162,13 +162,51 @@ extension PlaybackEngine {
     var seekPlan: SeekDecision { SeekDecision(in: list, state, at: seeks.moment, wantsPlay: seeks.wantsPlay) }
 
     /// Seeks to a media time; exactly, or to the sync frame before it.
-    package func seek(to time: MediaTime, exact: Bool) { perform(seekPlan.seek(to: time, exact: exact)) }
+    package func seek(to time: MediaTime, exact: Bool) {
+        seekOrigin = current.map { (seekPlan.meantMoment, $0.item.id) }
+        perform(seekPlan.seek(to: time, exact: exact))
+    }
 
     /// Seeks by a distance from the current position, or from the target of a seek in progress.
-    func seek(by distance: MediaTime, exact: Bool) { perform(seekPlan.seek(by: distance, exact: exact)) }
+    func seek(by distance: MediaTime, exact: Bool) {
+        seekOrigin = current.map { (seekPlan.meantMoment, $0.item.id) }
+        perform(seekPlan.seek(by: distance, exact: exact))
+    }
 
     /// Seeks by chapters from the current position, or from the target of a seek in progress.
-    func seek(byChapters count: Int) { perform(seekPlan.seek(byChapters: count)) }
+    func seek(byChapters count: Int) {
+        seekOrigin = current.map { (seekPlan.meantMoment, $0.item.id) }
+        perform(seekPlan.seek(byChapters: count))
+    }
+
+    /// Marks the current position for `revertSeek`.
+    func markSeek() { seekMark = current.map { (seekPlan.meantMoment, $0.item.id) } }
+
+    /// Seeks to the marked position of the current item, otherwise to that before the last seek. Returns false if there
+    /// is none.
+    func revertSeek() -> Bool {
+        let origin = [seekMark, seekOrigin].lazy.compactMap { $0 }.first { $0.item == current?.item.id }
+        guard let origin else { return false }
+        seek(to: origin.time, exact: true)
+        return true
+    }
+
+    /// Seeks by subtitles: to the appearance of a later one, of the shown one, or of an earlier one. Returns false if
+    /// there is none among those that have been read.
+    func seek(bySubtitles count: Int) -> Bool {
+        let now = seekPlan.meantMoment + state.lineOffset
+        guard let target = tracks.subtitles.appearance(count, from: now) else { return false }
+        seek(to: target - state.lineOffset, exact: true)
+        return true
+    }
+
+    /// Changes the delay of subtitles so that a later or an earlier one appears now. Returns false if there is none.
+    func step(bySubtitles count: Int) -> Bool {
+        let now = seekPlan.meantMoment + state.lineOffset
+        guard let target = tracks.subtitles.appearance(count, from: now) else { return false }
+        tracks.subtitles.setDelay(state.subtitleDelay + (now - target).duration)
+        return true
+    }
 
     /// Sets the repeated section; nil: none.
     func setRepeatedSection(_ wanted: MediaTimeRange?) {
@@ -227,6 +265,9 @@ extension PlaybackEngine {
         else { return beginSound() }
         tracks.seekSoundAlone(to: seeks.trackTarget)
     }
+
+    func cycleVideoTrack() { if factory.selectVideoTrack(nil) { begin(at: seeks.moment) } }
+    func selectVideoTrack(_ number: Int) { if factory.selectVideoTrack(number) { begin(at: seeks.moment) } }
 
     func cycleSubtitles(by step: Int) { tracks.subtitles.cycle(by: step, at: seeks.trackTarget) }
     func selectSubtitles(_ number: Int?) { tracks.subtitles.select(number, at: seeks.trackTarget) }

@@ -46,6 +46,9 @@ package final class PlaybackEngine {
     /// The table of the player's `PlayerControl`, with the commands of the program.
     var controls = ControlTable.player
     private var isRunning = true
+    /// The position before the last seek of the user, and the marked one, each with its item.
+    var seekOrigin: (time: MediaTime, item: QueueItem.ID)?
+    var seekMark: (time: MediaTime, item: QueueItem.ID)?
 
     init(
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,

@@ -7,9 +7,14 @@ final class ShownSubtitles {
     struct Wish: Sendable {
         var choice: SubtitleChoice
         var languages: [String] = []
+        var userLanguages: [String] = []
 
         func track(of entry: PlaybackList.ScheduledItem) -> Track? {
-            choice.track(in: entry.film.summary, languages: languages, beside: entry.audioTrack)
+            track(in: entry.film.summary, beside: entry.audioTrack)
+        }
+
+        func track(in summary: MediaSummary, beside sound: Track?) -> Track? {
+            choice.track(in: summary, languages: languages, userLanguages: userLanguages, beside: sound)
         }
     }
 
@@ -32,7 +37,9 @@ final class ShownSubtitles {
     init(_ parts: Player.SubtitleParts, over layer: DisplayLayer, options: PlayerOptions) {
         cursor = .subtitle
         renderer = SubtitleRenderer(over: layer, codecs: parts.codecs, drawing: parts.makeDrawing)
-        wish = SharedWish(Wish(choice: options.subtitles, languages: options.subtitleLanguages))
+        wish = SharedWish(
+            Wish(
+                choice: options.subtitles, languages: options.subtitleLanguages, userLanguages: options.userLanguages))
         renderer.delay = options.subtitleDelay
         renderer.isHidden = !options.showsSubtitles
     }

@@ -28,9 +28,8 @@ final class SubtitleTracks {
 
     /// Returns the selected primary and secondary tracks of media that plays beside an audio track.
     func tracks(of summary: MediaSummary, beside sound: Track?) -> [Track?] {
-        let track = primary?.wish.value.choice.track(
-            in: summary, languages: primary?.wish.value.languages ?? [], beside: sound)
-        let more = secondary?.wish.value.choice.track(in: summary, languages: [], beside: sound)
+        let track = primary?.wish.value.track(in: summary, beside: sound)
+        let more = secondary?.wish.value.track(in: summary, beside: sound)
         return [track, more == track ? nil : more]
     }
 
@@ -42,12 +41,20 @@ final class SubtitleTracks {
             return context.status.message("No subtitles are shown without a picture.")
         }
         let all = current.film.summary.tracks.filter { $0.kind == .subtitle }
-        guard !all.isEmpty else { return context.status.message("This film has no subtitles.") }
+        guard !all.isEmpty else { return context.status.message(Self.absence(in: current.film.summary)) }
         let present = primary.wish.value.track(of: current).flatMap { all.firstIndex(of: $0) } ?? -1
         // One more position than tracks: none.
         let places = all.count + 1
         let index = ((present + 1 + step) % places + places) % places - 1
         select(index < 0 ? nil : all[index], of: current, at: target)
+    }
+
+    /// Returns why there is nothing to select.
+    private static func absence(in summary: MediaSummary?) -> String {
+        summary?.hasUnreadSubtitles == true
+            ? "The subtitles of this film are a separate stream (HLS), which is not supported; save them to a file and"
+                + " use --sub-file."
+            : "This film has no subtitles."
     }
 
     /// Selects a track.
@@ -95,7 +102,7 @@ final class SubtitleTracks {
         let current = context.list.current
         let count = current?.film.summary.tracks.count { $0.kind == .subtitle } ?? 0
         guard count > 0, let current, let secondary else {
-            return context.status.message("This film has no subtitles.")
+            return context.status.message(Self.absence(in: current?.film.summary))
         }
         let present = secondary.wish.value.track(of: current)?.number ?? 0
         let number = ((present + step) % (count + 1) + count + 1) % (count + 1)
@@ -136,6 +143,19 @@ final class SubtitleTracks {
     func setDelay(_ delay: Duration) {
         for subtitles in all { subtitles.renderer.delay = delay }
         context.status.change { $0.subtitleDelay = delay }
+    }
+
+    /// Changes the placement and size.
+    func changeStyle(_ body: (inout SubtitleStyle) -> Void) {
+        var style = context.status.state.subtitleStyle
+        body(&style)
+        for subtitles in all { subtitles.renderer.style = style }
+        context.status.change { $0.subtitleStyle = style }
+    }
+
+    /// Returns when the subtitle appears that is `count` subtitles after the one shown at a time of the timeline.
+    func appearance(_ count: Int, from time: MediaTime) -> MediaTime? {
+        primary?.renderer.appearance(count, from: time)
     }
 
     // MARK: Playlist

@@ -80,7 +80,9 @@ final class VideoStage: TrackStage {
             return time
         }
         do throws(MediaError) {
-            if present?.film !== entry.film { try useTrack(setting.open(entry.media, track)) }
+            if present?.film !== entry.film || present?.source.track != track {
+                try useTrack(setting.open(entry.media, track))
+            }
             // Undecodable cover art is replaced by black at this position.
             stillTime = time
             let landed = try present?.seek(to: time - (entry.offset ?? .zero), aim: aim)

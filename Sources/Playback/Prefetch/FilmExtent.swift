@@ -33,7 +33,10 @@ extension Player.Parts {
         var sound: Track?
         if options.playsAudio, audioOutput != nil {
             sound = options.audioTrack.flatMap { summary.track(.audio, number: $0) }
-            if sound == nil { sound = summary.track(.audio, languages: options.audioLanguages) }
+            if sound == nil {
+                sound = summary.track(
+                    .audio, languages: options.audioLanguages, userLanguages: options.userLanguages)
+            }
         }
         if let track = sound, !canDecode(track) { sound = nil }
         let pictureEnd = picture.flatMap { $0.isCoverArt ? nil : VideoEndFinder.find(in: film, $0, near: nil) }

@@ -102,6 +102,27 @@ extension PlayerOptions {
     }
 }
 
+extension PlayerOptions {
+    /// Returns the languages of a session in order of preference: those of `LANGUAGE`, then that of the first of
+    /// `LC_ALL`, `LC_MESSAGES` and `LANG` that is set. The locales `C` and `POSIX` have none.
+    ///
+    /// - Parameter variable: Returns an environment variable.
+    public static func userLanguages(_ variable: (String) -> String?) -> [String] {
+        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty }
+        let words = (variable("LANGUAGE") ?? "").split(separator: ":").map(String.init) + (locale.map { [$0] } ?? [])
+        var languages: [String] = []
+        for word in words.prefix(maxUserLanguages) {
+            // A locale is `language[_territory][.codeset][@modifier]`.
+            let tag = String(word.prefix { $0 != "." && $0 != "@" }).replacing("_", with: "-")
+            guard !["", "C", "POSIX"].contains(tag), tag.utf8.count <= 35 else { continue }
+            if !languages.contains(where: { LanguageCode($0) == LanguageCode(tag) }) { languages.append(tag) }
+        }
+        return languages
+    }
+
+    private static let maxUserLanguages = 32
+}
+
 extension PictureDrawing {
     /// Parses a luminance in cd/m², 10 to 10000; `auto` is 0.
     public static func targetPeak(parsing text: String) throws(ValueError) -> Double {

@@ -58,6 +58,9 @@ public struct PlayerOptions: Sendable {
     public var videoTrack: Int?
     /// The languages of the audio track in order of preference (`"de"`, `"eng"`).
     public var audioLanguages: [String] = []
+    /// The languages of the user's session in order of preference: select audio and subtitles after `audioLanguages`
+    /// and `subtitleLanguages`.
+    public var userLanguages: [String] = []
     /// The subtitles to show.
     public var subtitles = SubtitleChoice.automatic
     /// The secondary subtitles, shown at the top as plain text without their author's layout. Automatic is none.

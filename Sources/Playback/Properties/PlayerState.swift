@@ -111,6 +111,8 @@ public struct PlayerState: Sendable, Equatable {
     public internal(set) var secondarySubtitleTrack: Track?
     /// Whether secondary subtitles are visible.
     public internal(set) var showsSecondarySubtitles = true
+    /// The placement and size of subtitles.
+    public internal(set) var subtitleStyle = SubtitleStyle()
     /// The delay of subtitles; positive is later.
     public var subtitleDelay: Duration = .zero
     /// The name of the audio output: `"default"`, `"Kitchen"`.

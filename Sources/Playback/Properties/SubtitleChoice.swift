@@ -28,10 +28,15 @@ public enum SubtitleChoice: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - languages: The languages in order of preference.
+    ///   - userLanguages: The languages of the user's session.
     ///   - sound: The playing audio track.
-    public func track(in summary: MediaSummary, languages: [String], beside sound: Track?) -> Track? {
+    public func track(
+        in summary: MediaSummary, languages: [String], userLanguages: [String] = [], beside sound: Track?
+    ) -> Track? {
         switch self {
-        case .automatic: summary.subtitleTrack(languages: languages, audioLanguage: sound?.language)
+        case .automatic:
+            summary.subtitleTrack(
+                languages: languages, userLanguages: userLanguages, audioLanguage: sound?.language)
         case .none: nil
         case .number(let number): summary.subtitleTrack(number: number)
         }

@@ -81,8 +81,11 @@ enum RemotePageContent {
         async function send(...words) {
           try {
             const response = await fetch("command", { method: "POST", body: JSON.stringify(words) });
-            showMessage((await response.json()).error || "");
+            const error = (await response.json()).error || "";
+            showMessage(error);
+            return !error;
           } catch { showMessage("Talkie does not answer."); }
+          return false;
         }
 
         // Sends the latest value of a slider once the previous one is answered.
@@ -139,7 +142,8 @@ enum RemotePageContent {
           $("roomsSection").hidden = !rooms.length;
           const selected = rooms.filter(room => room.selected).map(room => room.name);
           $("rooms").replaceChildren(...rooms.map(room => {
-            const box = element("input"), note = [room.language, room.pending, room.obstacle].filter(Boolean);
+            const box = element("input"), note = [room.language, room.pending, room.problem, room.obstacle]
+              .filter(Boolean);
             box.type = "checkbox";
             box.checked = room.selected;
             box.disabled = Boolean(room.obstacle) && !room.selected;
@@ -153,6 +157,21 @@ enum RemotePageContent {
               ...(note.length ? [element("small", note.join(" · "))] : []));
             label.className = "row";
             const item = element("li", "", label);
+            if (room.pairing && can("pair-output")) {
+              const button = element("button", room.pairing === "pin" ? "Enter PIN" : "Enter password");
+              button.addEventListener("click", () => pair(room));
+              item.append(button);
+            }
+            if (room.selected && room.lang && can("output-language")) {
+              const select = element("select");
+              select.setAttribute("aria-label", `Language of ${room.description}`);
+              const tags = (state["track-list"] ?? []).filter(track => track.type === "audio" && track.lang)
+                .map(track => track.lang);
+              select.replaceChildren(...[...new Set([room.lang, ...tags])].map(
+                tag => new Option(tag === "und" ? "Language" : languageName(tag), tag, false, tag === room.lang)));
+              select.addEventListener("change", () => send("output-language", room.name, select.value));
+              item.append(select);
+            }
             if (room.selected) {
               const slider = element("input");
               slider.type = "range";
@@ -166,6 +185,13 @@ enum RemotePageContent {
             }
             return item;
           }));
+        }
+
+        async function pair(room) {
+          if (room.pairing === "pin" && !await send("pair-output", room.name)) return;
+          const code = prompt(room.pairing === "pin"
+            ? `PIN that ${room.description} shows` : `Password of ${room.description}`);
+          if (code && await send("pair-output", room.name, code)) showMessage(`${room.description} is paired.`);
         }
 
         function languageName(code) {
@@ -222,6 +248,7 @@ enum RemotePageContent {
           showPosition();
           if (dragged) return;
           if ("audio-device-list" in changes) showRooms();
+          if ("track-list" in changes) showRooms();
           if ("track-list" in changes || "sub-visibility" in changes) showTracks();
           if ("playlist" in changes) showList();
         }

@@ -10,9 +10,10 @@ final class RemotePageHandler: HTTPHandler {
     static let maxQueuedBytes = 512 << 10
     /// The maximum size of a command in bytes.
     static let maxCommandBytes = 16 << 10
-    /// The commands of the page. None opens or names media, writes a file or ends the program.
+    /// The commands of the page. None opens or names media or ends the program, and only a pairing is stored.
     static let commands: Set<String> = [
-        "add", "cycle", "find-outputs", "output-language", "output-volume", "playlist-next", "playlist-play-index",
+        "add", "cycle", "find-outputs", "output-language", "output-volume", "pair-output", "playlist-next",
+        "playlist-play-index",
         "playlist-prev", "seek", "set",
     ]
     /// The interval of messages without content, which detect that a client is gone.

@@ -26,7 +26,12 @@ enum RemotePageState {
         case ("audio-device-list", .array(let outputs)?):
             .array(
                 outputs.prefix(maxOutputs).map {
-                    part(of: $0, ["name", "description", "selected", "volume", "language", "pending", "obstacle"])
+                    part(
+                        of: $0,
+                        [
+                            "name", "description", "selected", "volume", "language", "lang", "pending", "problem",
+                            "obstacle", "pairing",
+                        ])
                 })
         case (_, .text(let text)?): .text(Self.text(PrintableText.withoutFolders(text)))
         default: value ?? .null

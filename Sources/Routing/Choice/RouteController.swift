@@ -16,6 +16,10 @@ public final class RouteController {
         case changed(RouteChange, [String])
         /// The outputs of a choice could not be created.
         case failed(TalkieError, [String])
+        /// A place displays its PIN, which is to be entered; by identifier.
+        case pinWanted(String)
+        /// The result of a pairing with a place, by identifier.
+        case paired(Result<PairingOutcome, TalkieError>, String)
         /// A volume was set on outputs that were created for it; the error if that failed.
         case volumeSet(TalkieError?)
     }
@@ -24,6 +28,7 @@ public final class RouteController {
     private let registry: OutputRegistry
     private let router: TrackRouter
     private let home: OutputPlace
+    private let clock: any HostClock
     /// The places at the start.
     private let initial: [OutputPlace]
     private let post: @Sendable (Event) -> Void
@@ -32,10 +37,14 @@ public final class RouteController {
     private var offered: [OutputPlace]
     /// Why the list of places may be incomplete; nil if there is no reason.
     private var note: String?
+    /// When the search began; nil before that.
+    private var searchStart: HostInstant?
+    /// How long a search lasts before the list states that it has found nothing.
+    private static let searchTime = Duration.seconds(3)
     /// The current places: the last choice that was not refused.
     public private(set) var chosen: [OutputPlace]
     /// The languages of places whose audio track is not the player's main one, by place identifier.
-    private(set) var languages: [String: [String]]
+    package private(set) var languages: [String: [String]]
     /// The places and languages before the pending choice; nil if none is pending.
     private var before: (chosen: [OutputPlace], languages: [String: [String]])?
     /// The likely places by the history, until the user chooses or they have been offered.
@@ -46,6 +55,8 @@ public final class RouteController {
     private let awaitedVolumes = Lock<[String: Double]>([:])
     /// The open picker; nil if it is closed.
     public private(set) var picker: RoutePicker?
+    /// The pairing in progress; nil: none.
+    private var pairing: (task: PairingTask, adds: Bool, reply: (@Sendable (Result<String, TalkieError>) -> Void)?)?
     /// The notes that were already reported; the session has reported those of the start.
     private var reportedNotes: [String]
 
@@ -57,16 +68,18 @@ public final class RouteController {
     ///   - routes: The places that play at the start.
     ///   - languages: The languages of those that play another audio track than the main one, by place identifier.
     ///   - home: This computer: the place to use when everything else is lost.
+    ///   - clock: The clock of the search.
     ///   - post: Called on any thread; must not block.
     public init(
         player: Player, registry: OutputRegistry, routes: [OutputPlace], languages: [String: [String]] = [:],
-        home: OutputPlace, post: @escaping @Sendable (Event) -> Void
+        home: OutputPlace, clock: any HostClock = MonotonicClock(), post: @escaping @Sendable (Event) -> Void
     ) {
         router = TrackRouter(player)
         self.languages = languages
         self.player = player
         self.registry = registry
         self.home = home
+        self.clock = clock
         self.post = post
         (initial, chosen, offered) = (routes, routes, routes)
         reportedNotes = registry.notes
@@ -91,6 +104,7 @@ public final class RouteController {
 
     /// Stops looking for places. Blocks until the providers have ended. Playback continues.
     public func close() {
+        pairing?.task.answer(nil)
         reading?.cancel()
         detector?.stop()
     }
@@ -101,12 +115,19 @@ public final class RouteController {
     public var hasChoice: Bool { offered.count > 1 }
     /// Whether audio plays, or is about to, on another place than `home`.
     public var isElsewhere: Bool { chosen.contains { $0.id != home.id } }
-    /// The names of the current places, with their languages if they can differ: `Kitchen`, `This computer · English,
-    /// Kitchen · German`.
+    /// Whether a current place has no sound or does not answer.
+    public var hasProblem: Bool {
+        let state = player.state
+        return chosen.contains { problem(of: $0, in: state) != nil }
+    }
+    /// The names of the current places, with their languages if they can differ, and their problems: `Kitchen`, `This
+    /// computer · English, Kitchen · German (no sound, trying again)`.
     public var name: String {
         let state = player.state
-        return chosen.map { RoutePicker.title($0.name, language: language(of: $0, in: state)) }
-            .joined(separator: ", ")
+        return chosen.map { place in
+            let title = RoutePicker.title(place.name, language: language(of: place, in: state))
+            return problem(of: place, in: state).map { "\(title) (\($0))" } ?? title
+        }.joined(separator: ", ")
     }
     /// The identifiers of the current places.
     package var ids: [String] { chosen.map(\.id) }
@@ -118,18 +139,22 @@ public final class RouteController {
         startSearch()
         var picker = RoutePicker()
         picker.update(rows)
-        picker.notice = note
+        picker.notice = searchNotice
         // The likely place is selected in advance.
         if let likely = remembered?.first(where: { id in !chosen.contains { $0.id == id } }) { picker.go(to: likely) }
         self.picker = picker
     }
 
     /// Closes the picker; the search continues.
-    public func closePicker() { picker = nil }
+    public func closePicker() {
+        if picker?.entry != nil { pairing?.task.answer(nil) }
+        picker = nil
+    }
 
     /// Starts looking for places; continues until `close`, so that later openings are fast. Later calls have no effect.
     public func startSearch() {
         guard detector == nil else { return }
+        searchStart = clock.now
         let detector = RouteDetector(registry, known: offered)
         self.detector = detector
         let offers = detector.offers
@@ -147,13 +172,29 @@ public final class RouteController {
         guard var picker else { return false }
         let old = picker
         picker.update(rows)
+        if picker.notice == nil { picker.notice = searchNotice }
         self.picker = picker
         return picker != old
+    }
+
+    /// The result of a search that has found no speaker for some time, otherwise why it may be incomplete.
+    private var searchNotice: String? {
+        let isEmpty = !offered.contains { $0.provider != home.provider }
+        guard isEmpty, let searchStart, clock.now - searchStart >= Self.searchTime else { return note }
+        return Sentences.joined("No speakers found", note)
+    }
+
+    /// What is wrong with a current place, for display after its name; nil if nothing is.
+    private func problem(of route: OutputPlace, in state: PlayerState) -> String? {
+        guard !state.outputProblems.isEmpty, let own = outputs.withLock({ $0[route.id] }) else { return nil }
+        let ids = player.allOutputs.filter { one in own.contains { $0 === one.output } }.map(\.id)
+        return state.outputProblems.lazy.filter { ids.contains($0.output) }.compactMap(\.phrase).first
     }
 
     /// The places, as rows of the picker.
     public var rows: [RoutePicker.Row] {
         let state = player.state
+        let isChoice = Self.languages(of: state).count > 1
         return offered.map { route in
             let isTicked = chosen.contains { $0.id == route.id }
             let isNew = isTicked && before.map { !$0.chosen.contains { $0.id == route.id } } == true
@@ -161,7 +202,10 @@ public final class RouteController {
                 id: route.id, name: route.name, kind: route.kind,
                 language: isTicked ? language(of: route, in: state) : nil, isTicked: isTicked,
                 pending: isNew ? state.routeChange ?? "connecting" : nil,
-                obstacle: isTicked ? nil : route.obstacle, volume: volume(of: route))
+                problem: isTicked ? problem(of: route, in: state) : nil,
+                obstacle: isTicked ? nil : route.obstacle, pairing: isTicked ? nil : route.pairing,
+                volume: volume(of: route),
+                languageTag: isTicked && isChoice ? track(of: route, in: state)?.language ?? "und" : nil)
         }
     }
 
@@ -193,6 +237,15 @@ public final class RouteController {
         applyChoice()
     }
 
+    /// The languages of a film's sound tracks, each once.
+    private static func languages(of state: PlayerState) -> [String] {
+        var all: [String] = []
+        for language in state.audioTracks.compactMap(\.language) where !LanguageCode(language).isUndetermined {
+            if !all.contains(where: { LanguageCode($0) == LanguageCode(language) }) { all.append(language) }
+        }
+        return all
+    }
+
     /// Selects the next language of the film for a place.
     private func cycleLanguage(of id: String) {
         guard let route = chosen.first(where: { $0.id == id }) else {
@@ -200,10 +253,7 @@ public final class RouteController {
             return
         }
         let state = player.state
-        var all: [String] = []
-        for language in state.audioTracks.compactMap(\.language) where !LanguageCode(language).isUndetermined {
-            if !all.contains(where: { LanguageCode($0) == LanguageCode(language) }) { all.append(language) }
-        }
+        let all = Self.languages(of: state)
         guard all.count > 1 else {
             picker?.notice = "This film states no second language."
             return
@@ -235,6 +285,110 @@ public final class RouteController {
         case .explain(let text): picker?.notice = text
         case .setVolume(let id, let volume): setVolume(volume, of: id)
         case .cycleLanguage(let id): cycleLanguage(of: id)
+        case .pair(let id, let adds): beginPairing(with: id, adds: adds)
+        case .enter(let entry):
+            if entry.kind == .pin, let pairing, pairing.task.id == entry.id { return pairing.task.answer(entry.text) }
+            start(entry.kind == .pin ? .pin(entry.text) : .password(entry.text), with: entry.id, adds: entry.adds)
+        case .cancelEntry: pairing?.task.answer(nil)
+        }
+    }
+
+    // MARK: Pairing
+
+    /// Begins the pairing with a place from the list: asks for its password, or lets it display its PIN.
+    private func beginPairing(with id: String, adds: Bool) {
+        guard let place = offered.first(where: { $0.id == id }), let kind = place.pairing else { return }
+        switch kind {
+        case .password:
+            picker?.entry = RoutePicker.Entry(id: id, name: PrintableText.of(place.name), kind: kind, adds: adds)
+        case .pin: start(.pin(nil), with: id, adds: adds)
+        }
+    }
+
+    /// Pairs with a place for a controller: with a password, or with a PIN. Without a code the place displays its PIN.
+    ///
+    /// - Parameter reply: Called once, on any thread, with a sentence for the user.
+    package func pair(
+        with id: String, code: String?, _ reply: @escaping @Sendable (Result<String, TalkieError>) -> Void
+    ) {
+        guard let place = offered.first(where: { $0.id == id }), let kind = place.pairing else {
+            return reply(.failure(TalkieError(.invalidArgument, "this output needs no pairing")))
+        }
+        if let code, kind == .pin, let pairing, pairing.task.id == id, pairing.task.isAsking {
+            self.pairing?.reply = reply
+            return pairing.task.answer(code)
+        }
+        guard code != nil || kind == .pin else {
+            return reply(.failure(TalkieError(.invalidArgument, "the password is missing")))
+        }
+        start(kind == .password ? .password(code ?? "") : .pin(code), with: id, adds: false, reply)
+    }
+
+    /// Starts a pairing on a thread of its own; the results are posted.
+    private func start(
+        _ wish: PairingWish, with id: String, adds: Bool,
+        _ reply: (@Sendable (Result<String, TalkieError>) -> Void)? = nil
+    ) {
+        guard let place = offered.first(where: { $0.id == id }) else { return }
+        pairing?.task.answer(nil)
+        let task = PairingTask(place)
+        pairing = (task, adds, reply)
+        picker?.notice = "Pairing with \(PrintableText.of(place.name)) …"
+        let (registry, post) = (registry, post)
+        do throws(ExhaustionError) {
+            _ = try WorkerThread.start(name: "route choice") {
+                do throws(TalkieError) {
+                    let outcome = try task.run(wish, in: registry) { post(.pinWanted(id)) }
+                    post(.paired(.success(outcome), id))
+                } catch {
+                    post(.paired(.failure(error), id))
+                }
+            }
+        } catch {
+            post(.paired(.failure(TalkieError(error)), id))
+        }
+    }
+
+    /// Handles the display of a PIN: a controller asks for it itself.
+    private func askForPIN(of id: String) {
+        guard let pairing, pairing.task.id == id else { return }
+        if let reply = pairing.reply {
+            self.pairing?.reply = nil
+            return reply(.success("enter the PIN that it shows"))
+        }
+        guard isOpen else { return pairing.task.answer(nil) }
+        picker?.entry = RoutePicker.Entry(
+            id: id, name: PrintableText.of(pairing.task.place.name), kind: .pin, adds: pairing.adds)
+    }
+
+    /// Handles the result of a pairing: plays on the place, or asks again for a password. Returns a message for the
+    /// user.
+    private func endPairing(with id: String, _ result: Result<PairingOutcome, TalkieError>) -> String? {
+        guard let pairing, pairing.task.id == id else { return nil }
+        self.pairing = nil
+        picker?.entry = nil
+        let name = PrintableText.of(pairing.task.place.name)
+        switch result {
+        case .success(let outcome):
+            picker?.notice = nil
+            if pairing.reply == nil { choose(pairing.adds ? ids + [id] : [id]) }
+            pairing.reply?(.success(outcome.message))
+            return ([outcome.message] + outcome.remarks).joined(separator: "\n")
+        case .failure(let error):
+            // The remedy of these is the entry itself.
+            let isEntry = [.correctPassword, .givePassword, .pairByPIN, .pair].contains(error.remedy?.action)
+            let problem = isEntry ? PrintableText.sentence(error.problem) : error.message
+            pairing.reply?(.failure(TalkieError(error.code, problem)))
+            if pairing.reply == nil, !pairing.task.isCancelled {
+                picker?.notice = "\(name): \(problem)"
+                if error.remedy?.action == .correctPassword, isOpen {
+                    picker?.entry = RoutePicker.Entry(
+                        id: id, name: name, kind: .password, adds: pairing.adds, isRetry: true)
+                }
+            } else {
+                picker?.notice = nil
+            }
+            return nil
         }
     }
 
@@ -371,7 +525,7 @@ public final class RouteController {
                 offered.append(route)
             }
             note = offer.note
-            if let note, isOpen { picker?.notice = note }
+            if isOpen, let notice = searchNotice { picker?.notice = notice }
             return takeNotes()
         case .changed(.superseded, _): return nil
         case .changed(.changed(_, let without), let ids):
@@ -391,6 +545,10 @@ public final class RouteController {
         case .changed(.refused(let refusals), let ids):
             return takeBack(ids, because: refusals.map(\.description).joined(separator: "\n"))
         case .failed(let failure, let ids): return takeBack(ids, because: failure.message)
+        case .pinWanted(let id):
+            askForPIN(of: id)
+            return nil
+        case .paired(let result, let id): return endPairing(with: id, result)
         case .volumeSet(let failure):
             if let failure { picker?.notice = failure.message }
             return nil

@@ -18,10 +18,19 @@ public struct RoutePicker: Sendable, Equatable {
         public internal(set) var isTicked: Bool
         /// Why it is not audible yet, during a change; otherwise nil.
         public internal(set) var pending: String?
+        /// What is wrong with it while it is selected, such as `no sound, trying again`; nil if nothing is.
+        public internal(set) var problem: String?
         /// Why it cannot be chosen; nil if it can.
         public internal(set) var obstacle: String?
+        /// The pairing that makes it selectable; nil if that is not the obstacle.
+        public internal(set) var pairing: OutputPlace.Pairing?
         /// The volume, 0…130; nil if unknown.
         public internal(set) var volume: Double?
+        /// The tag of the language that it plays, if the film has several; otherwise nil.
+        package internal(set) var languageTag: String?
+
+        /// What the user has to know about it, after its name; nil if there is nothing.
+        public var detail: String? { pending ?? problem ?? obstacle }
 
         /// The name, with the language: `Kitchen · German`.
         public var title: String { RoutePicker.title(name, language: language) }
@@ -30,10 +39,35 @@ public struct RoutePicker: Sendable, Equatable {
     /// Returns the name of a place with its language, if there is one.
     static func title(_ name: String, language: String?) -> String { language.map { "\(name) · \($0)" } ?? name }
 
+    /// A PIN or a password that the user enters.
+    struct Entry: Hashable {
+        /// The place, by identifier and name.
+        let id: String
+        let name: String
+        let kind: OutputPlace.Pairing
+        /// Whether the place is added to the current ones once it is paired.
+        var adds = false
+        /// Whether the last one was wrong.
+        var isRetry = false
+        var text = ""
+
+        /// The text for display: `Password of Kitchen: •••`.
+        var prompt: String {
+            switch kind {
+            case .pin: "PIN that \(name) shows: \(text)_"
+            case .password:
+                (isRetry ? "Wrong password. " : "")
+                    + "Password of \(name): \(String(repeating: "•", count: text.count))_"
+            }
+        }
+        /// The maximum length; longer ones are not typed.
+        static let maxLength = 64
+    }
+
     /// The part of a row under the pointer.
     public enum Part: Hashable, Sendable {
-        /// The check mark; the text.
-        case mark, text
+        /// The check mark; the text; the language.
+        case mark, text, language
         /// The volume bar, at a position of 0…1.
         case level(Double)
     }
@@ -50,6 +84,12 @@ public struct RoutePicker: Sendable, Equatable {
         case setVolume(String, Double)
         /// Select the next language of the film for a place.
         case cycleLanguage(String)
+        /// Pair with a place, by identifier, then play there: in addition to the current ones, or only there.
+        case pair(String, adds: Bool)
+        /// Pair with the PIN or password that was entered.
+        case enter(Entry)
+        /// Cancel the pairing that waits for an entry.
+        case cancelEntry
         /// Display why nothing happens.
         case explain(String)
     }
@@ -63,6 +103,8 @@ public struct RoutePicker: Sendable, Equatable {
     private(set) var current: String?
     /// The reason why a request has no effect, or why places may be missing; nil if there is none.
     public internal(set) var notice: String?
+    /// The PIN or password that is being entered; nil: none.
+    var entry: Entry?
 
     /// Replaces the rows and keeps the selection.
     mutating func update(_ rows: [Row]) {
@@ -87,6 +129,7 @@ public struct RoutePicker: Sendable, Equatable {
     /// Handles a key. Returns nil for an unused key, which then has its usual function; `.some(nil)` if there is
     /// nothing to do.
     mutating func press(_ key: String) -> Wish?? {
+        if entry != nil { return .some(edit(with: key)) }
         switch key {
         case "UP", "k": move(by: -1)
         case "DOWN", "j": move(by: 1)
@@ -103,14 +146,37 @@ public struct RoutePicker: Sendable, Equatable {
         return .some(nil)
     }
 
+    /// Handles a key while a PIN or a password is entered.
+    private mutating func edit(with key: String) -> Wish? {
+        switch key {
+        case "ENTER", "KP_ENTER":
+            guard let entry, !entry.text.isEmpty else { return nil }
+            self.entry = nil
+            return .enter(entry)
+        case "ESC":
+            entry = nil
+            return .cancelEntry
+        case "BS": _ = entry?.text.popLast()
+        default:
+            let typed = ["SPACE": " ", "SHARP": "#"][key] ?? key
+            if typed.count == 1, entry.map({ $0.text.count < Entry.maxLength }) ?? false { entry?.text += typed }
+        }
+        return nil
+    }
+
     /// Handles the pointer on a part of a row; `turned` is the number of wheel steps, 0 for a click.
     mutating func point(at row: Int, _ part: Part, turned: Int) -> Wish? {
         guard rows.indices.contains(row) else { return nil }
         current = rows[row].id
+        if entry != nil {
+            entry = nil
+            return .cancelEntry
+        }
         if turned != 0 { return changeVolume(row, by: Double(turned) * Self.volumeStep) }
         switch part {
         case .mark: return toggle(row)
         case .text: return playOnly(row)
+        case .language: return .cycleLanguage(rows[row].id)
         case .level(let share): return setVolume(row, to: (share * 20).rounded() * 5)
         }
     }
@@ -123,6 +189,7 @@ public struct RoutePicker: Sendable, Equatable {
 
     private func playOnly(_ place: Int) -> Wish? {
         let row = rows[place]
+        if row.pairing != nil { return .pair(row.id, adds: false) }
         if let obstacle = row.obstacle { return .explain("\(row.name): \(obstacle)") }
         return .playAndClose(row.id)
     }
@@ -135,6 +202,7 @@ public struct RoutePicker: Sendable, Equatable {
             return ticked.isEmpty
                 ? .explain("At least one output is required; select another one first.") : .play(ticked)
         }
+        if row.pairing != nil { return .pair(row.id, adds: true) }
         if let obstacle = row.obstacle { return .explain("\(row.name): \(obstacle)") }
         return .play(ticked + [row.id])
     }
@@ -158,12 +226,19 @@ public struct RoutePicker: Sendable, Equatable {
     /// The keys, for display below the list.
     package static let keys = "↑↓ choose   Enter play here   Space add or remove   ← → volume   l language   Esc close"
 
+    /// The keys while a PIN or a password is entered.
+    private static let entryKeys = "Enter confirm   Esc cancel"
+
+    /// The text below the list.
+    package var hint: String { entry.map { "\($0.prompt)   \(Self.entryKeys)" } ?? notice ?? Self.keys }
+
     /// The list as one line, for a terminal.
     package var line: String {
-        rows.map { row in
-            let mark = row.pending != nil ? "…" : row.isTicked ? "x" : " "
+        if entry != nil { return hint }
+        return rows.map { row in
+            let mark = row.pending != nil ? "…" : row.problem != nil ? "!" : row.isTicked ? "x" : " "
             let volume = row.volume.map { " \(Decimals.text($0, 0))%" } ?? ""
-            let text = "[\(mark)] \(row.title)\(volume)"
+            let text = "[\(mark)] \(row.title)\(volume)" + (row.problem.map { " (\($0))" } ?? "")
             return row.id == current ? ">\(text)<" : " \(text) "
         }.joined(separator: " ") + (notice.map { "  \($0)" } ?? "")
     }

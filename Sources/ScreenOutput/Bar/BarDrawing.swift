@@ -45,7 +45,11 @@ struct BarDrawing {
             }
             sheet.write(volume.isMuted ? "–" : volume.percent.map { "\($0)%" } ?? "?", in: place.number)
         }
-        if let aim = bar.aim, let line = layout.line { write(aim, over: line, layout, of: area, on: &sheet) }
+        if let aim = bar.aim, let line = layout.line {
+            write(aim.words, at: aim.place, of: line, layout, of: area, on: &sheet)
+        } else if let line = layout.line, !bar.title.isEmpty {
+            write(bar.title, at: 0, of: line, layout, of: area, on: &sheet)
+        }
         return painter.draw(sheet.script, in: area)
     }
 
@@ -66,15 +70,16 @@ struct BarDrawing {
         sheet.knob(now, of: line, at: middle, 3.4, Paint.words)
     }
 
-    /// Draws the time box above the slider, at the pointer and within the window.
+    /// Draws a text box above a place of the slider, and within the window.
     private func write(
-        _ aim: ScreenBar.Aim, over line: PixelRect, _ layout: BarLayout, of area: PixelSize, on sheet: inout Sheet
+        _ text: String, at place: Double, of line: PixelRect, _ layout: BarLayout, of area: PixelSize,
+        on sheet: inout Sheet
     ) {
         let room = Double(area.width) / layout.scale - 2 * Measure.margin
-        let words = LineBreaking(room: room - 2 * Measure.margin, longest: 200, width: width).shortened(aim.words)
+        let words = LineBreaking(room: room - 2 * Measure.margin, longest: 200, width: width).shortened(text)
         let wide = Int(pixels: ((width(words) + 2 * Measure.margin) * layout.scale).rounded(.up))
         let high = Int(pixels: Measure.aimHeight * layout.scale)
-        let middle = Double(line.x) + Double(line.width) * aim.place
+        let middle = Double(line.x) + Double(line.width) * place
         let left = min(area.width - wide, max(0, Int(middle) - wide / 2))
         let box = PixelRect(x: left, y: layout.rect.y - high, width: wide, height: high)
         guard box.y >= 0, left >= 0 else { return }

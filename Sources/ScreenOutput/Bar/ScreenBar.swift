@@ -84,6 +84,8 @@ package struct ScreenBar: Sendable, Hashable {
     var chapters: [Double]
     /// The time display: `00:01:02 / 01:02:03`.
     var time: String
+    /// The film, above the seek slider; empty: not displayed.
+    package var title = ""
     /// The alternative texts of each button, longest first, such as `Subtitles: eng`, `Subs: eng`. A missing button is
     /// not displayed; one without texts shows its icon. An empty last text means the icon alone.
     package var buttons: [Button: [String]]

@@ -18,6 +18,8 @@ public final class ScreenControl: Sendable {
         case remake
         case title(String)
         case raise
+        case onTop(Bool?)
+        case resize(PixelSize)
         case message(ScreenMessage?)
         case mark(String?, isAccented: Bool)
         case panel(ScreenPanel?)
@@ -53,6 +55,10 @@ public final class ScreenControl: Sendable {
         public var wordArea: PixelRect?
         /// Whether the window fills its display.
         public var isFullScreen = false
+        /// The number of rows of the displayed panel; nil without one.
+        package var panelRows: Int?
+        /// Whether the window stays above others.
+        public var isOnTop = false
         /// Whether the window is open, and neither hidden nor minimised.
         public var isVisible = false
         /// The window's display, by its name in the window system; empty without a window.
@@ -122,10 +128,12 @@ public final class ScreenControl: Sendable {
     public func open(for size: PixelSize) { send(.open(size)) }
 
     /// Opens the window before the first frame of a track.
-    public func open(for format: VideoFormat) {
-        open(
-            for: PicturePlacement.displaySize(
-                of: format.size, pixelAspect: format.pixelAspect, rotation: format.rotation, view: view))
+    public func open(for format: VideoFormat) { open(for: displaySize(of: format)) }
+
+    /// Returns the size of video in square pixels.
+    package func displaySize(of format: VideoFormat) -> PixelSize {
+        PicturePlacement.displaySize(
+            of: format.size, pixelAspect: format.pixelAspect, rotation: format.rotation, view: view)
     }
 
     /// The user's view settings: aspect ratio, zoom, pan and rotation, in addition to the media's and the layer's
@@ -171,6 +179,12 @@ public final class ScreenControl: Sendable {
 
     /// Brings the window to the front, if the window system permits it.
     public func raise() { send(.raise) }
+
+    /// Keeps the window above others, if the window system permits it; nil toggles.
+    public func setOnTop(_ isOnTop: Bool?) { send(.onTop(isOnTop)) }
+
+    /// Resizes the window as if the user had, unless it fills its display.
+    public func resize(to size: PixelSize) { send(.resize(size)) }
 
     /// Shows a message over the video for its duration, replacing the previous one; nil removes it.
     public func show(_ message: ScreenMessage?) { send(.message(message)) }

@@ -168,6 +168,7 @@ public final class ScreenLoop {
             keepAwake()
         }
         control.state.withLock { state in
+            state.panelRows = overlays.panelRows
             if let presenter {
                 state.shown = presenter.shownCount
                 state.dropped = presenter.droppedCount

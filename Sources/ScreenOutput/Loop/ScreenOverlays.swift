@@ -19,6 +19,9 @@ struct ScreenOverlays {
     /// The top of the displayed bar; nil without one.
     var barTop: Int? { barLayout?.top }
 
+    /// The number of rows of the displayed panel; nil without one.
+    var panelRows: Int? { panelLayout?.count }
+
     /// - Parameter done: Raised when `present` is to be called.
     init(raising done: PollableSignal? = nil) { painter = OverlayPainter(raising: done) }
 

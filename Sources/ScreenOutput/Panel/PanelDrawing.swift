@@ -31,7 +31,8 @@ struct PanelDrawing {
             colour: Paint.words, on: &sheet)
         for number in layout.first..<(layout.first + layout.count) {
             draw(
-                panel.rows[number], number, panel.marks, isCurrent: number == panel.current, in: layout, on: &sheet)
+                panel.rows[number], number, panel.marks, isCurrent: number == panel.current && panel.marks != .none,
+                in: layout, on: &sheet)
         }
         if let left = layout.codeLeft { draw(panel.code, at: left, in: layout, on: &sheet) }
         if let seen = layout.scroll {
@@ -79,6 +80,13 @@ struct PanelDrawing {
         if !row.detail.isEmpty {
             let start = left + (layout.column ?? reach + Measure.gap)
             write(row.detail, x: start, top: words, maxWidth: end - start, colour: Paint.faint, on: &sheet)
+        }
+        if let button = row.button {
+            sheet.fill(
+                x: layout.buttonLeft, y: top + 1, width: layout.button, height: Measure.row - 2, colour: Paint.track)
+            write(
+                button, x: layout.buttonLeft + Measure.gap / 2, top: words, maxWidth: layout.button - Measure.gap + 1,
+                colour: Paint.words, on: &sheet)
         }
         guard let level = row.level else { return }
         let middle = top + Measure.row / 2

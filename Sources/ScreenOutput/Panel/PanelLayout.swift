@@ -48,6 +48,8 @@ struct PanelLayout: Hashable {
     let scroll: ClosedRange<Double>?
     /// The width of the QR code with its gap, in units; 0 if there is none, or no space.
     private let code: Double
+    /// The width of the buttons before the numbers, in units; 0 without one.
+    let button: Double
     /// The lines of the hint, wrapped to the window; empty if it does not fit completely.
     let hint: [String]
 
@@ -92,7 +94,8 @@ struct PanelLayout: Hashable {
         self.scale = scale
         count = min(room, panel.rows.count)
         let current = min(max(0, panel.current ?? 0), max(0, panel.rows.count - 1))
-        first = max(0, min(current - count / 2, panel.rows.count - count))
+        // A page without marks is scrolled to its row; in a list the selected row is in the middle.
+        first = max(0, min(panel.marks == .none ? current : current - count / 2, panel.rows.count - count))
         let all = Double(panel.rows.count)
         scroll = count < panel.rows.count ? Double(first) / all...Double(first + count) / all : nil
         let names = panel.rows.map { textWidth($0.text) }.max() ?? 0
@@ -103,7 +106,10 @@ struct PanelLayout: Hashable {
             return (column ?? textWidth(row.text) + Measure.gap) + textWidth(row.detail)
         }
         let widest = panel.rows.map(text).max() ?? 0
-        let body = mark + symbol + max(80, widest) + (hasBars ? Measure.gap * 2 + number + Measure.bar : 0)
+        button = panel.rows.compactMap { $0.button.map(textWidth) }.max().map { $0 + Measure.gap } ?? 0
+        let body =
+            mark + symbol + max(80, widest) + (hasBars ? Measure.gap * 2 + number + Measure.bar : 0)
+            + (button > 0 ? button + Measure.gap : 0)
         let words = ([panel.title] + hint).map(textWidth).max() ?? 0
         let needed = max(body, words) + Measure.margin * 2
         let hasCode = !panel.code.isEmpty && Double(count) * Measure.row >= Measure.code
@@ -135,8 +141,12 @@ struct PanelLayout: Hashable {
     /// The top of the hint within the panel, in units.
     var hintTop: Double { top(of: first + count) + Measure.hintGap }
 
-    /// The end of the texts in rows, before numbers and level bars, in units.
-    var textRight: Double {
+    /// The end of the texts in rows, before buttons, numbers and level bars, in units.
+    var textRight: Double { button > 0 ? buttonLeft - Measure.gap : buttonRight }
+
+    /// The start and the end of the buttons within the panel, in units.
+    var buttonLeft: Double { buttonRight - button }
+    private var buttonRight: Double {
         hasBars
             ? barLeft - 2 * Measure.gap - number : Double(rect.width) / scale - Measure.margin - code
     }
@@ -157,6 +167,7 @@ struct PanelLayout: Hashable {
         if hasBars, left >= barLeft - 2 {
             return (row, .level(min(1, max(0, (left - barLeft) / Measure.bar))))
         }
+        if button > 0, left >= buttonLeft - Measure.gap / 2, left <= buttonLeft + button { return (row, .button) }
         return (row, .text)
     }
 

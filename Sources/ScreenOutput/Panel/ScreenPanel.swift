@@ -17,6 +17,8 @@ package struct ScreenPanel: Sendable, Hashable {
         package var mark: Mark
         /// The icon between mark and text; nil: none.
         package var symbol: OutputSymbol?
+        /// The text of a button before the level bar; nil: no button.
+        package var button: String?
         /// The value of the level bar, 0…1; nil: no bar.
         package var level: Double?
         /// Whether the row is currently not selectable.
@@ -25,12 +27,13 @@ package struct ScreenPanel: Sendable, Hashable {
         /// Creates a row.
         package init(
             _ text: String, detail: String = "", mark: Mark = .empty, symbol: OutputSymbol? = nil,
-            level: Double? = nil, isDim: Bool = false
+            button: String? = nil, level: Double? = nil, isDim: Bool = false
         ) {
             self.text = text
             self.detail = detail
             self.mark = mark
             self.symbol = symbol
+            self.button = button
             self.level = level
             self.isDim = isDim
         }
@@ -38,8 +41,8 @@ package struct ScreenPanel: Sendable, Hashable {
 
     /// A part of a row under the pointer.
     package enum Part: Sendable, Hashable {
-        /// The mark, or the text.
-        case mark, text
+        /// The mark, the text, or the button.
+        case mark, text, button
         /// A position on the level bar, 0…1.
         case level(Double)
     }

@@ -54,9 +54,13 @@ package final class SubtitlePainter: SubtitleDrawing {
         }
         // Unstyled text is scaled with the window and may cover borders, as in mpv (`sub-scale-with-window`,
         // `sub-use-margins`). Text positioned by an author belongs to the video.
-        let frame = ScriptPainter.Frame(
+        var frame = ScriptPainter.Frame(
             area: canvas.area, picture: sheet.isAuthored ? canvas.picture : canvas.words,
             storage: sheet.isAuthored ? canvas.storage : canvas.words.size)
+        let style = canvas.style
+        frame.isPlain = sheet.isAuthored && style.override == .force
+        if !sheet.isAuthored || frame.isPlain { frame.raise = 100 - style.position }
+        if !sheet.isAuthored || style.override != .no { frame.scale = style.scale }
         let images = painter.draw(events, numbers: numbers, at: time.nanoseconds.flooredMilliseconds, in: frame)
         if painter.isIncomplete, !isReported {
             (trouble, isReported) = ("some subtitles need too much memory and are shown incompletely", true)
@@ -70,7 +74,13 @@ package final class SubtitlePainter: SubtitleDrawing {
         _ bitmaps: [OverlayImage], of plane: PixelSize, _ number: UInt64, on canvas: SubtitleCanvas
     ) -> [OverlayImage] {
         if let scaled, scaled.number == number, scaled.canvas == canvas { return scaled.images }
-        let images = BitmapPlacement(plane: plane, canvas: canvas).placed(bitmaps)
+        let raise = Int((Double(canvas.area.height) * (100 - canvas.style.position) / 100).rounded())
+        let images = BitmapPlacement(plane: plane, canvas: canvas).placed(bitmaps).map { image in
+            guard raise != 0 else { return image }
+            var rect = image.rect
+            rect.y = max(0, rect.y - raise)
+            return OverlayImage(rect: rect, pixels: image.pixels)
+        }
         scaled = (number, canvas, images)
         return images
     }

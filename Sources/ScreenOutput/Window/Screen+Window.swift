@@ -83,6 +83,24 @@ extension Screen {
         SDL_RaiseWindow(window)
     }
 
+    /// Keeps the window above others, or not, also a window that is opened later.
+    func setOnTop(_ isOnTop: Bool) {
+        checkThread()
+        self.isOnTop = isOnTop
+        if let window { SDL_SetWindowAlwaysOnTop(window, isOnTop ? SDL_TRUE : SDL_FALSE) }
+    }
+
+    /// Resizes the window as if the user had, unless it fills its display.
+    func resize(to size: PixelSize) {
+        checkThread()
+        guard let window, !isFullScreen else { return }
+        sizing.resizedByUser()
+        let size = turned(size)
+        SDL_SetWindowSize(
+            window, Int32(clamping: min(16384, max(1, size.width))), Int32(clamping: min(16384, max(1, size.height))))
+        geometryChanged()
+    }
+
     /// Resizes the window for video of another size, unless the user has chosen the window size.
     func fit(to pictureSize: PixelSize) {
         checkThread()

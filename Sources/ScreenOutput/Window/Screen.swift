@@ -57,6 +57,8 @@ public final class Screen: VideoOutput {
     var onEvent: ((ScreenInput) -> Void)?
     private var noted = VideoFrameNotices()
     var sizing = WindowSizing()
+    /// Whether the window stays above others.
+    var isOnTop = false
     var fullScreen: FullScreen
     /// Whether the screen is switched off by `setPower`.
     var isDark = false
@@ -210,6 +212,7 @@ public final class Screen: VideoOutput {
         sizing.opened(hasChosenSize: options.size != nil)
         WindowIcon.set(on: window)
         if options.isFullScreen { setFullScreen(true) }
+        if isOnTop { setOnTop(true) }
         WindowSystem.show(window)
         if options.hidesCursor { SDL_ShowCursor(SDL_DISABLE) }
         if connection?.changeEvent != nil {

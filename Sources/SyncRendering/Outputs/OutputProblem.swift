@@ -37,6 +37,15 @@ public struct OutputProblem: Sendable, Hashable {
         }
     }
 
+    /// What the user perceives, for display after the output's name; nil if the output plays.
+    public var phrase: String? {
+        switch kind {
+        case .silent: "no sound, trying again"
+        case .unresponsive: "does not answer"
+        case .gainRefused: nil
+        }
+    }
+
     /// Creates a problem.
     public init(output: OutputID, name: String, kind: Kind, error: OutputError) {
         (self.output, self.name, self.kind, self.error) = (output, name, kind, error)

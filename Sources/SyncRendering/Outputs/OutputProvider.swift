@@ -99,6 +99,14 @@ public struct OutputPlace: Hashable, Sendable, Identifiable {
         public static let stereoPair = Kind(rawValue: "stereo-pair")
     }
 
+    /// What a destination requires once before it can be selected.
+    public enum Pairing: String, Hashable, Sendable {
+        /// The PIN that it displays.
+        case pin = "pin"
+        /// Its password.
+        case password = "password"
+    }
+
     /// The `OutputProvider.name` of the destination's provider.
     public let provider: String
     /// An identifier that persists across restarts and is unique among all providers: `local`, `alsa:DEVICE`, a
@@ -110,14 +118,19 @@ public struct OutputPlace: Hashable, Sendable, Identifiable {
     public let kind: Kind
     /// The reason why the destination cannot be selected now, with the remedy; nil if it can.
     public let obstacle: String?
+    /// The pairing that removes the obstacle; nil if there is no obstacle or another one.
+    public let pairing: Pairing?
 
     /// Creates a destination.
-    public init(provider: String, id: String, name: String, kind: Kind, obstacle: String? = nil) {
+    public init(
+        provider: String, id: String, name: String, kind: Kind, obstacle: String? = nil, pairing: Pairing? = nil
+    ) {
         self.provider = provider
         self.id = id
         self.name = name
         self.kind = kind
         self.obstacle = obstacle
+        self.pairing = pairing
     }
 }
 

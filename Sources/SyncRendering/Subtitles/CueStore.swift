@@ -32,6 +32,17 @@ struct CueStore {
 
     var isEmpty: Bool { entries.isEmpty }
 
+    /// Returns the start of the cue that is `count` cues after the last one that has started at a time; a cue that has
+    /// ended counts as the first one before it. Cues that start together count as one. Nil if there is none.
+    func start(_ count: Int, from time: MediaTime) -> MediaTime? {
+        var starts: [MediaTime] = []
+        for entry in entries where entry.start != starts.last { starts.append(entry.start) }
+        let shown = (starts.lastIndex { $0 <= time }) ?? -1
+        let isOver = shown >= 0 && !entries.contains { $0.start <= time && $0.end.map { time < $0 } ?? true }
+        let index = shown + count + (isOver && count < 0 ? 1 : 0)
+        return starts.indices.contains(index) ? starts[index] : nil
+    }
+
     /// - Parameters:
     ///   - duration: zero lasts until the next one begins; bitmaps last until the next bitmaps at most.
     ///   - moment: what has ended before gives its room.

@@ -155,6 +155,7 @@ package final class SubtitleDrawer {
 
         init(at moment: MediaTime, in state: inout SubtitleRenderer.State) {
             (canvas, delay, edition) = (state.canvas, state.delay, state.edition)
+            canvas?.style = state.style
             known = state.spans.first { $0.from <= moment && moment < $0.until }?.until
             guard known == nil, !state.isHidden else { return }
             let leftOut = state.store.leftOut

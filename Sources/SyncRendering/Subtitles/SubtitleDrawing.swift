@@ -12,6 +12,9 @@ public struct SubtitleCanvas: Hashable, Sendable, BitwiseCopyable {
     /// The part of the window to which text is confined, unless its author positioned it in the video.
     package var words: PixelRect
 
+    /// The user's placement and size of subtitles.
+    package var style = SubtitleStyle()
+
     /// Creates a canvas.
     ///
     /// - Parameter words: The part for text; nil: the whole window.

@@ -42,6 +42,7 @@ public final class SubtitleRenderer: Sendable {
         var edition: UInt64 = 0
         var canvas: SubtitleCanvas?
         var delay = MediaTime.zero
+        var style = SubtitleStyle()
         var isHidden = false
         var isJoined = false
         /// Whether a caller found the queue full and is to be notified of space.
@@ -104,6 +105,20 @@ public final class SubtitleRenderer: Sendable {
     public var delay: Duration {
         get { state.withLock { $0.delay.duration } }
         set { change { $0.delay = MediaTime(nanoseconds: newValue.wholeNanoseconds) } }
+    }
+
+    /// The placement and size of the subtitles. Takes effect at once, also on a static video frame. Any thread.
+    public var style: SubtitleStyle {
+        get { state.withLock { $0.style } }
+        set { change { $0.style = newValue } }
+    }
+
+    /// Returns when the subtitle appears that is `count` subtitles after the one shown at a media time, before it if
+    /// negative. Nil if there is none among those that have been read. Any thread.
+    package func appearance(_ count: Int, from time: MediaTime) -> MediaTime? {
+        state.withLock { state in
+            state.store.start(count, from: time - state.delay).map { $0 + state.delay }
+        }
     }
 
     /// Whether the subtitles are hidden; they are still read and stored. Any thread.

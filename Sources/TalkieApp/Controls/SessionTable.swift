@@ -7,7 +7,8 @@ internal import Telemetry
 extension ControlTable {
     /// The commands and properties of a session without a session, to check key bindings.
     static let unbound = session(
-        screen: nil, distributor: nil, rooms: SessionRooms(), episode: Lock(nil), mailbox: nil)
+        screen: nil, distributor: nil, rooms: SessionRooms(), display: SessionDisplay(), episode: Lock(nil),
+        mailbox: nil)
 
     /// Returns the commands and properties of the player and of a session.
     ///
@@ -15,11 +16,11 @@ extension ControlTable {
     ///   - episode: The name of the offered episode; nil: none.
     ///   - mailbox: Receives the session's commands.
     static func session(
-        screen: ScreenControl?, distributor: EventDistributor?, rooms: SessionRooms, episode: Lock<String?>,
-        mailbox: SessionMailbox?
+        screen: ScreenControl?, distributor: EventDistributor?, rooms: SessionRooms, display: SessionDisplay,
+        episode: Lock<String?>, mailbox: SessionMailbox?
     ) -> ControlTable {
         var table = ControlTable.player
-        for property in ControlProperty.window(screen) { table.add(property) }
+        for property in ControlProperty.window(screen) + ControlProperty.display(display) { table.add(property) }
         for property in ControlProperty.measured(distributor) { table.add(property) }
         for property in ControlProperty.outputs(rooms, mailbox) { table.add(property) }
         table.add(.text("next-episode", "the name of the offered episode", read: { _ in episode.withLock { $0 } }))
@@ -46,6 +47,22 @@ extension ControlProperty {
             .flag(
                 "fullscreen", "whether the window fills its display", read: { _ in screen?.status.isFullScreen },
                 write: { screen?.setFullScreen($1) }, step: { _, _ in screen?.setFullScreen(nil) }),
+            .flag(
+                "ontop", "whether the window stays above others", read: { _ in screen?.status.isOnTop },
+                write: { screen?.setOnTop($1) }, step: { _, _ in screen?.setOnTop(nil) }),
+            .number(
+                "current-window-scale", 0.1...10, "the size of the window as a factor of the picture's",
+                read: { state in
+                    guard let size = state.displaySize(in: screen), let area = screen?.status.area else { return nil }
+                    return Double(area.width) / Double(max(1, size.width))
+                },
+                write: { (engine, scale) throws(ControlError) in
+                    guard let screen, let size = engine.state.displaySize(in: screen) else {
+                        throw ControlError(.unavailable, "there is no picture")
+                    }
+                    func scaled(_ side: Int) -> Int { Int((Double(side) * scale).rounded()) }
+                    screen.resize(to: PixelSize(width: scaled(size.width), height: scaled(size.height)))
+                }),
             geometry("video-zoom", PictureView.zoomRange, "the base-2 logarithm of the picture's scale", at: \.zoom),
             geometry("video-pan-x", PictureView.panRange, "the shift to the right in picture widths", at: \.panX),
             geometry("video-pan-y", PictureView.panRange, "the shift down in picture heights", at: \.panY),
@@ -62,6 +79,21 @@ extension ControlProperty {
         ]
     }
 
+    /// What is displayed over the picture.
+    fileprivate static func display(_ display: SessionDisplay) -> [ControlProperty] {
+        [
+            .integer(
+                "osd-level", 0...3, "3: the position is always displayed", read: { _ in display.value.osdLevel },
+                write: { _, level in display.change { $0.osdLevel = level } }),
+            ControlProperty(
+                "osc-visibility", .choice(SessionDisplay.Bar.allCases.map(\.rawValue)), "when the bar is displayed",
+                read: { _ in .text(display.value.bar.rawValue) },
+                write: { _, word in
+                    display.change { $0.bar = SessionDisplay.Bar(rawValue: word.words) ?? .auto }
+                }),
+        ]
+    }
+
     /// The places where the sound is played.
     fileprivate static func outputs(_ rooms: SessionRooms, _ mailbox: SessionMailbox?) -> [ControlProperty] {
         [
@@ -72,7 +104,8 @@ extension ControlProperty {
             ControlProperty(
                 "audio-device-list", .node,
                 "the outputs: `name`, `description`, `selected`, `volume` (null: unknown), `language` (if they differ),"
-                    + " `pending`, `obstacle`",
+                    + " `lang` (if the film has several), `pending`, `problem`, `obstacle`, `pairing` (`pin` or"
+                    + " `password`)",
                 read: { _ in rooms.node }),
         ]
     }
@@ -131,9 +164,12 @@ extension ControlCommand {
                 ],
                 check: { (arguments) throws(ControlError) in
                     let text = arguments.text(0)
-                    guard text.utf8.count <= maxTextBytes, !text.contains("${") else {
+                    let isKnown = StatusText.lists.contains(text) || !text.contains("${")
+                    guard text.utf8.count <= maxTextBytes, isKnown else {
                         throw ControlError(
-                            .outOfRange, "show-text accepts up to \(maxTextBytes) bytes, without ${properties}")
+                            .outOfRange,
+                            "show-text accepts up to \(maxTextBytes) bytes, and no ${properties} except "
+                                + StatusText.lists.joined(separator: " and "))
                     }
                 }),
             command("show-progress", "shows the position and the tracks over the picture"),
@@ -151,6 +187,15 @@ extension ControlCommand {
                 "selects the sound track of an output by language, in order of preference (`de,en`); empty: the film's",
                 [Parameter("name", .text), Parameter("languages", .text)],
                 check: { (arguments) throws(ControlError) in _ = try languages(arguments.text(1)) }),
+            command(
+                "pair-output",
+                "pairs with an output of `audio-device-list` by its password or PIN; without a PIN the output displays"
+                    + " one", [Parameter("name", .text), Parameter("code", .text, isOptional: true)],
+                check: { (arguments) throws(ControlError) in
+                    guard arguments.text(1).utf8.count <= maxTextBytes else {
+                        throw ControlError(.outOfRange, "a password has at most \(maxTextBytes) bytes")
+                    }
+                }),
             command("raise", "brings the window to the front"),
             command("show-statistics", "opens or closes the statistics"),
             command("show-keys", "opens or closes the list of keys"),

@@ -23,6 +23,8 @@ struct ResumePositionStore: Sendable {
         var film: FilmKey
         /// Relative to the start of the film.
         var place: MediaTime
+        /// How it was played: values by the names of properties, and the languages of outputs.
+        var settings: [String: String] = [:]
     }
 
     /// Returns the entries, oldest first.
@@ -35,13 +37,13 @@ struct ResumePositionStore: Sendable {
         return (entries ?? [], note)
     }
 
-    /// Stores the position of a film; the oldest entry is dropped beyond the limit.
+    /// Stores the position of a film, and how it was played; the oldest entry is dropped beyond the limit.
     ///
     /// - Throws: `StateError` if it cannot be stored.
-    func store(_ place: MediaTime, of film: FilmKey) throws(StateError) {
+    func store(_ place: MediaTime, of film: FilmKey, settings: [String: String] = [:]) throws(StateError) {
         try change { entries in
             entries.removeAll { $0.film == film }
-            entries.append(Entry(film: film, place: place))
+            entries.append(Entry(film: film, place: place, settings: settings))
         }
     }
 
@@ -64,6 +66,14 @@ struct ResumePositionStore: Sendable {
             for (number, entry) in entries.suffix(Self.maxFilms).enumerated() {
                 record["film-\(number)"] = "\(entry.film.text) \(entry.place.nanoseconds / 1_000_000)"
             }
+            // Earlier versions ignore these lines. The newest ones that fit the size of a state file.
+            var left = Self.maxSettingsBytes
+            for (number, entry) in entries.suffix(Self.maxFilms).enumerated().reversed() where !entry.settings.isEmpty {
+                let text = Self.text(of: entry.settings)
+                left -= text.utf8.count + 16
+                guard left >= 0 else { break }
+                record["settings-\(number)"] = text
+            }
             try folder.write(Self.file, record.encoded())
         }
     }
@@ -74,7 +84,41 @@ struct ResumePositionStore: Sendable {
                 let film = FilmKey(kept: String(parts[0])), let milliseconds = DecimalNumber.whole(parts[1]),
                 (1...latest).contains(milliseconds)
             else { return nil }
-            return Entry(film: film, place: MediaTime(value: Int64(milliseconds), timescale: 1000))
+            return Entry(
+                film: film, place: MediaTime(value: Int64(milliseconds), timescale: 1000),
+                settings: record["settings-\(number)"].map(settings) ?? [:])
         }
+    }
+
+    // MARK: Settings
+
+    /// The maximum number of settings of a film, and the maximum size of their text in bytes.
+    private static let (maxSettings, maxTextBytes) = (32, 2000)
+    /// The maximum size of all lines with settings: `StateFolder.fileLimit` without those of `maxFilms` positions.
+    private static let maxSettingsBytes = 24 << 10
+
+    /// Returns the settings as `name=value`, separated by spaces; other characters are percent-encoded.
+    private static func text(of settings: [String: String]) -> String {
+        func encoded(_ text: String) -> String {
+            PercentEncoding.encoded(text.utf8) { byte in
+                byte < 0x7F && byte > 0x20 && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "%")
+            }
+        }
+        let words = settings.sorted { $0.key < $1.key }.prefix(maxSettings).map {
+            "\(encoded($0.key))=\(encoded($0.value))"
+        }
+        let text = words.joined(separator: " ")
+        return text.utf8.count <= maxTextBytes ? text : ""
+    }
+
+    private static func settings(of text: String) -> [String: String] {
+        guard text.utf8.count <= maxTextBytes else { return [:] }
+        let pairs = text.split(separator: " ").prefix(maxSettings).compactMap { word -> (String, String)? in
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
+                String(decoding: PercentEncoding.decoded($0.utf8), as: UTF8.self)
+            }
+            return parts.count == 2 ? (parts[0], parts[1]) : nil
+        }
+        return Dictionary(pairs) { _, later in later }
     }
 }

@@ -61,22 +61,9 @@ extension Track {
         var words: [String] = []
         if let sound = audioFormat { words += [sound.layout.words, sound.parameters.codec] }
         if subtitleFormat != nil {
-            if isForced { words.append("forced") }
-            if isForHearingImpaired { words.append("for the hard of hearing") }
+            words += purpose
             if isExternal { words.append("external file") }
         }
         return words.joined(separator: ", ")
-    }
-}
-
-extension ChannelLayout {
-    fileprivate var words: String {
-        switch self {
-        case .mono: "mono"
-        case .stereo: "stereo"
-        case .surround51: "5.1"
-        case .surround71: "7.1"
-        default: "\(count) channels"
-        }
     }
 }

@@ -13,27 +13,32 @@ struct InfoPage: Equatable {
     var rows: [Row]
     /// The QR code of the link to the page for a phone; empty: none.
     var code: [[Bool]] = []
-    /// The row scrolled to.
+    /// The first visible row.
     private var current = 0
 
     init(_ subject: Subject, rows: [Row]) { (self.subject, self.rows) = (subject, rows) }
 
     /// Handles a key for scrolling. Returns false if the page does not use it.
-    mutating func press(_ key: String) -> Bool {
+    ///
+    /// - Parameter visible: The number of visible rows; nil if it is unknown.
+    mutating func press(_ key: String, visible: Int?) -> Bool {
         guard subject == .keys else { return false }
+        let page = max(1, (visible ?? 10) - 1)
         switch key {
-        case "UP": scroll(by: -1)
-        case "DOWN": scroll(by: 1)
-        case "PGUP": scroll(by: -10)
-        case "PGDWN": scroll(by: 10)
-        case "HOME": scroll(by: -rows.count)
-        case "END": scroll(by: rows.count)
+        case "UP": scroll(by: -1, visible: visible)
+        case "DOWN": scroll(by: 1, visible: visible)
+        case "PGUP": scroll(by: -page, visible: visible)
+        case "PGDWN", "SPACE": scroll(by: page, visible: visible)
+        case "HOME": scroll(by: -rows.count, visible: visible)
+        case "END": scroll(by: rows.count, visible: visible)
         default: return false
         }
         return true
     }
 
-    mutating func scroll(by count: Int) { current = max(0, min(rows.count - 1, current + count)) }
+    mutating func scroll(by count: Int, visible: Int?) {
+        current = max(0, min(rows.count - (visible ?? 1), current + count))
+    }
 
     /// The page as drawn on the screen.
     var panel: ScreenPanel {

@@ -153,7 +153,8 @@ package enum PlaySession {
                 SoundRoute.Request(
                     speaker.choice.name,
                     languages: speaker.languages.isEmpty
-                        ? [] : speaker.languages + arguments.options.audioLanguages)
+                        ? []
+                        : speaker.languages + arguments.options.audioLanguages + arguments.options.userLanguages)
             }
             do throws(TalkieError) {
                 route = try SoundRoute(

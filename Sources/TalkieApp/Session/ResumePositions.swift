@@ -1,21 +1,41 @@
 internal import MediaCore
 internal import Playback
+internal import Routing
 internal import Storage
 
-/// Owns the stored playback positions, for resuming. Confined to the session's thread.
+/// Owns the stored playback positions and settings of films, for resuming. Confined to the session's thread.
 final class ResumePositions {
     /// Positions closer than this to the start or end are not stored.
     private static let shortest = MediaTime(value: 1, timescale: 1)
 
+    /// The properties that are stored with a position.
+    private static let properties = [
+        "aid", "vid", "sid", "secondary-sid", "volume", "mute", "speed", "audio-delay", "sub-delay", "sub-visibility",
+    ]
+    /// Before the identifier of an output in the name of a setting: its languages.
+    private static let language = "language:"
+
     private var positions: [FilmKey: MediaTime] = [:]
+    private var settings: [FilmKey: [String: String]] = [:]
+    /// The values of the session's start, with which films are played unless the user changes them.
+    private var usual: [String: String]?
     private let player: Player
+    private let control: PlayerControl
+    private let routes: RouteController?
+    private let languages: [String: [String]]
+    private let options: PlayerOptions
     private let store: ResumePositionStore
     private let console: SessionConsole
     /// Whether films resume; a given start position disables it.
     private let resumes: Bool
     private let end: FilmPosition?
 
-    init(_ stage: SessionDirector.Stage, _ arguments: PlayArguments, _ console: SessionConsole) {
+    init(
+        _ stage: SessionDirector.Stage, _ arguments: PlayArguments, _ console: SessionConsole, control: PlayerControl,
+        routes: RouteController?
+    ) {
+        (self.control, self.routes) = (control, routes)
+        (languages, options) = (stage.languages, arguments.options)
         (player, store, self.console) = (stage.player, ResumePositionStore(stage.stateFolder), console)
         resumes = arguments.resumesPlayback && arguments.options.start == nil
         end = arguments.options.end
@@ -28,6 +48,7 @@ final class ResumePositions {
         if let note { console.say(.warning, note) }
         guard !entries.isEmpty else { return 0 }
         positions = Dictionary(entries.map { ($0.film, $0.place) }) { _, later in later }
+        settings = Dictionary(entries.map { ($0.film, $0.settings) }) { _, later in later }
         let order = Dictionary(entries.enumerated().map { ($1.film, $0) }) { _, later in later }
         let newest = films.indices.compactMap { index -> (index: Int, age: Int)? in
             FilmKey(films[index].address).flatMap { order[$0] }.map { (index, $0) }
@@ -63,7 +84,80 @@ final class ResumePositions {
         // A live stream has no position to resume.
         guard let duration = state.duration, state.position >= Self.shortest, state.position <= duration - Self.shortest
         else { return forget(item) }
-        attempt { () throws(StateError) in try store.store(state.position, of: film) }
+        let settings = currentSettings
+        attempt { () throws(StateError) in try store.store(state.position, of: film, settings: settings) }
+    }
+
+    // MARK: Settings
+
+    /// The value of a property; nil if it is unavailable.
+    private func present(_ property: String) -> JSONValue? {
+        do throws(ControlError) { return try control.value(of: property) } catch { return nil }
+    }
+
+    /// How the current film is played, as far as it differs from the session's start: the selected tracks, in any case
+    /// where there are several.
+    private var currentSettings: [String: String] {
+        let state = player.state
+        let isChoice = [
+            "aid": state.audioTracks.count > 1, "vid": state.videoTracks.count > 1,
+            "sid": !state.subtitleTracks.isEmpty, "secondary-sid": state.secondarySubtitleTrack != nil,
+        ]
+        var all: [String: String] = [:]
+        for name in Self.properties {
+            guard let value = present(name)?.words else { continue }
+            if isChoice[name] ?? (usual.map { $0[name] != nil && $0[name] != value } ?? false) { all[name] = value }
+        }
+        // The volume of a speaker is not that of another one.
+        if all["volume"] != nil { all["outputs"] = routes?.ids.joined(separator: ",") ?? "" }
+        for (id, wanted) in routes?.languages ?? [:] where languages[id] != wanted {
+            all[Self.language + id] = wanted.joined(separator: ",")
+        }
+        return all
+    }
+
+    /// Plays a film that is prepared as it was played when its position was stored. Options of the command line win.
+    func restoreSettings(of item: QueueItem) {
+        if usual == nil {
+            usual = Dictionary(
+                uniqueKeysWithValues: Self.properties.compactMap { name in
+                    present(name).map { (name, $0.words) }
+                })
+        }
+        guard position(of: item.address) != nil, !isBehindEnd(item), let film = FilmKey(item.address),
+            let stored = settings[film]
+        else { return }
+        for name in Self.properties where !isRequested(name) {
+            guard let value = stored[name], present(name)?.words != value else { continue }
+            if name == "volume", stored["outputs"] != routes?.ids.joined(separator: ",") ?? "" { continue }
+            // ignored: the film or this version may lack what was stored; the film plays as usual then.
+            guard let request = try? control.table.request(["set", name, value]) else { continue }
+            control.perform(request) { _ in }
+        }
+        for (name, value) in stored where name.hasPrefix(Self.language) {
+            let id = String(name.dropFirst(Self.language.count))
+            // ignored: see above.
+            guard languages[id] == nil, let wanted = try? PlayerOptions.languages(parsing: value) else { continue }
+            routes?.setLanguages(wanted, of: id)
+        }
+    }
+
+    /// Whether an option of the command line sets a property.
+    private func isRequested(_ property: String) -> Bool {
+        let usual = PlayerOptions()
+        return switch property {
+        case "aid": options.audioTrack != nil || !options.audioLanguages.isEmpty
+        case "vid": options.videoTrack != nil
+        case "sid": options.subtitles != usual.subtitles || !options.subtitleLanguages.isEmpty
+        case "secondary-sid": options.secondarySubtitles != usual.secondarySubtitles
+        case "volume": options.volume != nil
+        case "mute": options.isMuted
+        case "speed": options.speed != usual.speed
+        case "audio-delay": options.audioDelay != .zero
+        case "sub-delay": options.subtitleDelay != .zero
+        case "sub-visibility": !options.showsSubtitles
+        default: false
+        }
     }
 
     /// Whether the stored position of the current film was not used, because it is not before the requested end.

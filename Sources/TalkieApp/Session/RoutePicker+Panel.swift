@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Playback
 internal import Routing
 package import ScreenOutput
 internal import SyncRendering
@@ -10,10 +11,12 @@ extension RoutePicker {
             title: "Sound output",
             rows: rows.map { row in
                 ScreenPanel.Row(
-                    row.title, detail: row.pending ?? row.obstacle ?? "",
-                    mark: row.pending != nil ? .pending : row.isTicked ? .ticked : .empty,
-                    symbol: OutputSymbol(row.kind), level: row.volume.map { $0 / 100 }, isDim: row.obstacle != nil)
-            }, current: index, hint: notice ?? Self.keys, place: .above(.rooms))
+                    row.languageTag == nil ? row.title : row.name, detail: row.detail ?? "",
+                    mark: row.pending ?? row.problem != nil ? .pending : row.isTicked ? .ticked : .empty,
+                    symbol: OutputSymbol(row.kind),
+                    button: row.languageTag.map { Track.languageName($0) ?? "Language" },
+                    level: row.volume.map { $0 / 100 }, isDim: row.obstacle != nil)
+            }, current: index, hint: hint, place: .above(.rooms))
     }
 }
 
@@ -30,14 +33,18 @@ extension OutputSymbol {
 }
 
 extension ScreenBar {
-    /// Adds the button of the outputs, if there is a choice or the picker above it is open. The button names the
-    /// current outputs unless that is this computer alone.
+    /// Adds the button of the outputs, if there is a choice, the picker above it is open, or an output has a problem.
+    /// The button names the current outputs unless that is this computer alone without a problem.
     mutating func show(_ routes: RouteController) {
-        guard routes.hasChoice || routes.isOpen else { return }
+        let hasProblem = routes.hasProblem
+        guard routes.hasChoice || routes.isOpen || hasProblem else { return }
         let symbols = routes.chosen.map { OutputSymbol($0.kind) }
         output = Output(
-            symbol: symbols.first { $0 != .computer } ?? .computer, isElsewhere: routes.isElsewhere)
-        buttons[.rooms] = routes.isElsewhere ? [PrintableText.of(routes.name), ""] : []
+            symbol: symbols.first { $0 != .computer } ?? .computer, isElsewhere: routes.isElsewhere && !hasProblem)
+        let name = PrintableText.of(routes.name)
+        let places = PrintableText.of(routes.chosen.map(\.name).joined(separator: ", "))
+        buttons[.rooms] =
+            hasProblem ? [name, "\(places): no sound", "no sound"] : routes.isElsewhere ? [name, ""] : []
     }
 }
 
@@ -47,6 +54,7 @@ extension RoutePicker.Part {
             switch part {
             case .mark: .mark
             case .text: .text
+            case .button: .language
             case .level(let share): .level(share)
             }
     }

@@ -12,6 +12,8 @@ final class SessionConsole {
     private static let maxReportedFailures = 10
     /// How long a text is displayed over the video.
     static let messageDuration = Duration.milliseconds(1500)
+    /// How long a list is displayed.
+    static let listDuration = Duration.seconds(4)
 
     /// The exit status, once the session has ended.
     private(set) var status: Int32?
@@ -121,7 +123,8 @@ final class SessionConsole {
         refreshMark()
     }
 
-    /// Displays the reason for buffering, otherwise the silent outputs, otherwise a sign of the current outputs.
+    /// Displays the reason for buffering, otherwise the silent outputs, otherwise a sign of the current outputs or the
+    /// position.
     func refreshMark(sign: String?) {
         outputSign = sign
         refreshMark()

@@ -16,6 +16,8 @@ final class SessionControls {
     private var wasBarShown = false
     /// Whether the position is displayed at the target of the requested seek.
     private var showsNextSeek = false
+    /// Whether the chapter at that position is displayed.
+    private var namesChapter = false
     private let stage: SessionDirector.Stage
     private let control: PlayerControl
     private let arguments: PlayArguments
@@ -27,16 +29,17 @@ final class SessionControls {
     private let offer: EpisodeOffer
     private let mailbox: SessionMailbox
     private let screenshots: SessionScreenshots
+    private let display: SessionDisplay
 
     init(
         stage: SessionDirector.Stage, control: PlayerControl, arguments: PlayArguments, console: SessionConsole,
         films: SessionFilms, outputs: SessionOutputs, panel: SessionPanel, positions: ResumePositions,
-        offer: EpisodeOffer, mailbox: SessionMailbox
+        offer: EpisodeOffer, display: SessionDisplay, mailbox: SessionMailbox
     ) {
         (self.stage, self.control) = (stage, control)
         (self.arguments, self.console, self.films) = (arguments, console, films)
         (self.outputs, self.panel, self.positions, self.offer) = (outputs, panel, positions, offer)
-        self.mailbox = mailbox
+        (self.display, self.mailbox) = (display, mailbox)
         screenshots = SessionScreenshots(stage.screen, stage.player.layer, mailbox)
         (sectionStart, sectionEnd) = (arguments.sectionStart, arguments.sectionEnd)
     }
@@ -45,7 +48,13 @@ final class SessionControls {
     private func show(_ text: String) { console.show(text) }
 
     /// Whether the bar is shown.
-    var showsBar: Bool { bar.isShown(at: .now) }
+    var showsBar: Bool {
+        switch display.value.bar {
+        case .auto: bar.isShown(at: .now)
+        case .always: true
+        case .never: false
+        }
+    }
 
     // MARK: Input
 
@@ -120,7 +129,7 @@ final class SessionControls {
                 return
             }
             let subject = request.property?.name ?? request.command.name
-            if Self.seeks.contains(subject) { showsNextSeek = true }
+            if Self.seeks.contains(subject) { (showsNextSeek, namesChapter) = (true, subject == "chapter") }
             control.perform(request) { [mailbox] result in
                 switch result {
                 case .success: mailbox.post(.changed(subject))
@@ -131,7 +140,7 @@ final class SessionControls {
     }
 
     /// The command and the properties whose effect is displayed when the seek begins and ends.
-    private static let seeks: Set<String> = ["seek", "time-pos", "percent-pos", "chapter"]
+    private static let seeks: Set<String> = ["seek", "time-pos", "percent-pos", "chapter", "revert-seek", "sub-seek"]
 
     /// The commands that the player executes after they were carried out.
     private static let listCommands: Set<String> = ["loadfile", "playlist-next", "playlist-prev"]
@@ -139,12 +148,26 @@ final class SessionControls {
     /// Performs a command of the session for another controller.
     func carryOut(_ request: ControlRequest, _ reply: @escaping ControlReply) {
         if request.command.name == "screenshot" { return screenshots.take(request, reply) }
+        if request.command.name == "pair-output" { return pair(request, reply) }
         do throws(ControlError) {
             let result = try carryOut(request)
             // A client that has its reply reads the new playlist.
             guard Self.listCommands.contains(request.command.name) else { return reply(.success(result)) }
             control.afterCommands { reply(.success(result)) }
         } catch { reply(.failure(error)) }
+    }
+
+    private func pair(_ request: ControlRequest, _ reply: @escaping ControlReply) {
+        guard let routes = outputs.routes else {
+            return reply(.failure(ControlError(.unavailable, "this film plays without sound")))
+        }
+        let code = request.arguments[1]?.words
+        routes.pair(with: request.arguments.text(0), code: code) { result in
+            switch result {
+            case .success(let text): reply(.success(.text(text)))
+            case .failure(let error): reply(.failure(ControlError(.failed, error.message)))
+            }
+        }
     }
 
     /// Performs a command of the session. Returns its result.
@@ -155,7 +178,9 @@ final class SessionControls {
         case "quit-watch-later": quit(keepingPosition: true)
         case "show-text":
             let duration = request.arguments[1]?.whole.flatMap { $0 < 0 ? nil : Duration.milliseconds($0) }
-            console.show(PrintableText.of(request.arguments.text(0)), for: duration ?? SessionConsole.messageDuration)
+            let text = request.arguments.text(0)
+            let usual = StatusText.lists.contains(text) ? SessionConsole.listDuration : SessionConsole.messageDuration
+            console.show(StatusText.expanded(text, player.state), for: duration ?? usual)
         case "show-progress": show(StatusText.film(player.state) + pictureLine + outputs.line)
         case "screenshot": screenshots.take(request) { _ in }
         case "ab-loop": markSection()
@@ -206,9 +231,20 @@ final class SessionControls {
         case "night-mode": show(state.isNight ? "Night mode" : "Night mode: off")
         case "dialog-level":
             let lift = state.dialogueLift
+            if let layout = state.audioTrack?.audioFormat?.layout, lift != 0, !layout.hasCentre {
+                return show(
+                    "This sound is \(layout.words): its voices cannot be louder than the rest.\n"
+                        + "Louder voices need a sound track such as 5.1.")
+            }
             show(lift == 0 ? "Voices: unchanged" : "Voices: +\(Decimals.short(lift)) dB")
         case "audio-delay": show(StatusText.audioDelay(state.audioDelay))
         case "sub-delay": show(StatusText.subtitleDelay(state.subtitleDelay))
+        case "sub-pos": show("Subtitle position: \(Decimals.short(state.subtitleStyle.position))%")
+        case "sub-scale": show("Subtitle size: \(Decimals.text(state.subtitleStyle.scale, 2))")
+        case "sub-ass-override":
+            show(state.subtitleStyle.override == .force ? "Subtitle styles: plain" : "Subtitle styles: the author's")
+        case "ontop": show(stage.screen?.status.isOnTop == true ? "Stay on top: on" : "Stay on top: off")
+        case "osc-visibility": show("Bar: \(display.value.bar.rawValue)")
         case "sub-visibility": show(state.showsSubtitles ? "Subtitles: shown" : "Subtitles: hidden")
         case "secondary-sub-visibility":
             show(state.showsSecondarySubtitles ? "Secondary subtitles: shown" : "Secondary subtitles: hidden")
@@ -269,7 +305,7 @@ final class SessionControls {
     func seekHasEnded() {
         guard showsNextSeek else { return }
         showsNextSeek = false
-        show(StatusText.position(player.state))
+        show(namesChapter ? StatusText.place(player.state) : StatusText.position(player.state))
     }
 
     // MARK: A-B loop
@@ -323,6 +359,8 @@ final class SessionControls {
                 percent: player.knownVolume.map { Int($0.rounded()) }, isMuted: state.isMuted)
             if let routes = outputs.routes { shown.show(routes) }
         }
+        let title = PrintableText.of(films.title)
+        shown.title = state.itemCount > 1 ? "\(state.itemNumber)/\(state.itemCount)  \(title)" : title
         if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
         screen.show(bar: shown)
     }

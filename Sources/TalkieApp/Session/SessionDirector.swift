@@ -50,6 +50,7 @@ final class SessionDirector: @unchecked Sendable {
     private let items: [PlaylistLoader.Item]
     /// The commands and properties of the session, for every controller. Any thread.
     let control: PlayerControl
+    private let display: SessionDisplay
     private let console: SessionConsole
     private let window: SessionWindow
     let outputs: SessionOutputs
@@ -69,16 +70,18 @@ final class SessionDirector: @unchecked Sendable {
     init(stage: Stage, arguments: PlayArguments, items: [PlaylistLoader.Item], mailbox: SessionMailbox) {
         (self.stage, self.arguments, self.items, self.mailbox) = (stage, arguments, items, mailbox)
         let (rooms, episode) = (SessionRooms(), Lock<String?>(nil))
+        display = SessionDisplay()
         control = PlayerControl(
             stage.player,
             table: .session(
-                screen: stage.screen, distributor: stage.distributor, rooms: rooms, episode: episode, mailbox: mailbox))
+                screen: stage.screen, distributor: stage.distributor, rooms: rooms, display: display, episode: episode,
+                mailbox: mailbox))
         console = SessionConsole(stage, arguments)
         window = SessionWindow(
             stage, console, SessionCalibration(stage, console), isRequested: arguments.screen != nil)
         outputs = SessionOutputs(
             stage: stage, arguments: arguments, console: console, rooms: rooms, mailbox: mailbox)
-        positions = ResumePositions(stage, arguments, console)
+        positions = ResumePositions(stage, arguments, console, control: control, routes: outputs.routes)
         let isOnlyOne =
             items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
         offer = EpisodeOffer(stage.player, console, isEnabled: isOnlyOne) { [control] name in
@@ -91,7 +94,7 @@ final class SessionDirector: @unchecked Sendable {
         panel = SessionPanel(stage, console, outputs.routes)
         controls = SessionControls(
             stage: stage, control: control, arguments: arguments, console: console, films: films, outputs: outputs,
-            panel: panel, positions: positions, offer: offer, mailbox: mailbox)
+            panel: panel, positions: positions, offer: offer, display: display, mailbox: mailbox)
     }
 
     /// Reports items missing from the playlist; called before `start`.
@@ -140,11 +143,17 @@ final class SessionDirector: @unchecked Sendable {
             panel.refreshRoutes()
             panel.refresh(for: films.current.address)
             controls.refreshBar()
-            console.refreshMark(sign: controls.showsBar ? nil : outputs.pauseSign)
+            console.refreshMark(sign: controls.showsBar ? nil : outputs.pauseSign ?? permanentPosition)
             console.showStatus(outputs.routes?.picker?.line)
         }
         outputs.close()
         stage.screen?.stop()
+    }
+
+    /// The position, if it is always displayed.
+    private var permanentPosition: String? {
+        let state = stage.player.state
+        return display.value.osdLevel >= 3 && state.isUnderWay ? StatusText.position(state) : nil
     }
 
     private var nextDeadline: HostInstant {
@@ -152,7 +161,7 @@ final class SessionDirector: @unchecked Sendable {
         let phase = stage.player.state.phase
         // The buffering progress is displayed.
         if panel.isListOpen || panel.page != nil || controls.showsBar || phase == .buffering
-            || (console.showsStatus && phase == .playing)
+            || ((console.showsStatus || display.value.osdLevel >= 3) && phase == .playing)
         {
             return .now.advanced(by: Self.statusInterval)
         }

@@ -193,6 +193,7 @@ final class SessionFilms {
             // The film is open and about to fill its buffers.
             isTitleShown = true
             showTitle()
+            positions.restoreSettings(of: current)
             positions.report(current)
             offer.find(after: current)
             return .prepared

@@ -66,7 +66,8 @@ final class SessionOutputs {
         if let routes, stage.player.state.hasAudio {
             stage.screen?.show(
                 ScreenMessage(
-                    "♪ \(routes.name)", for: Self.signDuration, at: .corner, isAccented: routes.isElsewhere))
+                    "♪ \(routes.name)", for: Self.signDuration, at: .corner,
+                    isAccented: routes.isElsewhere && !routes.hasProblem))
         }
         console.say(.info, message)
     }

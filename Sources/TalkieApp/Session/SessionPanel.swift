@@ -49,7 +49,7 @@ final class SessionPanel {
         StatisticsPage(
             state: console.measuredState, address: PrintableText.withoutCredentials(address),
             decoder: stage.player.videoDecoder, screen: stage.screen?.status,
-            outputs: stage.player.allOutputs.map { ($0.output, stage.player.knownVolume(of: $0.output)) }
+            outputs: stage.player.allOutputs.map { ($0.id, $0.output, stage.player.knownVolume(of: $0.output)) }
         ).page
     }
 
@@ -87,7 +87,7 @@ final class SessionPanel {
         } else if page != nil, key == "ESC" {
             page = nil
         } else {
-            guard page?.press(key) == true else { return (false, []) }
+            guard page?.press(key, visible: stage.screen?.status.panelRows) == true else { return (false, []) }
         }
         show()
         return (true, commands)
@@ -101,7 +101,7 @@ final class SessionPanel {
         } else if let wish = choice?.point(at: row, turned: turned) {
             commands = carryOut(wish)
         } else if choice == nil {
-            page?.scroll(by: -3 * turned)
+            page?.scroll(by: -3 * turned, visible: stage.screen?.status.panelRows)
         }
         show()
         return commands

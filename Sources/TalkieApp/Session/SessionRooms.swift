@@ -1,6 +1,7 @@
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import SyncRendering
 
 /// The places where the sound can be played, as published by the session for other threads. Any thread.
 final class SessionRooms: Sendable {
@@ -55,7 +56,10 @@ final class SessionRooms: Sendable {
                 ]
                 if let language = row.language { members.append(("language", .text(language))) }
                 if let pending = row.pending { members.append(("pending", .text(pending))) }
+                if let tag = row.languageTag { members.append(("lang", .text(tag))) }
+                if let problem = row.problem { members.append(("problem", .text(problem))) }
                 if let obstacle = row.obstacle { members.append(("obstacle", .text(obstacle))) }
+                if let pairing = row.pairing { members.append(("pairing", .text(pairing.rawValue))) }
                 return .object(members)
             })
     }

@@ -12,8 +12,8 @@ struct StatisticsPage {
     /// The video codec and its decoder.
     var decoder: String?
     var screen: ScreenControl.Status?
-    /// The outputs of all audio tracks with their volumes.
-    var outputs: [(output: any AudioOutput, volume: Double?)] = []
+    /// The outputs of all audio tracks with their identifiers and volumes.
+    var outputs: [(id: OutputID, output: any AudioOutput, volume: Double?)] = []
 
     var page: InfoPage { InfoPage(.statistics, rows: rows) }
 
@@ -47,12 +47,13 @@ struct StatisticsPage {
         }
         if let track = state.subtitleTrack { add("Subtitles", [track.name, track.subtitleFormat?.parameters.codec]) }
         add("Cache", [ahead(of: state.loadedUntil, "read"), ahead(of: state.handedUntil, "in the output")])
-        for (output, volume) in outputs {
+        for (id, output, volume) in outputs {
+            let problem = state.outputProblems.lazy.filter { $0.output == id }.compactMap(\.phrase).first
             add(
                 "Output",
                 [
                     PrintableText.of(output.name), volume.map { "\(Decimals.text($0, 0))%" },
-                    "latency \(Decimals.text(output.latency.delay.inMilliseconds, 1)) ms",
+                    problem ?? "latency \(Decimals.text(output.latency.delay.inMilliseconds, 1)) ms",
                 ])
         }
         return rows

@@ -7,8 +7,8 @@ extension Remedy {
     var command: String? {
         let place = place.map { " " + ShellWord.quoted($0) } ?? ""
         return switch action {
-        case .pair, .pairByPIN, .pairAgain: "talkie pair\(place)"
-        case .givePassword, .correctPassword: "talkie pair\(place) --password\(place.isEmpty ? "" : " PW")"
+        // The command asks for the PIN or the password: one in a command line is stored by shells.
+        case .pair, .pairByPIN, .pairAgain, .givePassword, .correctPassword: "talkie pair\(place)"
         case .listPlaces: "talkie speakers"
         case .checkFirewall: "talkie doctor"
         case .recordTimeline: "talkie play FILM --timeline FILE"
@@ -22,12 +22,12 @@ extension Remedy {
         guard let command else { return nil }
         return switch action {
         case .pair: ": `\(command)`"
-        case .pairByPIN: place == nil ? "run '\(command)' once and type its PIN" : "run '\(command)' once"
-        case .pairAgain: "pair it again with '\(command)'"
-        case .givePassword: place == nil ? "set it once with '\(command)'" : "run '\(command)' once"
-        case .correctPassword: "check it and enter it with '\(command)'"
-        case .listPlaces: "(see '\(command)')"
-        case .checkFirewall: "a firewall may block its messages (see '\(command)')"
+        case .pairByPIN: place == nil ? "run `\(command)` once and type its PIN" : "run `\(command)` once"
+        case .pairAgain: "pair it again with `\(command)`"
+        case .givePassword: place == nil ? "set it once with `\(command)`" : "run `\(command)` once"
+        case .correctPassword: "check it and enter it with `\(command)`"
+        case .listPlaces: "(see `\(command)`)"
+        case .checkFirewall: "a firewall may block its messages (see `\(command)`)"
         case .recordTimeline: "record one with \(command)"
         case .recordSpeaker: "record it with \(command); check its name"
         default: nil
@@ -39,10 +39,17 @@ extension RemedyPhrases {
     /// The wording of the pairing command, which is already running.
     static let pairing = RemedyPhrases(inErrors: { remedy in
         guard remedy.action == .givePassword, remedy.place != nil else { return remedy.phrase }
-        return remedy.command.map { "give it with '\($0)'" }
+        return remedy.command.map { "type it here, or give it with `\($0) --password-file FILE`" }
     })
 
     /// The commands of this program.
     package static let commands = RemedyPhrases(
-        inErrors: \.phrase, inLists: { remedy in remedy.command.map { "type \($0) in a terminal" } })
+        inErrors: \.phrase,
+        inLists: { remedy in
+            switch remedy.action {
+            case .pair, .pairByPIN, .pairAgain: "select it to enter its PIN"
+            case .givePassword, .correctPassword: "select it to enter its password"
+            default: remedy.command.map { "type \($0) in a terminal" }
+            }
+        })
 }

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import Playback
+internal import SyncRendering
 
 /// The texts of the status line and of messages over the video.
 enum StatusText {
@@ -19,7 +20,11 @@ enum StatusText {
         if state.underruns > 0 { fields.append("underruns: \(state.underruns)") }
         if state.speed != 1 { fields.append("x" + Decimals.text(state.speed, 2)) }
         if let change = state.routeChange { fields.append("(\(change))") }
-        if let route = state.audioRoute { fields.append(state.isMuted ? "\(route) (muted)" : route) }
+        let problems = state.outputProblems.compactMap { problem in problem.phrase.map { "\(problem.name): \($0)" } }
+        if let route = state.audioRoute {
+            fields.append(
+                problems.isEmpty ? state.isMuted ? "\(route) (muted)" : route : problems.joined(separator: ", "))
+        }
         var line = fields[0]
         for field in fields.dropFirst() {
             let longer = line + "  " + field
@@ -64,6 +69,46 @@ enum StatusText {
         }
         return lines.filter { !$0.isEmpty }.joined(separator: "\n")
     }
+
+    /// The texts of `show-text` that are replaced by a list.
+    static let lists = ["${playlist}", "${track-list}"]
+    /// The maximum number of lines of a list over the picture.
+    private static let maxLines = 15
+
+    /// Returns the text of `show-text`, with a list in place of its name.
+    static func expanded(_ text: String, _ state: PlayerState) -> String {
+        switch text {
+        case lists[0]: playlist(state)
+        case lists[1]: tracks(state)
+        default: PrintableText.of(text)
+        }
+    }
+
+    /// Returns the titles of the films around the current one, one per line.
+    private static func playlist(_ state: PlayerState) -> String {
+        let (all, current) = (state.listed, state.listIndex ?? 0)
+        let first = max(0, min(current - maxLines / 2, all.count - maxLines))
+        return all.indices.dropFirst(first).prefix(maxLines).map { index in
+            mark(index == state.listIndex) + PrintableText.of(all[index].title ?? all[index].name)
+        }.joined(separator: "\n")
+    }
+
+    /// Returns all tracks, one per line.
+    private static func tracks(_ state: PlayerState) -> String {
+        func lines(_ kind: String, _ tracks: [Track], _ selected: [Track?]) -> [String] {
+            tracks.map { track in
+                let words = [track.name, track.particulars].filter { !$0.isEmpty }.joined(separator: ", ")
+                return mark(selected.contains(track)) + "\(kind) \(track.number): \(words)"
+            }
+        }
+        return
+            (lines("Picture", state.videoTracks, [state.videoTrack])
+            + lines("Sound", state.audioTracks, [state.audioTrack] + state.addedTracks.values.map(Optional.some))
+            + lines("Subtitles", state.subtitleTracks, [state.subtitleTrack, state.secondarySubtitleTrack]))
+            .prefix(maxLines).joined(separator: "\n")
+    }
+
+    private static func mark(_ isCurrent: Bool) -> String { isCurrent ? "● " : "○ " }
 
     /// Returns the offset with the meaning of its sign, since players differ.
     private static func offset(_ offset: Duration?) -> String {

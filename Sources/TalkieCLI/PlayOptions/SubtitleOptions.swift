@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import MediaCore
 internal import MediaFiles
 internal import Playback
@@ -8,7 +9,7 @@ internal import TalkieApp
 struct SubtitleOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Subtitle track by number, 1 is the first; auto: by language, else a file next to the film.",
+            "Subtitle track by number, 1 is the first; auto: in your language, else a file next to the film.",
             valueName: "N|auto|no"),
         transform: { try SubtitleChoice(parsing: $0) })
     var sid: SubtitleChoice = .automatic
@@ -58,6 +59,9 @@ struct SubtitleOptions: ParsableArguments {
         arguments.options.secondarySubtitles = secondarySid
         arguments.options.showsSecondarySubtitles = !noSecondarySubVisibility
         arguments.options.subtitleLanguages = slang
+        arguments.options.userLanguages = PlayerOptions.userLanguages { name in
+            getenv(name).map { String(cString: $0) }
+        }
         arguments.options.subtitleFiles = subFiles
         arguments.options.subtitleSearch = subAuto
         arguments.options.subtitleFolders = subFilePaths

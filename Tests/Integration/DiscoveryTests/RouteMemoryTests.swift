@@ -105,8 +105,8 @@ extension SpeakerBrowserTests {
     }
 
     @Test(arguments: [
-        (PairSetupResponder.Admission.pin("2468"), "Safe: must be paired first; type talkie pair 'Safe'"),
-        (.password("sesame"), "type talkie pair 'Safe' --password PW in a terminal"),
+        (PairSetupResponder.Admission.pin("2468"), "Safe: must be paired first; select it to enter its PIN"),
+        (.password("sesame"), "must be paired first; select it to enter its password"),
     ])
     func aSpeakerThatMustBePairedFirstSaysSoInTheListAndTheSoundStays(
         admission: PairSetupResponder.Admission, words: String

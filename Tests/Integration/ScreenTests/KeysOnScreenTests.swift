@@ -168,7 +168,41 @@ struct KeysOnScreenTests {
         try eventually("the window is closed") { try evening.frame == nil }
     }
 
+    // feature: key F8, key F9, key T, key O, key Delete
+    @Test func keysOfMpvListFilmsAndTracksAndKeepPositionAndBar() throws {
+        let evening = try play()
+        for (key, words) in [
+            ("F8", "over the film: ● "), ("F9", "● Picture 1:"), ("T", "Stay on top: on"), ("Delete", "Bar: always"),
+        ] {
+            try evening.press(key)
+            try eventually("\(key) says \(words)") { try evening.said(words) }
+        }
+        try evening.press("Delete", "O")
+        try eventually("the position is shown all the time") {
+            usleep(2_000_000)
+            return try evening.display.picture().bright.contains { $0.y < 60 || $0.y > 360 }
+        }
+    }
+
     // MARK: Subtitles
+
+    // feature: key r, key t, key F, key G, key u, key Ctrl+→, key Ctrl+←
+    @Test func keysMoveSubtitlesAndLeadToTheNextOne() throws {
+        let evening = try play()
+        try eventually("the film's default is shown") { try evening.isLong(below: true) }
+        func top() throws -> Int { try evening.display.picture().bright.map(\.y).min() ?? 400 }
+        let usual = try top()
+        for _ in 0..<10 { try evening.press("r") }
+        try eventually("it is higher") { try top() < usual - 20 }
+        for _ in 0..<10 { try evening.press("t") }
+        try eventually("it is back") { try abs(top() - usual) < 3 }
+        for _ in 0..<5 { try evening.press("G") }
+        try eventually("it is larger") { try top() < usual - 4 }
+        for _ in 0..<5 { try evening.press("F") }
+        try eventually("it has its size") { try abs(top() - usual) < 3 }
+        try evening.press("u")
+        try eventually("it says so") { try evening.said("Subtitle styles: plain") }
+    }
 
     // feature: --slang, --no-sub-visibility, --no-secondary-sub-visibility, key v, key Alt+v
     @Test func hiddenSubtitlesInALanguageAreShownByTheirKeys() throws {

@@ -31,9 +31,13 @@ struct SubtitlesOnScreenTests {
 
     /// Shows a film paused at a position and waits until the bright pixels of the screen satisfy a condition.
     private func show(
-        _ film: String, at moment: String, _ options: String..., until isSo: ([(x: Int, y: Int)]) -> Bool
+        _ film: String, at moment: String, _ options: String..., environment: [String: String] = [:],
+        until isSo: ([(x: Int, y: Int)]) -> Bool
     ) throws {
-        let played = try PlayedFilm(film, ["--no-audio", "--pause", "--start", moment] + options)
+        let home = URL(fileURLWithPath: film).deletingLastPathComponent().path
+        let played = try PlayedFilm(
+            film, ["--no-audio", "--pause", "--start", moment] + options, on: VirtualDisplay("640x400"), home: home,
+            environment: environment)
         try eventually("the film is there") { try played.display.picture().color(10, 100) != .black }
         try eventually("its words are as wanted") { isSo(try played.display.picture().bright) }
     }
@@ -64,6 +68,20 @@ struct SubtitlesOnScreenTests {
             return bottom < 70
         }
         try show(film, at: "2", "--sid", "no", "--secondary-sid", "1", "--no-secondary-sub-visibility") { $0.isEmpty }
+    }
+
+    // feature: --slang
+    @Test func theFileBesideTheFilmInTheLanguageOfTheSessionIsShown() throws {
+        let later = Self.lines.replacing("00:00:01,000 --> 00:00:03,000", with: "00:00:03,000 --> 00:00:04,000")
+        let film = try film(
+            "film.mkv", ["-c:v", "ffv1"],
+            beside: ["film.en.srt": later, "film.de.srt": Self.lines, "film.de.forced.srt": later])
+        try show(film, at: "2", environment: ["LANGUAGE": "de"], until: isLine)
+        try show(film, at: "2", environment: ["LANG": "en_GB.UTF-8"]) { $0.isEmpty }
+        try show(film, at: "3.2", environment: ["LANG": "en_GB.UTF-8"], until: isLine)
+        try show(film, at: "3.2", "--slang", "en", environment: ["LANGUAGE": "de"], until: isLine)
+        // Without a language of the session the first file is shown.
+        try show(film, at: "2", environment: ["LC_ALL": "C.UTF-8"], until: isLine)
     }
 
     @Test func aFileBesideTheFilmIsShownAndADelayMovesIt() throws {

@@ -130,6 +130,27 @@ import Testing
         #expect(failure(of: &procedure)?.code == .refused)
     }
 
+    @Test func aWrongPasswordIsCalledWrongAlsoByASpeakerThatAcceptsNoFurtherAttempt() throws {
+        func refused(_ error: PairingError) -> PairingReply {
+            PairingReply(
+                status: 200, body: TLV8([.init(.state, [2]), .init(.error, [error.rawValue])]).encoded())
+        }
+        for blocked in [PairingError.backOff, .maximumTries] {
+            var procedure = PairingProcedure(
+                .introduction(password: "guess"), identity: identity, traits: SpeakerTraits())
+            _ = try procedure.begin()
+            _ = try procedure.receive(refused(.authentication))
+            _ = procedure.reconnected()
+            let failure = #expect(throws: PairingFailure.self) { _ = try procedure.receive(refused(blocked)) }
+            #expect(failure?.code == .wrongCode && failure?.remedy?.action == .correctPassword)
+            // Without a rejection nothing is known of the password.
+            var other = PairingProcedure(.introduction(password: "guess"), identity: identity, traits: SpeakerTraits())
+            _ = try other.begin()
+            let refusal = #expect(throws: PairingFailure.self) { _ = try other.receive(refused(blocked)) }
+            #expect(refusal?.code == .refused)
+        }
+    }
+
     @Test func aWrongPINSaysSo() throws {
         accessory.admission = .pin("1234")
         var procedure = PairingProcedure(.registration(pin: "9999"), identity: identity, traits: SpeakerTraits())

@@ -48,20 +48,33 @@ import Testing
     @Test func filesAreFoundAsMpvFindsThem() throws {
         let folder = try FilmFolder(Self.files)
         #expect(folder.found(.no) == [])
-        let exact = ["Film.idx", "Film.srt", "Film.2.srt", "Film.10.srt", "film.EN.Forced.SRT", "Subs/Film.de.srt"]
-        #expect(Set(folder.found(.exact)) == Set(exact) && folder.found(.exact).last == "Subs/Film.de.srt")
+        let exact = [
+            "Film.idx", "Film.srt", "Film.2.srt", "Film.10.srt", "film.EN.Forced.SRT", "Subs/2_English.srt",
+            "Subs/Film.de.srt", "Subs/Film/French.srt",
+        ]
+        #expect(Set(folder.found(.exact)) == Set(exact) && folder.found(.exact).last == "Subs/Film/French.srt")
         #expect(folder.found(.exact).filter { $0.contains("0") || $0.contains("2") } == ["Film.2.srt", "Film.10.srt"])
         #expect(
             Set(folder.found(.fuzzy))
                 == Set(
                     exact + [
-                        "Film2.srt", "Making of Film.ass", "Film.directors cut.srt", "Subs/2_English.srt",
-                        "Subs/Film/French.srt",
+                        "Film2.srt", "Making of Film.ass", "Film.directors cut.srt",
                     ]))
         #expect(Set(folder.found(.all)) == Set(folder.found(.fuzzy) + ["Other.srt"]))
+        #expect(
+            folder.found(.fuzzy).firstIndex(of: "Making of Film.ass")! > folder.found(.fuzzy).firstIndex(
+                of: "Film2.srt")!)
         #expect(folder.found(.exact, folders: ["mine"]).last == "mine/Film.it.srt")
         #expect(FilmSubtitles.find(beside: "https://host/Film.mkv", .all) == [])
         #expect(FilmSubtitles.find(beside: "-", .all) == [])
+    }
+
+    @Test func aFolderOfSubtitlesCountsInAnyCaseAndItsLanguagesOnlyForAFilmThatIsAloneInItsFolder() throws {
+        let alone = try FilmFolder(["Film.mkv", "SUBS/en.srt", "SUBS/Extras.srt", "SUBS/3_German_forced.srt"])
+        #expect(Set(alone.found(.exact)) == ["SUBS/en.srt", "SUBS/3_German_forced.srt"])
+        let series = try FilmFolder(["Film.mkv", "Film 2.mkv", "subs/en.srt", "subs/Film.de.srt", "subs/Film/2_en.srt"])
+        #expect(Set(series.found(.exact)) == ["subs/Film.de.srt", "subs/Film/2_en.srt"])
+        #expect(Set(series.found(.fuzzy)) == ["subs/en.srt", "subs/Film.de.srt", "subs/Film/2_en.srt"])
     }
 
     @Test func moreThanAViewerCanChooseFromAreNotTaken() throws {
@@ -128,6 +141,7 @@ import Testing
         #expect(many.summary.tracks.count { $0.isExternal } == 10 && many.warnings.count == 2)
         #expect(many.summary.tracks.first { $0.isExternal }?.isDefault == true, "the named file comes first")
         #expect(many.warnings.last?.contains("12 of the film's subtitle files") == true, "\(many.warnings)")
+        #expect(many.summary.subtitleTrack(languages: ["de"])?.isUserProvided == true)
         let named = FilmWithSubtitles.film(film, at: path, .no, named: [folder.path("film.en.forced.srt")])
         #expect(named.summary.tracks.last?.isDefault == true && named.summary.tracks.last?.language == "en")
     }

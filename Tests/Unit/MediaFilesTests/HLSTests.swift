@@ -31,6 +31,22 @@ import Testing
             ])
     }
 
+    @Test func subtitlesWithAPlaylistOfTheirOwnAreKnownToBeMissing() throws {
+        try apart()
+        try list(
+            "words.m3u8",
+            [
+                "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"s\",NAME=\"x\",DEFAULT=YES,URI=\"part1.m3u8\"",
+                "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"w\",NAME=\"English\",LANGUAGE=\"en\",URI=\"en.m3u8\"",
+                "#EXT-X-STREAM-INF:BANDWIDTH=900000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"s\",SUBTITLES=\"w\"",
+                "part0.m3u8",
+            ])
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        #expect(try MediaFile.open(server.url("words.m3u8")).summary.hasUnreadSubtitles)
+        #expect(try !MediaFile.open(server.url("apart.m3u8")).summary.hasUnreadSubtitles)
+    }
+
     @Test func soundWithAPlaylistOfItsOwnIsReadToItsEndBeforeThePictures() throws {
         try apart()
         let server = try TinyWebServer(serving: folder.path)

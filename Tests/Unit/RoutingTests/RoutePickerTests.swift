@@ -1,3 +1,4 @@
+import SyncRendering
 import Testing
 
 @testable import Routing
@@ -44,6 +45,28 @@ import Testing
         #expect(picker.press("ENTER") == .some(.explain("Kitchen: run 'talkie pair Kitchen' once")))
     }
 
+    @Test func aPasswordIsEnteredInTheListAndNotShown() {
+        var picker = picker(row("local", ticked: true), row("Kitchen"))
+        var locked = picker.rows[1]
+        (locked.obstacle, locked.pairing) = ("must be paired first", .password)
+        picker.update([picker.rows[0], locked])
+        _ = picker.press("DOWN")
+        #expect(picker.press("ENTER") == .some(.pair("Kitchen", adds: false)))
+        #expect(picker.press("SPACE") == .some(.pair("Kitchen", adds: true)))
+        picker.entry = RoutePicker.Entry(id: "Kitchen", name: "Kitchen", kind: .password)
+        for key in ["q", "SPACE", "SHARP", "s", "UP", "x", "BS"] { #expect(picker.press(key) == .some(nil)) }
+        #expect(picker.line.hasPrefix("Password of Kitchen: ••••_"), "\(picker.line)")
+        guard case .enter(let entry)? = picker.press("ENTER") else {
+            Issue.record("nothing was entered")
+            return
+        }
+        #expect(entry.text == "q #s" && picker.entry == nil)
+        picker.entry = RoutePicker.Entry(id: "Kitchen", name: "Kitchen", kind: .pin)
+        _ = picker.press("7")
+        #expect(picker.hint.hasPrefix("PIN that Kitchen shows: 7_"))
+        #expect(picker.press("ESC") == .some(.cancelEntry) && picker.entry == nil)
+    }
+
     @Test func aLanguageIsPartOfTheNameAndAKeyAsksForTheNext() {
         var kitchen = row("Kitchen", ticked: true)
         kitchen.language = "German"
@@ -71,6 +94,7 @@ import Testing
         var picker = picker(row("local", ticked: true), row("Kitchen"))
         #expect(picker.point(at: 1, .mark, turned: 0) == .play(["local", "Kitchen"]))
         #expect(picker.point(at: 1, .text, turned: 0) == .playAndClose("Kitchen"))
+        #expect(picker.point(at: 0, .language, turned: 0) == .cycleLanguage("local"))
         #expect(picker.point(at: 7, .text, turned: 0) == nil)
     }
 

@@ -110,4 +110,15 @@ import Testing
         }
         #expect(numbers(store, 1) == Array((CueStore.Limit.cues - CueStore.Limit.active)..<CueStore.Limit.cues))
     }
+
+    @Test func subtitlesAreFoundByTheirOrder() {
+        let store = store(
+            CountedLine(1, at: 10, for: 2), CountedLine(2, at: 10, for: 3), CountedLine(3, at: 20, for: 2),
+            CountedLine(4, at: 30, for: 5))
+        func start(_ count: Int, from seconds: Double) -> Double? { store.start(count, from: time(seconds))?.seconds }
+        #expect(start(1, from: 0) == 10 && start(1, from: 10) == 20 && start(1, from: 15) == 20)
+        #expect(start(-1, from: 21) == 10 && start(0, from: 21) == 20)
+        #expect(start(-1, from: 25) == 20, "the one that has ended")
+        #expect(start(1, from: 31) == nil && start(-1, from: 5) == nil && start(2, from: 10) == 30)
+    }
 }

@@ -195,6 +195,45 @@ import Testing
         #expect(none.screen.shown.last?.lines == [])
     }
 
+    @Test func seeksLeadToTheNextSubtitleAndBackToBeforeTheSeek() {
+        let lines = [[CountedLine(3, at: 2, for: 1), CountedLine(4, at: 6, for: 1)]]
+        let programme = VirtualProgramme(["film": film(lines: lines, languages: ["eng"])], first: "film")
+        programme.core.selectSubtitles(1)
+        programme.run(for: .seconds(1))
+        #expect(programme.core.seek(bySubtitles: 1))
+        programme.run(for: .milliseconds(500))
+        #expect(programme.screen.shown.last?.lines == [3])
+        #expect(programme.core.revertSeek())
+        programme.run(for: .milliseconds(300))
+        #expect(programme.core.state.position.seconds < 2 && programme.screen.shown.last?.lines == [])
+        // The one in six seconds is to be seen now.
+        programme.core.selectSubtitles(1)
+        programme.run(for: .milliseconds(200))
+        #expect(programme.core.step(bySubtitles: 1))
+        programme.run(for: .milliseconds(200))
+        #expect(programme.core.state.subtitleDelay < .zero && programme.screen.shown.last?.lines == [3])
+        #expect(!programme.core.seek(bySubtitles: 50))
+    }
+
+    @Test func subtitlesInTheLanguageOfTheSessionAreShown() {
+        let lines = [[CountedLine(3, at: 0, for: 10)], [CountedLine(4, at: 0, for: 10)]]
+        var options = PlayerOptions()
+        options.userLanguages = ["de-DE"]
+        let german = VirtualProgramme(
+            ["film": film(lines: lines, languages: ["eng", "deu"])], first: "film", options: options)
+        german.run(for: .seconds(1))
+        #expect(german.screen.shown.last?.lines == [4])
+    }
+
+    @Test func theLanguagesOfASessionAreThoseOfItsLocale() {
+        func languages(_ environment: [String: String]) -> [String] { PlayerOptions.userLanguages { environment[$0] } }
+        #expect(languages([:]) == [] && languages(["LANG": "C.UTF-8", "LC_ALL": "POSIX"]) == [])
+        #expect(languages(["LANG": "de_DE.UTF-8"]) == ["de-DE"])
+        #expect(languages(["LANG": "de_DE.UTF-8", "LC_MESSAGES": "fr_CA", "LC_ALL": ""]) == ["fr-CA"])
+        #expect(languages(["LANG": "de_DE@euro", "LANGUAGE": "it:en_GB:it_CH::de"]) == ["it", "en-GB", "de"])
+        #expect(languages(["LC_ALL": "sv_SE.UTF-8", "LC_MESSAGES": "fr_FR"]) == ["sv-SE"])
+    }
+
     @Test func aFilmWithoutSubtitlesSaysSoWhenTheyAreAskedFor() {
         let programme = VirtualProgramme(["film": film(lines: [])], first: "film")
         programme.run(for: .seconds(1))

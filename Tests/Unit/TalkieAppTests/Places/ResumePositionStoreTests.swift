@@ -38,6 +38,22 @@ import Testing
         try state.write("film-places", record.encoded())
     }
 
+    @Test func howAFilmWasPlayedIsKeptBesideItsPlaceWhereEarlierVersionsDoNotLook() throws {
+        let settings = ["aid": "2", "language:alsa:hdmi:CARD=PCH,DEV=0": "de,en", "odd name%": "a b\nc"]
+        try places.store(seconds(10), of: film(1), settings: settings)
+        try places.store(seconds(20), of: film(2))
+        #expect(places.read().entries.map(\.settings) == [settings, [:]])
+        let text = String(decoding: try #require(try state.read("film-places")), as: UTF8.self)
+        let lines = text.split(separator: "\n").filter { $0.hasPrefix("film-") }
+        #expect(try lines == ["film-0 \(film(1).text) 10000", "film-1 \(film(2).text) 20000"])
+        // The newest ones are kept if there are too many.
+        for number in 3..<30 {
+            try places.store(seconds(10), of: film(number), settings: ["aid": String(repeating: "1", count: 1900)])
+        }
+        let kept = places.read().entries
+        #expect(kept.count == 29 && kept.last?.settings.isEmpty == false && kept.first?.settings.isEmpty == true)
+    }
+
     @Test func aFilmHasOnePlaceUntilItIsForgotten() throws {
         try places.store(seconds(10), of: film(1))
         try places.store(seconds(20), of: film(2))

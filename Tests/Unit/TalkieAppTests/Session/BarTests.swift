@@ -8,6 +8,18 @@ import Testing
 @Suite struct BarTests {
     private let now = HostInstant(nanoseconds: 1_000_000_000_000)
 
+    @Test func aPageOfKeysScrollsByPagesToItsEndAndBack() {
+        var page = InfoPage.keys
+        let count = page.rows.count
+        // The third one has an effect at once.
+        for (key, first) in [("PGDWN", 11), ("END", count - 12), ("UP", count - 13), ("PGUP", count - 24), ("HOME", 0)] {
+            let isUsed = page.press(key, visible: 12)
+            #expect(isUsed && page.panel.current == first, "\(key)")
+        }
+        let isUsed = page.press("RIGHT", visible: 12)
+        #expect(!isUsed)
+    }
+
     @Test func theBarStaysTwoSecondsBehindThePointerAndLongerUnderIt() {
         var bar = BarVisibility()
         #expect(!bar.isShown(at: now))

@@ -1,3 +1,4 @@
+import MediaCore
 import ScreenOutput
 import SyncRendering
 import TalkieTestKit
@@ -18,6 +19,89 @@ import Testing
         #expect(picker.panel.rows.map(\.isDim) == [false, true])
         #expect(picker.panel.rows.map(\.level) == [0.45, nil])
         #expect(picker.panel.rows[1].detail == "pair it first")
+    }
+
+    @Test func aSelectedOutputWithoutSoundSaysSo() {
+        var picker = RoutePicker()
+        picker.update([
+            RoutePicker.Row(
+                id: "Kitchen", name: "Kitchen", isTicked: true, problem: "no sound, trying again", volume: 45)
+        ])
+        let row = picker.panel.rows[0]
+        #expect(row.detail == "no sound, trying again" && row.mark == .pending && !row.isDim)
+        #expect(picker.line == ">[!] Kitchen 45% (no sound, trying again)<")
+    }
+
+    @Test(arguments: [OutputPlace.Pairing.pin, .password])
+    func aSpeakerIsPairedFromTheListAndFromAPage(_ kind: OutputPlace.Pairing) async throws {
+        let rig = SessionRig("long")
+        defer { rig.player.shutDown() }
+        let home = rig.toys.place("card")
+        let toys = ToyProvider(
+            ["Safe": RecordingOutput(name: "Safe", capacity: 48_000)], obstacle: "must be paired first",
+            pairing: (kind, "4711"))
+        let (events, posted) = AsyncStream<RouteController.Event>.makeStream()
+        let routes = RouteController(
+            player: rig.player, registry: OutputRegistry([toys]), routes: [home], home: home,
+            post: { posted.yield($0) })
+        defer { routes.close() }
+        _ = routes.handle(.offered(OutputOffer(places: [home, toys.place("Safe")])))
+        routes.openPicker()
+        /// Handles events up to the result of a pairing.
+        func result() async -> String? {
+            for await event in events {
+                let message = routes.handle(event)
+                if case .pinWanted = event { return nil }
+                if case .paired = event { return message }
+            }
+            return nil
+        }
+        func enter(_ code: String) { for key in code.map(String.init) + ["ENTER"] { _ = routes.press(key) } }
+        _ = routes.press("DOWN")
+        _ = routes.press("ENTER")
+        if kind == .pin { _ = await result() }
+        #expect(routes.picker?.entry?.kind == kind)
+        enter("1234")
+        #expect(await result() == nil)
+        #expect(routes.picker?.notice == "Safe: It was rejected.")
+        #expect(routes.picker?.entry?.isRetry == true && routes.ids == ["toy:card"])
+        _ = routes.press("ESC")
+        // A page asks for a PIN first.
+        let replies = Lock<[String]>([])
+        func pair(_ code: String?) {
+            routes.pair(with: "toy:Safe", code: code) { result in
+                replies.withLock { $0.append((try? result.get()) ?? "refused") }
+            }
+        }
+        if kind == .pin {
+            pair(nil)
+            _ = await result()
+        }
+        pair("4711")
+        #expect(await result() == "Safe is paired")
+        let expected = (kind == .pin ? ["enter the PIN that it shows"] : []) + ["Safe is paired"]
+        #expect(replies.withLock { $0 } == expected)
+    }
+
+    @Test func aSearchThatFindsNoSpeakerSaysSoAfterThreeSeconds() {
+        let rig = SessionRig("long")
+        defer { rig.player.shutDown() }
+        let (home, clock) = (rig.toys.place("card"), ManualClock())
+        let routes = RouteController(
+            player: rig.player, registry: OutputRegistry([ToyProvider(["card": rig.card], present: [])]),
+            routes: [home], home: home, clock: clock, post: { _ in })
+        defer { routes.close() }
+        routes.openPicker()
+        #expect(!routes.refresh() && routes.picker?.notice == nil)
+        clock.advance(by: .seconds(3))
+        #expect(routes.refresh() && routes.picker?.notice == "No speakers found.")
+        _ = routes.handle(.offered(OutputOffer(places: [home], note: "Cannot search for speakers because of it.")))
+        #expect(routes.picker?.notice == "No speakers found. Cannot search for speakers because of it.")
+        let kitchen = OutputPlace(provider: "other", id: "k", name: "Kitchen", kind: .speaker)
+        _ = routes.handle(.offered(OutputOffer(places: [home, kitchen])))
+        routes.closePicker()
+        routes.openPicker()
+        #expect(routes.picker?.notice == nil)
     }
 
     @Test func rowsHaveTheIconsOfTheirKinds() {

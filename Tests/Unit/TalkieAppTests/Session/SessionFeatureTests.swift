@@ -83,13 +83,39 @@ import Testing
         rig.player.seek(to: MediaTime(value: 30, timescale: 1))
         rig.wait { $0.position.seconds >= 30 }
         let arguments = PlayArguments(files: [])
-        let positions = ResumePositions(rig.stage, arguments, SessionConsole(rig.stage, arguments))
+        let positions = ResumePositions(
+            rig.stage, arguments, SessionConsole(rig.stage, arguments), control: rig.director.control, routes: nil)
         let store = ResumePositionStore(StateFolder(path: folder.path))
         positions.store(QueueItem(films[0]))
         #expect(store.read().entries.isEmpty)
         positions.store(try #require(rig.player.state.current))
         #expect(store.read().entries.map(\.film) == [try #require(FilmKey(films[1]))])
         #expect(rig.end(.terminalKey("q")) == 0)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aFilmResumesAsItWasPlayedUnlessAnOptionSaysOtherwise() throws {
+        let folder = TemporaryFolder()
+        let film = folder.write("film", to: "long")
+        let first = Rig(film, folder: folder)
+        try first.director.start()
+        first.wait { $0.phase == .playing }
+        first.player.seek(to: MediaTime(value: 30, timescale: 1))
+        first.player.setSpeed(1.5)
+        first.player.setMuted(true)
+        first.player.setSubtitleDelay(.milliseconds(-300))
+        first.wait { $0.position.seconds >= 30 && $0.speed == 1.5 && $0.isMuted }
+        #expect(first.end(.terminalKey("Q")) == 0)
+        let again = Rig(film, folder: folder)
+        try again.director.start()
+        again.wait { $0.speed == 1.5 && $0.isMuted && $0.subtitleDelay == .milliseconds(-300) }
+        #expect(again.end(.terminalKey("Q")) == 0)
+        var arguments = PlayArguments(files: [])
+        arguments.options.speed = 2
+        let other = Rig(film, arguments: arguments, folder: folder)
+        try other.director.start()
+        other.wait { $0.isMuted && $0.position.seconds >= 30 }
+        #expect(other.player.state.speed == 2)
+        #expect(other.end(.terminalKey("q")) == 0)
     }
 
     @Test(.timeLimit(.minutes(5))) func aListBeginsWithTheFilmThatWasStopped() {

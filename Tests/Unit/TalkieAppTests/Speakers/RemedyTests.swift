@@ -19,17 +19,17 @@ import Testing
 
     /// Scripts and manuals depend on these sentences.
     @Test func theProgramNamesItsCommands() {
-        #expect(said("A is shy", .pairByPIN("Box")) == "A is shy; run 'talkie pair 'Box'' once")
-        #expect(said("A is shy.", .pairByPIN()) == "A is shy; run 'talkie pair' once and type its PIN.")
+        #expect(said("A is shy", .pairByPIN("Box")) == "A is shy; run `talkie pair 'Box'` once")
+        #expect(said("A is shy.", .pairByPIN()) == "A is shy; run `talkie pair` once and type its PIN.")
         #expect(said("A is shy.", .pair) == "A is shy: `talkie pair`.")
-        #expect(said("A forgot.", .pairAgain()) == "A forgot; pair it again with 'talkie pair'.")
-        #expect(said("A is shut", .givePassword("Box")) == "A is shut; run 'talkie pair 'Box' --password PW' once")
-        #expect(said("A is shut.", .givePassword()) == "A is shut; set it once with 'talkie pair --password'.")
-        #expect(said("A shakes.", .correctPassword) == "A shakes; check it and enter it with 'talkie pair --password'.")
-        #expect(said("Found was A.", .listPlaces) == "Found was A (see 'talkie speakers').")
+        #expect(said("A forgot.", .pairAgain()) == "A forgot; pair it again with `talkie pair`.")
+        #expect(said("A is shut", .givePassword("Box")) == "A is shut; run `talkie pair 'Box'` once")
+        #expect(said("A is shut.", .givePassword()) == "A is shut; set it once with `talkie pair`.")
+        #expect(said("A shakes.", .correctPassword) == "A shakes; check it and enter it with `talkie pair`.")
+        #expect(said("Found was A.", .listPlaces) == "Found was A (see `talkie speakers`).")
         #expect(
             said("A is deaf.", .checkFirewall)
-                == "A is deaf; a firewall may block its messages (see 'talkie doctor').")
+                == "A is deaf; a firewall may block its messages (see `talkie doctor`).")
     }
 
     @Test func aChangeOfOutputsIsReportedInTheProgramsTerms() {
@@ -42,7 +42,7 @@ import Testing
             case .refused(let refusals), .changed(_, let refusals):
                 #expect(
                     refusals.map(\.error.message) == [
-                        "A is deaf; a firewall may block its messages (see 'talkie doctor')."
+                        "A is deaf; a firewall may block its messages (see `talkie doctor`)."
                     ])
             case .superseded: Issue.record("it is another change")
             }
@@ -76,13 +76,13 @@ import Testing
         let places = provider.offer(network).places
         #expect(
             places.map(\.obstacle) == [
-                "must be paired first; type talkie pair 'Bath' in a terminal",
-                "must be paired first; type talkie pair 'Den' --password PW in a terminal",
+                "must be paired first; select it to enter its PIN",
+                "must be paired first; select it to enter its password",
             ])
         let bath = try #require(throws: TalkieError.self) { try provider.outputs(at: places[0]) }
-        #expect(bath.message == "'Bath' plays only for paired senders; run 'talkie pair 'Bath'' once")
+        #expect(bath.message == "'Bath' plays only for paired senders; run `talkie pair 'Bath'` once")
         let den = try #require(throws: TalkieError.self) { try provider.outputs(at: places[1]) }
-        #expect(den.message == "'Den' requires its password; run 'talkie pair 'Den' --password PW' once")
+        #expect(den.message == "'Den' requires its password; run `talkie pair 'Den'` once")
     }
 
     @Test func aSessionThatIsRefusedKeepsTheRemedyUnderTheSpeakersName() throws {
@@ -97,7 +97,7 @@ import Testing
         let described = TalkieError(error).saying(RemedyPhrases.commands.inErrors)
         #expect(
             described.message
-                == "The speaker plays only for paired senders; run 'talkie pair' once and type its PIN."
+                == "The speaker plays only for paired senders; run `talkie pair` once and type its PIN."
         )
         var configuration = AirPlaySession.Configuration(
             address: SpeakerAddress(host: "127.0.0.1", port: 7000), identity: .random(name: "x"))
@@ -107,7 +107,7 @@ import Testing
         let output = speaker.outputError(error)
         #expect(output.code == .notPermitted && output.remedy?.action == .pairByPIN)
         #expect(
-            output.message == "'Box' plays only for paired senders; run 'talkie pair' once and type its PIN.")
+            output.message == "'Box' plays only for paired senders; run `talkie pair` once and type its PIN.")
     }
 
     @Test func whatWasFoundInsteadPointsToTheList() throws {
@@ -123,6 +123,6 @@ import Testing
         #expect(try message(AirPlayProvider(knowledge: knowledge)) == words + "; see the list of speakers.")
         #expect(
             try message(AirPlayProvider(knowledge: knowledge, saying: .commands))
-                == words + " (see 'talkie speakers').")
+                == words + " (see `talkie speakers`).")
     }
 }

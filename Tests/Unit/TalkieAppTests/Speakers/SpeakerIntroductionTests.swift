@@ -56,7 +56,10 @@ import Testing
     @Test func aSpeakerWithAPasswordSaysHowToGiveIt() throws {
         let failure = try failure("Box", .pin(nil), on: network("flags=0x84"))
         #expect(failure.exitStatus == 77)
-        #expect(failure.message == "'Box' requires its password; give it with 'talkie pair 'Box' --password PW'")
+        #expect(
+            failure.message
+                == "'Box' requires its password; type it here, or give it with `talkie pair 'Box' --password-file FILE`"
+        )
     }
 
     @Test func whatCannotBePairedIsSaidWithItsStatus() throws {

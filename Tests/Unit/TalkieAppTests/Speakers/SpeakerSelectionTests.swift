@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("flags=0x204", 77, "talkie pair 'Box'"), ("flags=0x84", 77, "talkie pair 'Box' --password PW"),
+        ("flags=0x204", 77, "talkie pair 'Box'"), ("flags=0x84", 77, "talkie pair 'Box'"),
         ("features=0x405C4A00", 69, "this speaker needs AirPlay 1, which is not supported yet"), ("acl=1", 77, "home"),
         ("features=0x405C4800,0x5A340", 69, "support audio"),
     ])

@@ -1,0 +1,55 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// A pairing with a place that may wait for a PIN. Any thread.
+final class PairingTask: Sendable {
+    private struct State {
+        var isAsking = false
+        var answer: String??
+    }
+
+    /// How long a PIN is awaited: speakers display one for about a minute.
+    private static let timeout = Duration.seconds(120)
+
+    let place: OutputPlace
+    private let state = Lock(State())
+    private let answered = Signal()
+    private let interruption = Interruption()
+
+    init(_ place: OutputPlace) { self.place = place }
+
+    /// The identifier of the place.
+    var id: String { place.id }
+    /// Whether the PIN is awaited.
+    var isAsking: Bool { state.withLock { $0.isAsking && $0.answer == nil } }
+    /// Whether the user has cancelled it.
+    var isCancelled: Bool { state.withLock { $0.answer == .some(nil) } }
+
+    /// Continues with the PIN; nil cancels.
+    func answer(_ pin: String?) {
+        state.withLock { if $0.answer == nil { $0.answer = .some(pin) } }
+        if pin == nil { interruption.raise(status: 0) }
+        answered.raise()
+    }
+
+    /// Pairs. Blocks on the network, the disk and the PIN.
+    ///
+    /// - Parameter wantsPIN: Called when the place displays its PIN.
+    func run(_ wish: PairingWish, in registry: OutputRegistry, wantsPIN: @escaping () -> Void) throws(TalkieError)
+        -> PairingOutcome
+    {
+        // Both receivers of a stereo pair are found by their name only.
+        let name = place.kind == .stereoPair || place.id.hasPrefix("name:") ? place.name : place.id
+        return try registry.pair(name, wish, until: interruption) { [self] _ in
+            state.withLock { $0.isAsking = true }
+            wantsPIN()
+            let deadline = HostInstant.now.advanced(by: Self.timeout)
+            while HostInstant.now < deadline {
+                if let answer = state.withLock({ $0.answer }) { return answer }
+                answered.wait(until: deadline)
+                answered.clear()
+            }
+            return nil
+        }
+    }
+}
