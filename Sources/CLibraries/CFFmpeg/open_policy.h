@@ -236,6 +236,7 @@ static inline cff_playlist_content cff_read_playlist(const uint8_t *text, int si
 static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy, const char *url, int is_led_to) {
   static const char head[] = "#EXTM3U";
   int room = 64 << 10, count = 0, got, status;
+  int is_revised = 0;
   uint8_t *text = av_malloc(room);
   if (!text) return AVERROR(ENOMEM);
   if ((got = avio_read(input, text, sizeof head - 1)) > 0) count = got;
@@ -280,9 +281,12 @@ static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy
       av_free(text);
       text = other;
       count = length;
+      is_revised = 1;
     }
   }
   status = cff_put_back(input, text, count);
+  /* The buffer holds the complete input. Probing rewinds it by the distance from its end. */
+  if (is_revised) input->pos = input->buf_end - input->buf_ptr;
   av_free(text);
   return status;
 }

@@ -128,7 +128,7 @@ package final class VideoDecoder: PictureDecoder {
         packet.pointee.pts = entry.presentationTime?.rescaled(to: times.timescale) ?? cff_nopts_value
         packet.pointee.dts = entry.decodeTime?.rescaled(to: times.timescale) ?? cff_nopts_value
         packet.pointee.duration = entry.duration.rescaled(to: times.timescale)
-        packet.pointee.flags = isSync ? AV_PKT_FLAG_KEY : 0
+        packet.pointee.flags = (isSync ? AV_PKT_FLAG_KEY : 0) | (entry.isDiscarded ? AV_PKT_FLAG_DISCARD : 0)
         batch.withBytes(of: entry) { bytes in
             // libavcodec copies packets without a reference count and adds the required padding.
             packet.pointee.data = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)

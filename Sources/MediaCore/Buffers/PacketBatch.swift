@@ -24,6 +24,8 @@ public final class PacketBatch: @unchecked Sendable {
         public var trimStart: Int
         /// Decoded frames to discard from its end: padding, edit lists.
         public var trimEnd: Int
+        /// Whether an edit list excludes its frames, which are decoded as references only (video).
+        package var isDiscarded = false
 
         /// Creates a description; negative trims become 0.
         public init(

@@ -3,8 +3,8 @@ internal import Glibc
 /// File names as text. A file name is a sequence of bytes (POSIX.1-2017, 3.170), not necessarily UTF-8.
 ///
 /// Bytes that are not UTF-8 become the private characters U+EF80 to U+EFFF: U+EFE6 for byte 0xE6. A name that contains
-/// these characters itself has all their bytes replaced, so `systemPath` returns each name unchanged. As they stand for
-/// bytes from 0x80 on, no text becomes a slash or a terminator.
+/// these characters itself has all their bytes replaced, so `systemPath` returns each name unchanged. They become bytes
+/// from 0x80 on, so no text becomes a slash or a terminator.
 package enum FileName {
     private static let first: UInt32 = 0xEF80
     private static let escapes = first...first + 0x7F

@@ -95,6 +95,11 @@ final class FilmPlaylists: Sendable {
         }
     }
 
+    /// The duration in seconds of the longest playlist that is read in parts; nil if there is none.
+    var secondsInParts: Double? {
+        state.withLock { $0.known.values.filter(\.playlist.changesMap).map(\.playlist.seconds).max() }
+    }
+
     // MARK: DASH
 
     var dash: DASHPlaylists? { state.withLock { $0.dash?.1 } }

@@ -10,6 +10,8 @@ struct MediaPlaylist: Sendable {
         var lines: Range<Int>
         /// The index of the state that applies before its lines.
         fileprivate var state: Int
+        /// The line of its init section.
+        fileprivate var map: Int?
         /// The number of discontinuities before its first frame.
         var breaks: Int
         /// Its program date in seconds since 1970, if stated for this segment.
@@ -47,6 +49,8 @@ struct MediaPlaylist: Sendable {
     private(set) var isEnded = false
     /// Whether MP4 segments have an init section (RFC 8216, 4.3.2.5).
     private(set) var hasMap = false
+    /// Whether segments have different init sections, of which libavformat's MP4 demuxer reads the first only.
+    private(set) var changesMap = false
     /// Whether any stated duration has a fraction; before version 3 they are rounded to whole seconds (RFC 8216,
     /// 4.3.2.1).
     private(set) var hasExactDurations = false
@@ -109,10 +113,11 @@ struct MediaPlaylist: Sendable {
                     if range.offset == nil { implied = offset }
                     rangeEnd = Range(firstByte: offset, count: range.count)?.upperBound ?? 0
                 }
+                if let last = pieces.last { changesMap = changesMap || !isMap(state.map, last.map) }
                 pieces.append(
                     Piece(
-                        seconds: length, lines: first..<index + 1, state: before, breaks: breaks, date: date,
-                        impliedOffset: implied
+                        seconds: length, lines: first..<index + 1, state: before, map: state.map, breaks: breaks,
+                        date: date, impliedOffset: implied
                     ))
                 (first, seconds, range, date) = (index + 1, nil, nil, nil)
                 let last = states[states.count - 1]
@@ -123,6 +128,10 @@ struct MediaPlaylist: Sendable {
             }
         }
         guard !pieces.isEmpty else { return nil }
+    }
+
+    private func isMap(_ one: Int?, _ other: Int?) -> Bool {
+        one == other || one.map { lines[$0] } == other.map { lines[$0] }
     }
 
     /// The complete text, without empty lines.
@@ -176,9 +185,12 @@ struct MediaPlaylist: Sendable {
         var start: MediaTime
         /// Whether a discontinuity precedes its first segment.
         var followsDiscontinuity: Bool
+        /// The start of the following segments, which have another init section; nil if there are none.
+        var end: MediaTime?
     }
 
-    /// Returns the playlist from the last segment that begins at or before `moment`, relative to the first segment.
+    /// Returns the playlist from the last segment that begins at or before `moment`, relative to the first segment, up
+    /// to a segment with another init section.
     func cut(at moment: MediaTime) -> Cut {
         let wanted = moment.seconds
         var (index, start) = (0, 0.0)
@@ -188,7 +200,14 @@ struct MediaPlaylist: Sendable {
             index += 1
         }
         let first = pieces[index]
-        guard index > 0 else { return Cut(text: text, start: .zero, followsDiscontinuity: false) }
+        let next = pieces[index...].firstIndex { !isMap($0.map, first.map) }
+        let end = next.flatMap { MediaTime(boundedSeconds: pieces[index..<$0].reduce(start) { $0 + $1.seconds }) }
+        let rest = lines[first.lines.upperBound..<(next.map { pieces[$0].lines.lowerBound } ?? lines.count)]
+        let close = next == nil ? [] : [Array("#EXT-X-ENDLIST".utf8)[...]]
+        guard index > 0 else {
+            let text = next == nil ? text : Self.joined(lines[..<first.lines.upperBound] + rest + close)
+            return Cut(text: text, start: .zero, followsDiscontinuity: false, end: end)
+        }
         var kept: [ArraySlice<UInt8>] = [lines[0]]
         let wide = ["VERSION:", "TARGETDURATION:", "PLAYLIST-TYPE:", "INDEPENDENT-SEGMENTS", "DEFINE:"].map {
             "#EXT-X-" + $0
@@ -213,13 +232,13 @@ struct MediaPlaylist: Sendable {
             }
             kept.append(Array("#EXT-X-BYTERANGE:\(Self.text(value))@\(implied)".utf8)[...])
         }
-        kept += lines[first.lines.upperBound...]
+        kept += rest + close
         return Cut(
             text: Self.joined(kept), start: MediaTime(boundedSeconds: start) ?? moment,
-            followsDiscontinuity: first.breaks > 0)
+            followsDiscontinuity: first.breaks > 0, end: end)
     }
 
-    private static func joined(_ lines: [ArraySlice<UInt8>]) -> [UInt8] {
+    private static func joined(_ lines: some Collection<ArraySlice<UInt8>>) -> [UInt8] {
         Array(lines.joined(separator: [0x0A])) + [0x0A]
     }
 

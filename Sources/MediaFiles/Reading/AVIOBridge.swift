@@ -19,6 +19,8 @@ final class AVIOBridge: @unchecked Sendable {
     var wanted: MediaTime?
     /// The trimmed playlists opened since `begin(at:)`.
     private(set) var cuts: [MediaPlaylist.Cut] = []
+    /// The time at which the opened playlists end because another init section follows; nil: at the film's end.
+    private(set) var partEnd: MediaTime?
     /// Whether the demuxer is seeking.
     var isJumping = false
     /// A more specific error than libavformat's, for content that cannot be played.
@@ -44,7 +46,10 @@ final class AVIOBridge: @unchecked Sendable {
     }
 
     /// Prepares for reopening the playlists from the segment at a time.
-    func begin(at moment: MediaTime?) { (wanted, cuts) = (moment, []) }
+    func begin(at moment: MediaTime?) { (wanted, cuts, partEnd) = (moment, [], nil) }
+
+    /// Ends reopening: playlists that are opened later are complete.
+    func endReopening() { (wanted, cuts) = (nil, []) }
 
     /// Replaces libavformat's HTTP client. The caller keeps this object alive as long as the policy: the pointer is
     /// unretained.
@@ -88,9 +93,10 @@ final class AVIOBridge: @unchecked Sendable {
     /// Returns the replacement of a playlist; nil keeps the original.
     private func cut(_ text: [UInt8], _ address: String, from location: String) -> [UInt8]? {
         let known = playlists.parse(text, at: address, from: location) { [waiting] in waiting.isCancelled }
-        guard let known, let wanted, known.playlist.isEnded else { return nil }
-        let cut = known.playlist.cut(at: wanted)
+        guard let known, known.playlist.isEnded, wanted != nil || known.playlist.changesMap else { return nil }
+        let cut = known.playlist.cut(at: wanted ?? .zero)
         cuts.append(cut)
+        if let end = cut.end { partEnd = max(partEnd ?? end, end) }
         return cut.text
     }
 

@@ -23,7 +23,7 @@ extension DemuxContext {
         let alone = film.playlist.flatMap { gate.playlists.address(of: $0) }
         policy.pointee.is_led_to = alone == nil ? 0 : 1
         defer {
-            gate.begin(at: nil)
+            gate.endReopening()
             finishOpening()
         }
         try begin(alone ?? address.url, "hls", within: timeout)
@@ -40,6 +40,13 @@ extension DemuxContext {
                 from: (cut?.start ?? .zero) + start, at: moment,
                 followsDiscontinuity: cut?.followsDiscontinuity ?? false)
         }
+    }
+
+    /// Opens the playlists at the segments that follow with another init section; returns false if there are none.
+    func openNextPart() throws(MediaError) -> Bool {
+        guard managesOwnInputs, let next = gate?.partEnd else { return false }
+        try openPlaylists(from: next, within: options.readTimeout)
+        return true
     }
 }
 

@@ -73,13 +73,24 @@ final class DemuxContext {
         defer { finishOpening() }
         rejected.inspectCovers(of: streams)
         if !headerSaysEverything {
-            rejected.inspectSizes(of: streams)
-            let code = avformat_find_stream_info(context, nil)
-            if let distrust { throw distrust }
-            if code < 0, waiting.isCancelled || waiting.isPastDeadline {
-                throw ReadingErrors.opening(cff_error_exit, address, waiting)
+            try probe()
+            if hasLateTracks {
+                avformat_close_input(&context)
+                try begin(address.url, format, within: options.openTimeout)
+                context?.pointee.max_analyze_duration = Self.longestProbe
+                context?.pointee.probesize = Self.largestProbe
+                try probe()
             }
             // Otherwise missing parameters are detected per stream.
+        }
+    }
+
+    private func probe() throws(MediaError) {
+        rejected.inspectSizes(of: streams)
+        let code = avformat_find_stream_info(context, nil)
+        if let distrust { throw distrust }
+        if code < 0, waiting.isCancelled || waiting.isPastDeadline {
+            throw ReadingErrors.opening(cff_error_exit, address, waiting)
         }
     }
 
@@ -185,6 +196,30 @@ final class DemuxContext {
             && playable.contains { $0.pointee.codecpar.pointee.codec_id != AV_CODEC_ID_NONE }
     }
 
+    /// Seven seconds, libavformat's default for MPEG systems, miss a track that begins later. Limited by the size of a
+    /// few seconds of 4K.
+    private static let longestProbe: Int64 = 30_000_000
+    private static let largestProbe: Int64 = 32 << 20
+
+    /// Whether a transport or program stream has a track without known parameters, or may have further ones: a program
+    /// stream has no list of its tracks. Only a local file is probed further.
+    private var hasLateTracks: Bool {
+        guard address.kind == .file, ["mpegts", "mpeg"].contains(formatName) else { return false }
+        var kinds: Set<UInt32> = []
+        for stream in streams {
+            let parameters = stream.pointee.codecpar.pointee
+            kinds.insert(UInt32(bitPattern: parameters.codec_type.rawValue))
+            guard parameters.codec_id != AV_CODEC_ID_NONE else { continue }
+            if parameters.codec_type == AVMEDIA_TYPE_VIDEO, parameters.width <= 0 { return true }
+            if parameters.codec_type == AVMEDIA_TYPE_AUDIO, parameters.sample_rate <= 0 { return true }
+        }
+        let wanted = [AVMEDIA_TYPE_AUDIO, AVMEDIA_TYPE_VIDEO].map { UInt32(bitPattern: $0.rawValue) }
+        return formatName == "mpeg" && !kinds.isSuperset(of: wanted)
+    }
+
+    /// Whether audio without known parameters may be played: its decoder finds them in each packet.
+    var hasSelfDescribingAudio: Bool { ["mpegts", "mpeg", "hls"].contains { formatName.hasPrefix($0) } }
+
     // MARK: Streams and container
 
     var streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>> {
@@ -214,8 +249,10 @@ final class DemuxContext {
     /// Whether the playlists were generated from a DASH manifest.
     var isDASH: Bool { gate?.playlists.dash != nil }
 
-    /// The duration stated in the DASH manifest.
-    var statedDuration: MediaTime? { gate?.playlists.dash?.seconds.flatMap { MediaTime(boundedSeconds: $0) } }
+    /// The duration stated in the DASH manifest, or by a playlist that is read in parts.
+    var statedDuration: MediaTime? {
+        (gate?.playlists.dash?.seconds ?? gate?.playlists.secondsInParts).flatMap { MediaTime(boundedSeconds: $0) }
+    }
 
     /// The duration stated by the container; nil if there is none or it exceeds ten years.
     var duration: MediaTime? {
@@ -337,7 +374,8 @@ final class DemuxContext {
                 if let input = context.pointee.pb, input.pointee.error < 0, input.pointee.error != cff_error_eof {
                     throw ReadingErrors.reading(input.pointee.error, address, waiting)
                 }
-                return nil
+                guard try openNextPart() else { return nil }
+                return try readFromInput()
             }
             consecutiveFailures += 1
             if code == cff_error_invalid_data { decodeErrorCount += 1 }
@@ -346,6 +384,17 @@ final class DemuxContext {
                 throw length?.isIndexLast(streams) == true
                     ? ReadingErrors.indexIsLast(address) : ReadingErrors.reading(code, address, waiting)
             }
+        }
+    }
+
+    /// Returns the last bytes of the input, whose position stays; empty if they cannot be read.
+    func lastBytes(_ count: Int) -> [UInt8] {
+        guard hasRandomAccess, let input = context?.pointee.pb, let size = byteCount else { return [] }
+        let position = avio_seek(input, 0, SEEK_CUR)
+        guard position >= 0, avio_seek(input, max(0, size - Int64(count)), SEEK_SET) >= 0 else { return [] }
+        defer { avio_seek(input, position, SEEK_SET) }
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
+            read = max(0, Int(avio_read(input, buffer.baseAddress, Int32(clamping: count))))
         }
     }
 
@@ -414,6 +463,10 @@ final class DemuxContext {
             try openPlaylists(from: time, streamStart: start, within: options.readTimeout)
             return isFresh = true
         }
+        if follower != nil, !managesOwnInputs, hasRandomAccess, time <= start {
+            // Every playback begins with a seek to its start. A search for a timestamp needs monotonic ones.
+            return isFresh ? () : try seek(toByte: 0, at: time)
+        }
         try jump { context in
             if let (other, timestamp) = indexed(instead: index, raw),
                 av_seek_frame(context, other, timestamp, flags) >= 0
@@ -462,6 +515,18 @@ final class DemuxContext {
             gaps = GapReader(
                 GapFollower(jumps, streams: streams, origin: origin, pauses: pauses, reach: reach), primed, of: address)
         }
+    }
+
+    /// Whether the input may have discontinuities by which no position was found yet.
+    func mayJump(_ jumps: TimestampDiscontinuities) -> Bool {
+        follower != nil && !managesOwnInputs && jumps.count <= 1 && byteCount != nil
+    }
+
+    /// The present parameters of a packet's stream, which may change in a transport stream or a playlist; nil for
+    /// others.
+    func parameters(of packet: UnsafeMutablePointer<AVPacket>) -> UnsafeMutablePointer<AVCodecParameters>? {
+        guard follower != nil else { return nil }
+        return streams.first { film.number(of: $0.pointee.index) == packet.pointee.stream_index }?.pointee.codecpar
     }
 
     /// Whether other streams than the one that is read are needed, to distinguish a discontinuity from a gap.

@@ -86,7 +86,8 @@ struct GapFollower {
 
     /// Returns the offset of a packet's timestamps; nil if the following packets are needed (`decide`).
     mutating func shift(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
-        guard let index = lane(of: packet) else { return common }
+        // Samples that an edit list excludes have times outside of their edit.
+        guard let index = lane(of: packet), packet.pointee.flags & AV_PKT_FLAG_DISCARD == 0 else { return common }
         guard let plain = plain(packet, in: lanes[index]) else {
             // Without a timestamp the packet follows its predecessor.
             let lane = lanes[index]

@@ -1,4 +1,5 @@
 internal import CFFmpeg
+internal import Glibc
 internal import MediaCore
 
 /// Packs the packets of one stream into sample buffers: several audio packets per buffer, one video packet.
@@ -10,7 +11,7 @@ struct PacketBatcher {
     private var format: Track.Format
     private let batchLength: MediaTime
     /// A copy: the stream is freed when its input is reopened.
-    private let coding: CodingParameters
+    private var coding: CodingParameters
 
     private var pool = RecyclingPool<PacketBatch> { PacketBatch() }
     /// The audio buffer being filled.
@@ -36,7 +37,7 @@ struct PacketBatcher {
 
     init(track: Track, stream: UnsafeMutablePointer<AVStream>, clock: TrackClock, batch: Duration) {
         self.track = track
-        coding = CodingParameters(of: stream)
+        coding = CodingParameters(stream.pointee.codecpar)
         self.clock = clock
         format = track.format
         batchLength = MediaTime(nanoseconds: max(1, batch.wholeNanoseconds))
@@ -94,9 +95,14 @@ struct PacketBatcher {
     ///   - shift: Added to the packet's timestamps.
     ///   - isNewRecording: Whether a changed shift means another recording with its own reference frames. A gap inside
     ///     a recording does not.
-    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime, isNewRecording: Bool) {
+    ///   - parameters: The present parameters of the stream; nil if they do not change.
+    mutating func add(
+        _ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime, isNewRecording: Bool,
+        of parameters: UnsafeMutablePointer<AVCodecParameters>? = nil
+    ) {
         let size = Int(packet.pointee.size)
         guard size > 0, size <= Self.largestPacket, let data = packet.pointee.data else { return }
+        if let parameters { adoptNewCodec(parameters) }
         adoptNewConfiguration(packet)
         let pts = clock.unwrapped(packet.pointee.pts)
         let dts = clock.unwrapped(packet.pointee.dts)
@@ -110,6 +116,8 @@ struct PacketBatcher {
             decodeTime: dts.flatMap { clock.filmTime($0) }.map { $0 + shift },
             duration: clock.length(packet.pointee.duration))
         let bytes = UnsafeRawBufferPointer(start: data, count: size)
+        // An edit list excludes the samples (ISO 14496-12, 8.6.6).
+        let isDiscarded = packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0
         switch format {
         case .audio(let format):
             readTrims(of: packet, into: &entry)
@@ -117,8 +125,10 @@ struct PacketBatcher {
                 entry.duration = naturalLength(size: size, pts, format)
             }
             lastSoundStamp = pts
-            addSound(bytes, entry, format)
-        case .video(let format): addPicture(bytes, entry, format, flags: packet.pointee.flags)
+            addSound(bytes, entry, format, isDiscarded: isDiscarded)
+        case .video(let format):
+            entry.isDiscarded = isDiscarded
+            addPicture(bytes, entry, format, isSync: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
         case .subtitle(let format): addSubtitle(bytes, entry, format)
         }
     }
@@ -151,14 +161,14 @@ struct PacketBatcher {
     private static let nothing = PacketBatch(reservingBytes: 0, packets: 0)
 
     private mutating func addPicture(
-        _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: VideoFormat, flags: Int32
+        _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: VideoFormat, isSync: Bool
     ) {
         let batch = pool.acquire()
         batch.removeAll()
         batch.append(bytes, as: entry)
         var marks: SampleBuffer.Flags = []
-        if flags & AV_PKT_FLAG_KEY != 0 { marks.insert(.sync) }
-        if flags & AV_PKT_FLAG_DISCARD != 0 { marks.insert(.decodeOnly) }
+        if isSync { marks.insert(.sync) }
+        if entry.isDiscarded { marks.insert(.decodeOnly) }
         if let limit = decodeOnlyBefore, let start = entry.presentationTime, entry.duration.value > 0,
             start + entry.duration <= limit
         {
@@ -173,7 +183,7 @@ struct PacketBatcher {
     }
 
     private mutating func addSound(
-        _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: AudioFormat
+        _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: AudioFormat, isDiscarded: Bool
     ) {
         var decodeOnly = lastDecodeOnly
         if let limit = decodeOnlyBefore, let start = entry.presentationTime {
@@ -182,6 +192,8 @@ struct PacketBatcher {
         } else if decodeOnlyBefore == nil {
             decodeOnly = false
         }
+        // Before the film's start, where encoder delay is, the trims and the timeline decide.
+        if isDiscarded, let start = entry.presentationTime, start + entry.duration > .zero { decodeOnly = true }
         if isDiscontinuous || decodeOnly != lastDecodeOnly { close() }
         lastDecodeOnly = decodeOnly
         let heard = audible(entry, format)
@@ -250,6 +262,44 @@ struct PacketBatcher {
         )
     }
 
+    /// Adopts the configuration of another init section (RFC 8216, 4.3.2.5), or another codec on the same packet
+    /// identifier. For the latter, libavformat changes only the codec, not what is known after decoding.
+    private mutating func adoptNewCodec(_ parameters: UnsafeMutablePointer<AVCodecParameters>) {
+        let (codec, type) = (parameters.pointee.codec_id, parameters.pointee.codec_type)
+        guard let known = coding.pointer?.pointee, type == known.codec_type,
+            codec != known.codec_id || Self.hasOtherConfiguration(parameters.pointee, known),
+            avcodec_find_decoder(codec) != nil, let name = avcodec_get_name(codec)
+        else { return }
+        close()
+        coding = CodingParameters(parameters)
+        let isConfigured = parameters.pointee.extradata_size > 0
+        let fresh =
+            isConfigured ? FormatReading.parameters(of: parameters) : CodecParameters(codec: String(cString: name))
+        switch format {
+        case .audio where isConfigured && FormatReading.problem(with: parameters) == nil:
+            format = .audio(FormatReading.audio(parameters))
+        case .video(let old) where isConfigured && FormatReading.problem(with: parameters) == nil:
+            let size = PixelSize(width: Int(parameters.pointee.width), height: Int(parameters.pointee.height))
+            format = .video(
+                VideoFormat(
+                    parameters: fresh, size: size, pixelAspect: old.pixelAspect, rotation: old.rotation,
+                    color: old.color, frameRate: old.frameRate, peakLuminance: old.peakLuminance))
+        case .audio(let old):
+            format = .audio(AudioFormat(parameters: fresh, sampleRate: old.sampleRate, layout: old.layout))
+        case .video(let old):
+            format = .video(
+                VideoFormat(
+                    parameters: fresh, size: old.size, pixelAspect: old.pixelAspect, rotation: old.rotation,
+                    color: old.color, frameRate: old.frameRate, peakLuminance: old.peakLuminance))
+        case .subtitle: break
+        }
+    }
+
+    private static func hasOtherConfiguration(_ one: AVCodecParameters, _ other: AVCodecParameters) -> Bool {
+        guard let bytes = one.extradata, let known = other.extradata, one.extradata_size > 0 else { return false }
+        return one.extradata_size != other.extradata_size || memcmp(bytes, known, Int(one.extradata_size)) != 0
+    }
+
     /// Adopts a codec configuration that changes within the stream; libavformat attaches it to a packet.
     private mutating func adoptNewConfiguration(_ packet: UnsafeMutablePointer<AVPacket>) {
         guard packet.pointee.side_data_elems > 0 else { return }
@@ -282,8 +332,8 @@ struct PacketBatcher {
 private final class CodingParameters {
     let pointer = avcodec_parameters_alloc()
 
-    init(of stream: UnsafeMutablePointer<AVStream>) {
-        if let pointer, let own = stream.pointee.codecpar { avcodec_parameters_copy(pointer, own) }
+    init(_ parameters: UnsafeMutablePointer<AVCodecParameters>?) {
+        if let pointer, let parameters { avcodec_parameters_copy(pointer, parameters) }
     }
 
     deinit {

@@ -49,13 +49,45 @@ struct SeekPlan {
             let isLast = attempt == 7 || target - preroll - back < .zero
             let wanted = isLast && attempt > 0 ? MediaTime(value: -10, timescale: 1) : target - preroll - back
             try place(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
-            let landed = try readToStart(context, packager)
+            var landed = try readToStart(context, packager)
+            if isLast, attempt > 0, try findJumps(in: context, packager, jumps) {
+                try place(context, at: target - preroll, packager: packager, epoch: epoch, jumps: jumps)
+                landed = try readToStart(context, packager)
+                // Otherwise the last sync sample is before the discontinuity.
+                if landed.map({ $0 <= target }) ?? false { return landed }
+                try context.seek(toByte: 0, at: .zero)
+                landed = try readToStart(context, packager)
+            }
+            // Timestamps before the film's start belong to a part after an unknown discontinuity.
+            if !isLast, mode != .syncAfter, let place = landed, place < start - Self.slack, context.mayJump(jumps) {
+                back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
+                continue
+            }
             if mode == .syncAfter || isLast || context.isAtFirstPiece { return landed }
             // No packet: the last sync sample is further back.
             if let landed, landed <= target - preroll { return landed }
             back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
         }
         return nil
+    }
+
+    /// Reads from the start of a film to the target to find the discontinuities up to there, where a search by
+    /// timestamps has failed. Returns true if there are any.
+    private func findJumps(
+        in context: DemuxContext, _ packager: PacketBatcher, _ jumps: TimestampDiscontinuities
+    ) throws(MediaError) -> Bool {
+        guard context.mayJump(jumps), target > start + Self.slack else { return false }
+        try context.seek(toByte: 0, at: .zero)
+        while let packet = try context.nextPacket() {
+            guard packet.pointee.stream_index == stream,
+                let time = packager.filmTime(of: packet, shift: context.shift)
+            else { continue }
+            if time >= target { break }
+        }
+        if jumps.count > 1 { return true }
+        try context.seek(toByte: 0, at: .zero)
+        _ = try readToStart(context, packager)
+        return false
     }
 
     /// The accepted delay after the target: a track may start slightly after the one used for seeking.

@@ -52,7 +52,9 @@ extension SharedDemuxer {
                 }
                 for lane in lane..<state.lanes.count
                 where state.lanes[lane].stream == stream && state.lanes[lane].isActive {
-                    state.lanes[lane].add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
+                    state.lanes[lane].add(
+                        packet, shift: context.shift, isNewRecording: context.gaps == nil,
+                        of: context.parameters(of: packet))
                     // A film with a single sync frame would otherwise be buffered completely.
                     if state.lanes[lane].bytes > windowBytes * 2 { state.lanes[lane].loseOldest(downTo: windowBytes) }
                 }

@@ -203,7 +203,9 @@ final class SharedDemuxer: @unchecked Sendable {
                 let stream = packet.pointee.stream_index
                 for lane in state.lanes.indices where state.lanes[lane].stream == stream {
                     if state.lanes[lane].isActive {
-                        state.lanes[lane].add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
+                        state.lanes[lane].add(
+                            packet, shift: context.shift, isNewRecording: context.gaps == nil,
+                            of: context.parameters(of: packet))
                     } else {
                         state.lanes[lane].notice(packet, shift: context.shift)
                     }

@@ -51,10 +51,13 @@ struct SharedLane {
         return other
     }
 
-    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime, isNewRecording: Bool) {
+    mutating func add(
+        _ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime, isNewRecording: Bool,
+        of parameters: UnsafeMutablePointer<AVCodecParameters>? = nil
+    ) {
         if let found = packager.epoch(of: packet) { epoch = found }
         notice(packet, shift: shift)
-        packager.add(packet, shift: shift, isNewRecording: isNewRecording)
+        packager.add(packet, shift: shift, isNewRecording: isNewRecording, of: parameters)
         collect()
     }
 

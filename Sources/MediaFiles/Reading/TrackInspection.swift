@@ -15,6 +15,7 @@ struct TrackInspection {
 
     init(_ context: DemuxContext) {
         subtitles = SubtitleInspection(context)
+        if context.hasSelfDescribingAudio { Self.assumeAudio(in: context) }
         for stream in context.streams {
             guard let parameters = stream.pointee.codecpar else { continue }
             let type = parameters.pointee.codec_type
@@ -33,6 +34,16 @@ struct TrackInspection {
             } else {
                 playable.append(stream)
             }
+        }
+    }
+
+    /// Assumes a format for audio that has not begun while it was probed, if there is no other: the packets state it.
+    private static func assumeAudio(in context: DemuxContext) {
+        let sounds = context.streams.filter { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
+        guard sounds.allSatisfy({ $0.pointee.codecpar.pointee.sample_rate <= 0 }) else { return }
+        for stream in sounds where stream.pointee.codecpar.pointee.codec_id != AV_CODEC_ID_NONE {
+            stream.pointee.codecpar.pointee.sample_rate = 48_000
+            av_channel_layout_default(&stream.pointee.codecpar.pointee.ch_layout, 2)
         }
     }
 
@@ -143,7 +154,7 @@ struct TrackInspection {
             let kind: Track.Kind = isAudio ? .audio : .video
             numbers[kind]! += 1
             let clock = TrackClock(stream: stream, origin: starts.origin.common)
-            let duration = stream.pointee.duration
+            let duration = OggPages.opusDuration(of: stream, in: context) ?? stream.pointee.duration
             let purpose = purposes.first { stream.pointee.disposition & $0.0 != 0 }?.1
             let language = DemuxContext.value(of: "language", in: stream.pointee.metadata)
             var track = Track(

@@ -75,7 +75,9 @@ final class TrackReader: SampleSource, @unchecked Sendable {
                 return nil
             }
             if packet.pointee.stream_index == stream {
-                packager.add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
+                packager.add(
+                    packet, shift: context.shift, isNewRecording: context.gaps == nil,
+                    of: context.parameters(of: packet))
             }
         }
     }

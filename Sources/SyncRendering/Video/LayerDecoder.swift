@@ -193,12 +193,14 @@ final class LayerDecoder: Sendable {
     }
 
     private func send(_ buffer: SampleBuffer, _ work: inout Work, _ layer: DisplayLayer) {
-        guard case .encodedVideo(let format, _) = buffer.payload else { return }
+        guard case .encodedVideo(let format, let batch) = buffer.payload else { return }
         do throws(MediaError) {
             let decoder: any PictureDecoder
             if let present = work.decoder { decoder = present } else { decoder = try codecs.decoder(for: format) }
             work.decoder = decoder
-            if buffer.flags.contains(.decodeOnly), let end = buffer.end { decoder.dropFrames(before: end) }
+            // The decoder drops the frames of discarded packets, which may come after those that are shown.
+            let isPreroll = buffer.flags.contains(.decodeOnly) && !batch.packets.allSatisfy(\.isDiscarded)
+            if isPreroll, let end = buffer.end { decoder.dropFrames(before: end) }
             try decoder.send(buffer)
             work.holds = true
         } catch {

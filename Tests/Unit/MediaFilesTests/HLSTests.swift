@@ -79,6 +79,68 @@ import Testing
         }
     }
 
+    @Test(arguments: ["", ".jpg", ".css", ".mp666"])
+    func segmentsMayHaveAnyFileNameExtension(_ ending: String) throws {
+        try make("-c copy -f hls -hls_time 2 -hls_playlist_type vod", into: "film.m3u8")
+        let names = folder.read("film.m3u8").split(separator: "\n").filter { $0.hasSuffix(".ts") }
+        for name in names.map(String.init) {
+            rename(folder.path(name), folder.path(name.replacing(".ts", with: ending)))
+        }
+        try folder.write(Array(folder.read("film.m3u8").replacing(".ts", with: ending).utf8), to: "film.m3u8")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        for address in [folder.path("film.m3u8"), server.url("film.m3u8")] {
+            let film = try MediaFile.open(address)
+            let video = try film.reader(for: try #require(film.summary.track(.video)))
+            #expect(try SeenPictures.decode(video).flashes.count >= 5)
+        }
+    }
+
+    @Test func segmentsOfADASHTemplateNeedNoFileNameExtension() throws {
+        try make(
+            "-map 0:v -c copy -f dash -seg_duration 2 -init_seg_name init-$RepresentationID$ "
+                + "-media_seg_name part-$RepresentationID$-$Number$", into: "film.mpd")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url("film.mpd"))
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        #expect(try SeenPictures.decode(video).flashes.count >= 5)
+    }
+
+    /// FFmpeg's MP4 demuxer reads the first init section only.
+    @Test(arguments: [false, true]) func anotherInitSectionHasItsOwnFormats(isSeekingIntoIt: Bool) throws {
+        for (name, size, rate) in [("a", "160x90", 48_000), ("b", "320x180", 44_100)] {
+            try make(
+                "-s \(size) -c:v libx264 -g 25 -c:a aac -ar \(rate) -f hls -hls_time 1 -hls_playlist_type vod "
+                    + "-hls_segment_type fmp4 -hls_fmp4_init_filename \(name)-init.mp4",
+                into: "\(name).m3u8", seconds: 3)
+        }
+        let parts = ["a", "b"].map { name in
+            folder.read("\(name).m3u8").split(separator: "\n").map(String.init).filter {
+                $0.hasPrefix("#EXT-X-MAP") || $0.hasPrefix("#EXTINF") || !$0.hasPrefix("#")
+            }
+        }
+        try list(
+            "maps.m3u8",
+            ["#EXT-X-VERSION:7", "#EXT-X-TARGETDURATION:2", "#EXT-X-PLAYLIST-TYPE:VOD"] + parts[0]
+                + ["#EXT-X-DISCONTINUITY"] + parts[1] + ["#EXT-X-ENDLIST"])
+        let film = try MediaFile.open(folder.path("maps.m3u8"))
+        #expect(abs((film.summary.duration?.seconds ?? 0) - 6) < 0.2)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        let start = MediaTime(seconds: isSeekingIntoIt ? 3.5 : 0)
+        try video.seek(to: start, mode: .exact)
+        try audio.seek(to: start, mode: .exact)
+        let seen = try SeenPictures.decode(video, showingFrom: start)
+        let heard = try HeardSound.decode(audio)
+        for second in (isSeekingIntoIt ? 4 : 1)..<6 where second != 3 {
+            let flash = try #require(seen.flashes.first { abs($0.seconds - Double(second)) < 0.3 })
+            let beep = try #require(heard.beeps.first { abs($0 - Double(second)) < 0.35 })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.05)
+        }
+        #expect(seen.pictures.last?.size.height == 180 && seen.decodeErrorCount == 0)
+    }
+
     @Test func theQualityIsTheHighestUnlessAnotherIsWanted() throws {
         for (name, size) in [("low", "160x90"), ("mid", "320x180"), ("high", "640x360")] {
             try make(

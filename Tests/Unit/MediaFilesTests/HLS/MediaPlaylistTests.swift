@@ -25,18 +25,20 @@ import Testing
         #expect(
             lines(second) == head + [
                 "#EXT-X-MEDIA-SEQUENCE:11", "#EXT-X-KEY:METHOD=AES-128,URI=\"a\"", "#EXT-X-MAP:URI=\"i.mp4\"",
-                "#EXT-X-KEY:METHOD=AES-128,URI=\"b\"", "#EXTINF:4,", "1.m4s", "#EXT-X-DISCONTINUITY",
-                "#EXT-X-MAP:URI=\"j.mp4\"", "#EXTINF:3,", "2.m4s", "#EXTINF:3,", "3.m4s", "#EXT-X-ENDLIST",
+                "#EXT-X-KEY:METHOD=AES-128,URI=\"b\"", "#EXTINF:4,", "1.m4s", "#EXT-X-ENDLIST",
             ])
         #expect(second.start.seconds == 2.5 && !second.followsDiscontinuity)
+        // It ends before a segment with another init section.
+        #expect(all.changesMap && second.end?.seconds == 6.5)
         let last = all.cut(at: MediaTime(seconds: 1e6))
         #expect(
             lines(last) == head + [
                 "#EXT-X-MEDIA-SEQUENCE:13", "#EXT-X-KEY:METHOD=AES-128,URI=\"b\"", "#EXT-X-MAP:URI=\"j.mp4\"",
                 "#EXTINF:3,", "3.m4s", "#EXT-X-ENDLIST",
             ])
-        #expect(last.start.seconds == 9.5 && last.followsDiscontinuity)
-        #expect(all.cut(at: MediaTime(seconds: -3)).text == all.text)
+        #expect(last.start.seconds == 9.5 && last.followsDiscontinuity && last.end == nil)
+        let first = all.cut(at: MediaTime(seconds: -3))
+        #expect(first.end?.seconds == 6.5 && all.text.starts(with: first.text.dropLast("#EXT-X-ENDLIST\n".utf8.count)))
     }
 
     @Test func parsingEndsSoonAfterACancellation() {
