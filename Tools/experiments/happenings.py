@@ -130,7 +130,7 @@ def moved_while_the_bus_was_away(at, clock):
 def sound_server(seconds, at):
     """The sound server of this computer ends and comes back; the recorder, too, can only then go on."""
     def spoil(day):
-        day.rig.renew_sound(seconds)
+        day.rig.sound.restart(seconds)
         day.record_again()
     return spoiled(at, 0, spoil)
 

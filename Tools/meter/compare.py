@@ -45,7 +45,7 @@ def decode_alone(clip: str, runs: int = 3) -> dict:
             "peak_rss_mb": sorted(peaks)[middle]}
 
 
-def run(paths, players, runs, retries=2, nice=-8, raw=None) -> dict:
+def run(paths, players, runs, retries=2, nice=-8, raw=None, sound_server="pulseaudio") -> dict:
     """{"clips": {clip: {"decode": ..., "players": {name: [result of each run]}}}, "commands": ...}"""
     out = {"commands": {name: shlex.join(command) for name, command in players.items()}, "clips": {}}
     for path in paths:
@@ -55,7 +55,8 @@ def run(paths, players, runs, retries=2, nice=-8, raw=None) -> dict:
             for name, command in players.items():
                 for attempt in range(retries + 1):
                     result = _one(path, name, command, nice, raw and os.path.join(
-                        raw, f"{os.path.basename(path)}.{name}.{number + 1}.{attempt + 1}"))
+                        raw, f"{os.path.basename(path)}.{name}.{number + 1}.{attempt + 1}"),
+                                  sound_server)
                     if not result["disturbed"]:
                         break
                 offset = result["offset_ms"].get("median")
@@ -66,10 +67,10 @@ def run(paths, players, runs, retries=2, nice=-8, raw=None) -> dict:
     return out
 
 
-def _one(path, name, command, nice, keep):
+def _one(path, name, command, nice, keep, sound_server):
     with tempfile.TemporaryDirectory(prefix="meter-run-") as folder:
         if keep:
             folder = keep
             os.makedirs(folder, exist_ok=True)
-        measure.run(measure.Plan(path, command, nice=nice), folder)
+        measure.run(measure.Plan(path, command, sound_server=sound_server, nice=nice), folder)
         return analysis.analyze(folder)

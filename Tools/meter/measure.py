@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import clips
 import strip
 import xserver
-from rig import Player, Rig, child, cpu_seconds, machine_busy_seconds
+from processes import child
+from rig import Player, Rig, cpu_seconds, machine_busy_seconds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -33,6 +34,8 @@ class Plan:
     # Keys and the like while the film plays: [{"at": seconds after process start, "key": ..., ...}].
     actions: list = field(default_factory=list)
     stop_after: float = 0.0
+    # One of sound_server.KINDS.
+    sound_server: str = "pulseaudio"
     looks: float = 500.0
     nice: int = -8
     # Seconds of silence recorded before the player starts and after it has ended.
@@ -47,6 +50,8 @@ class _Watcher:
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE if says_ready else None, text=True,
                                          preexec_fn=child())
         self._ends_itself, self.pid = ends_itself, self._process.pid
+        # Of a probe: the file that it writes.
+        self.out = command[-1]
         if says_ready and self._process.stdout.readline().strip() != "ready":
             raise SystemExit(f"meter: {os.path.basename(command[2])} did not start")
 
@@ -64,8 +69,15 @@ class _Watcher:
             return self._process.wait()
 
 
-def _act(action, keyboard, player, environment):
+def _act(action, keyboard, player, environment, rig, probes):
     """Do one action; returns the instant at which it was done."""
+    if "sound_restart" in action:
+        # What is heard after it is recorded in place of what was heard before.
+        now = time.monotonic()
+        rig.sound.restart(action["sound_restart"])
+        before, probes[-1] = probes[-1], _Watcher.probe(*rig.sound.recorder(probes[-1].out))
+        before.finish()
+        return now
     if "ipc" in action:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(3)
@@ -85,14 +97,16 @@ def _act(action, keyboard, player, environment):
     return now
 
 
-def _run_actions(plan, player, environment, display, done):
-    keyboard = xserver.Keyboard(display) if any("key" in a for a in plan.actions) else None
+def _run_actions(plan, player, environment, rig, probes, done, finished):
+    keyboard = xserver.Keyboard(rig.display) if any("key" in a for a in plan.actions) else None
     for action in sorted(plan.actions, key=lambda a: a["at"]):
         time.sleep(max(0.0, player.started + action["at"] - time.monotonic()))
         try:
-            done.append({**action, "done_s": _act(action, keyboard, player, environment)})
+            done.append({**action, "done_s": _act(action, keyboard, player, environment, rig, probes)})
         except OSError as error:
             done.append({**action, "error": str(error)})
+    # What this thread has started ends with it (rig.child).
+    finished.wait()
 
 
 def run(plan: Plan, folder: str) -> dict:
@@ -104,8 +118,8 @@ def run(plan: Plan, folder: str) -> dict:
     row = y + (top + strip_height // 2) * h // height
     limit = plan.stop_after or side["duration"] + 10
     sound = os.path.join(folder, "sound.wav")
-    probes, player = [], None
-    with Rig(side["size"], plan.display, plan.nice) as rig:
+    probes, player, done, finished = [], None, [], threading.Event()
+    with Rig(side["size"], plan.display, plan.nice, plan.sound_server) as rig:
         try:
             probes.append(_Watcher.probe("screen_probe.py", rig.display, os.path.join(folder, "screen.npz"), plan.looks, x,
                                          row, w))
@@ -114,7 +128,7 @@ def run(plan: Plan, folder: str) -> dict:
                 command = plan.sound_command.replace("{wav}", sound).replace("{seconds}", str(seconds))
                 probes.append(_Watcher(shlex.split(command), ends_itself="{seconds}" in plan.sound_command))
             elif not plan.sound_file:
-                probes.append(_Watcher.probe("sound_probe.py", rig.server, rig.SINK, sound))
+                probes.append(_Watcher.probe(*rig.sound.recorder(sound)))
             time.sleep(plan.lead)
             environment = rig.environment()
             command = [part.replace("{clip}", os.path.abspath(plan.clip)) for part in plan.command]
@@ -123,8 +137,8 @@ def run(plan: Plan, folder: str) -> dict:
             own = sum(map(cpu_seconds, counted))
             player = Player(command, environment, os.path.join(folder, "player.log"), plan.nice,
                             subprocess.PIPE if any("stdin" in a for a in plan.actions) else None)
-            done = []
-            actor = threading.Thread(target=_run_actions, args=(plan, player, environment, rig.display, done), daemon=True)
+            actor = threading.Thread(target=_run_actions, args=(plan, player, environment, rig, probes, done, finished),
+                                     daemon=True)
             actor.start()
             stopped = False
             end = player.started + limit
@@ -145,6 +159,7 @@ def run(plan: Plan, folder: str) -> dict:
                 player.end(signal.SIGKILL)
             for probe in probes:
                 probe.finish()
+            finished.set()
     record = {"command": command, "clip": plan.clip, "side": side, "started_s": player.started, "ended_s": ended,
               "exit": player.status, "stopped_by_meter": stopped, "player_cpu_s": player.cpu, "x_cpu_s": x_cpu,
               "meter_cpu_s": own, "other_busy_cores": max(0.0, other), "peak_bytes": player.peak_bytes,

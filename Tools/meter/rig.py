@@ -1,40 +1,15 @@
 """A screen and a sound card of our own, and what running a program on them costs."""
-import ctypes
 import os
 import select
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
 
+from processes import child, end
+from sound_server import SoundServer
+
 TICK = os.sysconf("SC_CLK_TCK")
-
-
-_LIBC = ctypes.CDLL(None, use_errno=True)
-_PR_SET_PDEATHSIG = 1
-
-
-def child(nice: int | None = None, new_session: bool = False):
-    """For preexec_fn: a process that ends with this one, however this one ends, and has a lower nice value where that is permitted.
-
-    Whoever is killed cleans nothing up; then the kernel sends the signal of prctl(2), PR_SET_PDEATHSIG. It means the thread that starts
-    the process, so that must be one that lasts.
-    """
-    parent = os.getpid()
-
-    def apply():
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:
-            os._exit(1)
-        if new_session:
-            os.setsid()
-        if nice is not None:
-            try:
-                os.setpriority(os.PRIO_PROCESS, 0, nice)
-            except OSError:
-                pass
-    return apply
 
 
 def cpu_seconds(pid) -> float:
@@ -71,17 +46,16 @@ def session_peak_bytes(session: int) -> dict:
 
 
 class Rig:
-    """Xvfb and PulseAudio with a null sink, both private; `close` ends them. Use as a context manager."""
+    """Xvfb and a sound server, both private; `close` ends them. Use as a context manager."""
 
-    SINK = "meter"
-
-    def __init__(self, screen: str, display: str = "", nice: int = -8):
+    def __init__(self, screen: str, display: str = "", nice: int = -8, sound_server: str = "pulseaudio"):
         self.folder = tempfile.mkdtemp(prefix="meter-")
         self._children = []
         self.x_pid = None
+        self.sound = SoundServer(sound_server, self.folder)
         try:
             self.display = display or self._start_screen(screen, nice)
-            self.server = self._start_sound()
+            self.sound.start()
         except BaseException:
             self.close()
             raise
@@ -112,55 +86,17 @@ class Rig:
         os.close(reading)
         return f":{int(answer)}"
 
-    def _start_sound(self):
-        home = os.path.join(self.folder, "home")
-        os.makedirs(home, 0o700, exist_ok=True)
-        socket = os.path.join(self.folder, "pulse")
-        log = os.path.join(self.folder, "pulse.log")
-        # No rewinds: what the monitor has once shown is what was heard.
-        with open(log, "ab") as errors:
-            process = subprocess.Popen(
-                ["pulseaudio", "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--realtime=no",
-                 "--high-priority=no", "--log-target=stderr",
-                 "-L", f"module-null-sink sink_name={self.SINK} rate=48000 channels=2 format=s16le norewinds=1",
-                 "-L", f"module-native-protocol-unix socket={socket} auth-anonymous=1"],
-                env={**os.environ, "HOME": home, "XDG_RUNTIME_DIR": home, "XDG_CONFIG_HOME": home,
-                     "PULSE_RUNTIME_PATH": home, "PULSE_SERVER": ""},
-                stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, preexec_fn=child(-11))
-        self._children.append(process)
-        self._sound = process
-        end = time.monotonic() + 20
-        while not os.path.exists(socket):
-            if process.poll() is not None or time.monotonic() > end:
-                with open(log) as file:
-                    raise SystemExit("meter: PulseAudio did not start: " + file.read()[-300:])
-            time.sleep(0.02)
-        return "unix:" + socket
-
-    def renew_sound(self, seconds: float):
-        """The sound server ends, and is back at the same place after so many seconds."""
-        self._children.remove(self._sound)
-        self._sound.kill()
-        self._sound.wait()
-        time.sleep(seconds)
-        if os.path.exists(os.path.join(self.folder, "pulse")):
-            os.remove(os.path.join(self.folder, "pulse"))
-        self._start_sound()
-
     def environment(self) -> dict:
         """What a player needs in order to use this screen and this sound card."""
-        return {**os.environ, "DISPLAY": self.display, "PULSE_SERVER": self.server, "SDL_VIDEODRIVER": "x11",
-                "SDL_AUDIODRIVER": "pulseaudio", "LIBGL_ALWAYS_SOFTWARE": "1", "NO_AT_BRIDGE": "1"}
+        return {**os.environ, **self.sound.environment(), "DISPLAY": self.display, "SDL_VIDEODRIVER": "x11",
+                "LIBGL_ALWAYS_SOFTWARE": "1", "NO_AT_BRIDGE": "1"}
 
     def close(self):
+        self.sound.stop()
         for process in reversed(self._children):
             process.terminate()
         for process in self._children:
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from rig import child
+from processes import child
 
 
 class Supervisor:
