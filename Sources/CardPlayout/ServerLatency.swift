@@ -1,13 +1,14 @@
 package import MediaCore
 internal import Synchronization
 
-/// The latency of a device's stream as its sound server has measured it; newest measurement only.
+/// The latency of a device's stream as its sound server has measured it; newest measurement only. And its moves.
 ///
 /// ALSA's plugins report a smoothed delay. PulseAudio's client library smooths measurements of the server that are
 /// within 0.2 ms of a straight line from 20 ms after the start on; its result was up to 30 ms off for seconds, in one
 /// start of ten by more than 5 ms (measured).
 ///
 /// One thread, which asks the server, calls `publish` and `setUnavailable`. Any thread reads; without a lock.
+/// `consumeMove` has one caller.
 package final class ServerLatency: Sendable {
     /// A measurement of the server.
     package struct Measurement: Sendable, BitwiseCopyable {
@@ -27,6 +28,7 @@ package final class ServerLatency: Sendable {
         Measurement(asked: HostInstant(nanoseconds: 0), answered: HostInstant(nanoseconds: 0), latency: .zero))
     /// Stored with release after `cell`, loaded with acquire before it. True until the opposite is known.
     private let isAvailable = Atomic<Bool>(true)
+    private let isMoved = Atomic<Bool>(false)
 
     /// Creates a cell without a measurement.
     package init() {}
@@ -39,6 +41,12 @@ package final class ServerLatency: Sendable {
 
     /// Records that there are no measurements, for instance because there is no such server.
     package func setUnavailable() { isAvailable.store(false, ordering: .releasing) }
+
+    /// Records that the server has moved the stream to another sink, whose latency differs. Any thread.
+    package func recordMove() { isMoved.store(true, ordering: .relaxed) }
+
+    /// Returns true once after a move.
+    func consumeMove() -> Bool { isMoved.load(ordering: .relaxed) && isMoved.exchange(false, ordering: .relaxed) }
 
     /// The newest measurement, before the first one that of host time 0; nil while there is none.
     var newest: Measurement? { isPossible ? cell.load() : nil }

@@ -58,6 +58,8 @@ package final class SoundCardPlayout {
     private var piece = 0
     /// When the current audio started to be audible.
     private var playingSince = HostInstant(nanoseconds: 0)
+    /// Whether the device's stream has been moved since the last frame.
+    private var isMoved = false
     /// Frames played since `playingSince`.
     private var playedFrames = 0
     /// Played seconds at the last correction.
@@ -180,6 +182,9 @@ package final class SoundCardPlayout {
         tailLeft = 0
     }
 
+    /// Corrects the next errors as those of a start: the device's stream was moved to another sink.
+    func moved() { isMoved = true }
+
     /// Decides a pending cut of the feeder; returns true if there was one.
     func decideCut() -> Bool {
         buffer.decideCut(rendered: isPlaying ? Int64(position.rounded(.up)) : nil)
@@ -276,6 +281,7 @@ package final class SoundCardPlayout {
         guard abs(lineRate / mark.speed - 1) <= Self.speedTolerance else { return stop() }
         let late = (position(of: media, on: mark) - position) / rate
         error = .nanoseconds(Int64(max(-1e18, min(1e18, late * 1e9))))
+        if isMoved { (isMoved, playingSince, playedFrames, steeredAt) = (false, audibleAt, 0, 0) }
         let age = audibleAt - playingSince
         if DriftController.mustJump(error: error, age: age) { return stop() }
         let elapsed = Double(playedFrames) / rate

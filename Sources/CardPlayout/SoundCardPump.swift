@@ -68,6 +68,9 @@ package final class SoundCardPump {
     private var written: Int64 = 0
     /// The end of the last frames that may be audible, counted like `written`. The pump's thread.
     private var audibleUntil: Int64 = 0
+    /// The frames that the device has fetched since its last start, and the instant of the last fetch; nil: not
+    /// running. The pump's thread.
+    private var fetched: (frames: Int64, at: HostInstant)?
     /// The timeline for which the queue was rendered. The pump's thread.
     private var rendered: TimebaseSnapshot
     /// The buffer's `liveFrom` for which the queue was rendered. The pump's thread.
@@ -174,6 +177,7 @@ package final class SoundCardPump {
             guard restart(device.recover()) else { return retry(.milliseconds(50), atMost: maxAttempts) }
             reading = read(device)
         case .running:
+            deepenIfStalled(reading)
             learn(reading)
             if reading.instant - lastFault > .seconds(1) { faults = 0 }
         case .prepared: break
@@ -278,6 +282,10 @@ package final class SoundCardPump {
 
     /// Adds a reading to the clock and publishes delay, uncertainty and start lead.
     private func learn(_ reading: PlayoutDeviceReading) {
+        if device?.serverLatency?.consumeMove() == true {
+            deviceClock.moved()
+            playout.moved()
+        }
         deviceClock.learn(
             reading, written: written, queued: capacity - reading.free, server: device?.serverLatency)
         if deviceClock.isSteady, !steady.load(ordering: .relaxed) {
@@ -306,6 +314,7 @@ package final class SoundCardPump {
         steady.store(false, ordering: .releasing)
         written = 0
         audibleUntil = 0
+        fetched = nil
         cutAt = nil
         return ready
     }
@@ -319,10 +328,35 @@ package final class SoundCardPump {
             let end = deviceClock.estimate?.instant(of: DeviceFrame(written)) ?? instant
             context.events.append(.underrun(missing: max(.zero, instant - end), output: context.id))
         }
-        // The queue was too short for this machine.
+        deepen(isAudible: wasAudible)
+    }
+
+    /// Increases the depth after an underrun or a stall: the queue was too short for this machine or this server.
+    private func deepen(isAudible: Bool) {
         let longest = Double(capacity) / rate
         depths.playing = min(depths.playing + .milliseconds(40), .nanoseconds(Int64(longest * 0.9e9)))
-        if !wasAudible { depths.idle = min(depths.idle + .milliseconds(10), depths.playing) }
+        if isAudible { return }
+        if deviceClock.isSteady {
+            depths.idle = min(depths.idle + .milliseconds(10), depths.playing)
+        } else {
+            // A stream that cannot start: the server's quantum is longer, perhaps several times.
+            depths.idle = min(max(depths.idle + .milliseconds(10), depths.idle * 1.5), depths.playing)
+            depths.start = depths.idle
+        }
+    }
+
+    /// Increases the depth if the device has fetched nothing for more than twice the queue's length.
+    ///
+    /// A sound server fetches a quantum at once. pipewire-pulse fetches nothing from a shorter queue, and reports no
+    /// underrun: with a quantum of 1024 frames a stream with 20 ms never became steady.
+    private func deepenIfStalled(_ reading: PlayoutDeviceReading) {
+        let queued = capacity - reading.free
+        let frames = written - Int64(queued)
+        guard let last = fetched, frames <= last.frames else { return fetched = (frames, reading.instant) }
+        let length = Duration.nanoseconds(Int64(Double(queued) / rate * 1e9))
+        guard reading.instant - last.at > length * 2 + .milliseconds(10) else { return }
+        fetched = (last.frames, reading.instant)
+        deepen(isAudible: playout.isPlaying)
     }
 
     /// Returns when the next written frame will be audible.

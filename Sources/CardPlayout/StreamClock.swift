@@ -45,6 +45,11 @@ struct StreamClock {
         (start, lastMeasured, isSteady) = (now, nil, false)
     }
 
+    /// Forgets reported delays of the stream's former sink. Measured ones follow a move on their own.
+    mutating func moved() {
+        if lastMeasured == nil { clock.reset() }
+    }
+
     /// Records a write.
     ///
     /// - Parameter written: The frames written since the start, this write included.

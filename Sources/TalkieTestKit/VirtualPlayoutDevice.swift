@@ -34,6 +34,10 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     package var serverLatency: ServerLatency?
     /// Returns how long the thread is preempted between the position and the instant of the next reading.
     package var preemption: (() -> Duration)?
+    /// The number of frames that the device takes from the queue at once, as a sound server does.
+    package var quantum = 1
+    /// Whether the device waits, and reports no underrun, while the queue holds less than a quantum.
+    package var awaitsQuantum = false
     /// The time that a slow processor takes to render a frame.
     package var renderTime: Duration = .zero
     /// The audible samples in order.
@@ -51,6 +55,8 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     private var queueHead = 0
     private var writtenFrames = 0
     private var playedFrames = 0
+    /// The frames of silence that were played while the device waited.
+    private var silentFrames = 0
     /// When the device started last.
     package private(set) var startedAt = HostInstant(nanoseconds: 0)
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -74,8 +80,8 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
         guard state == .running else { return }
         let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds)
         let period = nanosecondsPerFrame
-        let due = Int(elapsed / period)
-        let count = min(due, writtenFrames) - playedFrames
+        let due = Int(elapsed / period) / quantum * quantum - silentFrames
+        let count = (min(due, writtenFrames) - playedFrames) / quantum * quantum
         if count > 0 {
             queue.withUnsafeBufferPointer { record($0.baseAddress! + queueHead, frames: count, every: period) }
             queueHead += count * format.channels
@@ -85,13 +91,15 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
                 queueHead = 0
             }
         }
-        if due > writtenFrames { state = .underrun }
+        guard due > playedFrames, due > writtenFrames else { return }
+        if awaitsQuantum { silentFrames += due - playedFrames } else { state = .underrun }
     }
 
     /// Passes frames that are audible now to the listener, or adds them to `heard`.
     private func record(_ samples: UnsafePointer<Float>, frames: Int, every period: Double) {
         let channels = format.channels
-        let origin = startedAt.nanoseconds + latency.wholeNanoseconds
+        let origin =
+            startedAt.nanoseconds + latency.wholeNanoseconds + Int64((Double(silentFrames) * period).rounded())
         guard let listener else {
             if playedFrames == 0 {
                 heard.append(Heard(start: HostInstant(nanoseconds: origin), nanosecondsPerFrame: period))
@@ -120,7 +128,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
         advance()
         guard state == .running else { return }
         let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds)
-        let queued = Double(writtenFrames) * nanosecondsPerFrame - elapsed
+        let queued = Double(silentFrames + writtenFrames) * nanosecondsPerFrame - elapsed
         serverLatency?.publish(
             ServerLatency.Measurement(
                 asked: clock.now.advanced(by: .zero - roundTrip), answered: clock.now,
@@ -136,7 +144,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
         if state == .running {
             // Between frames the true delay is fractional; a card reports whole frames.
             let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds) / nanosecondsPerFrame
-            delay -= elapsed - Double(playedFrames)
+            delay -= elapsed - Double(silentFrames + playedFrames)
             delay += (next() * 2 - 1) * delayJitter.inSeconds * Double(format.sampleRate)
             if clock.now - startedAt < delayErrorAtStart.lasting {
                 delay += delayErrorAtStart.error.inSeconds * Double(format.sampleRate)
@@ -185,7 +193,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
         guard !isGone else { return false }
         queue.removeAll(keepingCapacity: true)
         queueHead = 0
-        (writtenFrames, playedFrames, state) = (0, 0, .prepared)
+        (writtenFrames, playedFrames, silentFrames, state) = (0, 0, 0, .prepared)
         return true
     }
 }

@@ -83,17 +83,21 @@ final class PulseServer {
         try control("load-module", "module-null-sink", "sink_name=\(name)", "rate=48000", "channels=2", "norewinds=1")
     }
 
+    /// Returns the path of a script of the meter.
+    static func meter(_ script: String) -> String {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        return root.appendingPathComponent("Tools/meter/\(script)").path
+    }
+
     final class Recorder {
         private let process: ChildProcess
         private let file: URL
 
-        init(server: String, sink: String, file: URL) throws {
+        init(probe: String = "sound_probe.py", server: String, sink: String, file: URL) throws {
             self.file = file
-            var probe = URL(fileURLWithPath: #filePath)
-            for _ in 0..<4 { probe.deleteLastPathComponent() }
-            probe.appendPathComponent("Tools/meter/sound_probe.py")
             process = try ChildProcess(
-                "/usr/bin/python3", [probe.path, server, sink, file.path], keepsOutput: true)
+                "/usr/bin/python3", [PulseServer.meter(probe), server, sink, file.path], keepsOutput: true)
             // The probe prints "ready" once it records.
             guard process.waitForOutput() else { throw CocoaError(.fileReadUnknown) }
         }

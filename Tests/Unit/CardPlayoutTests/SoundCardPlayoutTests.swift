@@ -135,6 +135,46 @@ extension [RenderEvent] {
         }
     }
 
+    /// PipeWire takes 1024 frames at once if that is its minimum (in virtual machines), at most 2048 by default.
+    ///
+    /// Its ALSA plugin reports an underrun if the queue holds less. pipewire-pulse takes nothing then, and reports
+    /// nothing.
+    @Test(arguments: [1024, 2048], [false, true])
+    func aServerThatTakesMoreAtOnceThanAStartQueuesIsFollowed(quantum: Int, awaitsQuantum: Bool) throws {
+        let rig = try CardRig(rate: 48000) {
+            $0.latency = .milliseconds(60)
+            ($0.quantum, $0.awaitsQuantum) = (quantum, awaitsQuantum)
+        }
+        rig.card.run(for: .milliseconds(700))
+        #expect(rig.card.isReadyToStart)
+        let start = rig.clock.now.advanced(by: rig.card.latency.startLead + .milliseconds(50))
+        let line = rig.setRate(1, time: .zero, at: start).upcoming
+        rig.card.run(for: .seconds(5))
+        let first = try #require(rig.frames.first { $0.phase != nil })
+        #expect(abs((first.at - start).inSeconds) < 0.0005)
+        let worst = rig.frames.compactMap { rig.lateness($0, line) }.map(abs).max()
+        #expect(try #require(worst) < 0.0005)
+        #expect(rig.taken().underruns == [])
+    }
+
+    /// An error of 15 ms would otherwise decay for ten seconds, as that of a clock does.
+    @Test(arguments: [15, -15])
+    func soundOfAMovedStreamIsInPlaceWithinASecond(milliseconds: Int) throws {
+        let server = ServerLatency()
+        server.setUnavailable()
+        let rig = try CardRig(rate: 48000) { ($0.latency, $0.serverLatency) = (.milliseconds(30), server) }
+        rig.card.run(for: .milliseconds(300))
+        let line = rig.setRate(1, time: .zero, at: rig.clock.now.advanced(by: .milliseconds(100))).upcoming
+        rig.card.run(for: .seconds(10))
+        rig.device.latency += .milliseconds(milliseconds)
+        server.recordMove()
+        let settled = rig.clock.now.advanced(by: .seconds(1))
+        rig.card.run(for: .seconds(3))
+        let worst = rig.frames.filter { $0.at > settled }.compactMap { rig.lateness($0, line) }.map(abs).max()
+        #expect(try #require(worst) < 0.001)
+        #expect(rig.taken().underruns == [])
+    }
+
     /// Without resampling the audio would be 60 ms off at the end.
     @Test(arguments: [(100.0, 10), (-100, 5)])
     func soundStaysWithinAMillisecondOnACardThatDrifts(ppm: Double, minutes: Int) throws {

@@ -15,6 +15,18 @@ final class SinkFinder: Sendable {
         /// That of the device registered last.
         var latency: ServerLatency?
         var isOver = false
+        /// The sinks of this process's streams in the last view that had one.
+        var sinks: Set<UInt32> = []
+
+        /// Adopts a view; returns true if it shows the streams on other sinks.
+        ///
+        /// At a seek there is no stream for a moment.
+        mutating func adoptSinks(of view: SoundServerView?) -> Bool {
+            let found = Set(view?.ownStreams.map(\.sink) ?? [])
+            if view != nil, found.isEmpty { return false }
+            defer { sinks = found }
+            return !sinks.isEmpty && !found.isEmpty && found != sinks
+        }
     }
 
     private let state = Lock(State())
@@ -58,11 +70,12 @@ final class SinkFinder: Sendable {
     }
 
     private func update(_ view: SoundServerView?) {
-        let (before, now) = state.withLock { state in
+        let (before, now, moved) = state.withLock { state in
             let before = state.belief.knowledge
             state.belief.update(view)
-            return (before, state.belief.knowledge)
+            return (before, state.belief.knowledge, state.adoptSinks(of: view) ? state.latency : nil)
         }
+        moved?.recordMove()
         if before != now { changed(before, now) }
     }
 

@@ -105,6 +105,15 @@ import Testing
         #expect(ledger.text.contains("the sink is unknown"))
     }
 
+    @Test func theDoctorNamesThePluginThatPipeWireLacks() {
+        let servers = ["PipeWire", "PulseAudio's protocol"]
+        let lacking = SoundServerCheck.finding(of: servers, devices: ["default", "pulse"])
+        #expect(lacking.verdict == .limited)
+        #expect(lacking.remedy == "install pipewire-alsa")
+        #expect(SoundServerCheck.finding(of: servers, devices: ["pipewire", "pulse"]).verdict == .good)
+        #expect(SoundServerCheck.finding(of: ["PulseAudio's protocol"], devices: ["pulse"]).verdict == .good)
+    }
+
     @Test func theDoctorNamesTheSinkOrSaysWhyNot() {
         let known = SoundCardCheck.finding(of: .known(Self.sink("headset")))
         #expect(known.verdict == .good && known.text.contains("The headset"))
