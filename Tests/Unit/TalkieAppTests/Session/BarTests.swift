@@ -12,7 +12,8 @@ import Testing
         var page = InfoPage.keys
         let count = page.rows.count
         // The third one has an effect at once.
-        for (key, first) in [("PGDWN", 11), ("END", count - 12), ("UP", count - 13), ("PGUP", count - 24), ("HOME", 0)] {
+        for (key, first) in [("PGDWN", 11), ("END", count - 12), ("UP", count - 13), ("PGUP", count - 24), ("HOME", 0)]
+        {
             let isUsed = page.press(key, visible: 12)
             #expect(isUsed && page.panel.current == first, "\(key)")
         }

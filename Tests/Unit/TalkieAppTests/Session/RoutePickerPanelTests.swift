@@ -63,7 +63,7 @@ import Testing
         #expect(routes.picker?.entry?.kind == kind)
         enter("1234")
         #expect(await result() == nil)
-        #expect(routes.picker?.notice == "Safe: It was rejected.")
+        #expect(routes.picker?.notice == "Safe: it was rejected.")
         #expect(routes.picker?.entry?.isRetry == true && routes.ids == ["toy:card"])
         _ = routes.press("ESC")
         // A page asks for a PIN first.
