@@ -3,6 +3,7 @@ import MediaCore
 import PTP
 import Sockets
 import SyncRendering
+import TalkieTestKit
 import Testing
 
 @testable import AirPlay
