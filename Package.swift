@@ -342,8 +342,8 @@ for name in Context.environment["TALKIE_OPTIMIZED"]?.split(separator: " ").map(S
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
 }
 
-// For `make test`, and for Tools/fuzz and `make test-threads`, whose builds with sanitizers take minutes: only the targets
-// of this list and those that they need.
+// For `make test`, and for Tools/fuzz and `make test-threads`, whose builds with sanitizers take minutes: only the
+// targets of this list and those that they need.
 if let names = Context.environment["TALKIE_TARGETS"]?.split(separator: " ").map(String.init) {
     let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
     var (needed, left): (Set<String>, [String]) = ([], names)

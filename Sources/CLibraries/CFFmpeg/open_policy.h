@@ -47,6 +47,8 @@ typedef struct {
   int is_led_to;
   /* Nonzero if of local files only regular ones may be opened, also at the first URL. */
   int regular_only;
+  /* Set if a master playlist has subtitles in playlists of their own, which FFmpeg 5.1 does not read. */
+  int has_subtitles;
 } cff_open_policy;
 
 /* The opaque object of an AVIOContext that reads from a web server. Demuxers read its option `location`, the base of
@@ -193,7 +195,7 @@ static inline int cff_references_in_tag(const uint8_t *line, int length) {
 }
 
 typedef struct {
-  int segments, variants;
+  int segments, variants, subtitles;
   /* Of the addresses that the demuxer opens. */
   int references;
   /* Estimated memory of the segments; their structures and the allocations' padding take 256 bytes each. */
@@ -216,7 +218,10 @@ static inline cff_playlist_content cff_read_playlist(const uint8_t *text, int si
         cff_line_begins(line, length, "#EXT-X-MEDIA:"))
       content.references |= cff_references_in_tag(line, length);
     if (cff_line_begins(line, length, "#EXT-X-STREAM-INF:")) content.variants++;
-    else if (cff_line_begins(line, length, "#EXT-X-MEDIA:")) content.variants++;
+    else if (cff_line_begins(line, length, "#EXT-X-MEDIA:")) {
+      content.variants++;
+      content.subtitles += av_strnstr((const char *)line, "TYPE=SUBTITLES", length) != NULL;
+    }
     else if (cff_line_begins(line, length, "#EXT-X-KEY:")) key = cff_url_size(line, length, base);
     else if (cff_line_begins(line, length, "#EXTINF:")) is_announced = 1;
     if (!is_segment && !cff_line_begins(line, length, "#EXT-X-MAP:")) continue;
@@ -261,6 +266,7 @@ static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy
     const char *location = place ? place->location : url;
     const cff_playlist_content content = cff_read_playlist(text, count, (int)strcspn(location, "?#"));
     const int is_hollow = !content.segments || content.variants;
+    policy->has_subtitles |= content.subtitles > 0;
     if (content.references & cff_refers_to_http && av_stristart(location, "https:", NULL)) {
       policy->refusal = cff_refused_downgrade;
       av_free(text);

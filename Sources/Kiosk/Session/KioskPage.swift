@@ -36,7 +36,7 @@ enum KioskPage {
             throw TalkieError(
                 .invalidArgument,
                 "the first line of '\(file)' must have 22 to 64 letters, digits, - and _; make one with"
-                    + " 'openssl rand -hex 10'")
+                    + " 'openssl rand -hex 16'")
         }
         return token
     }

@@ -8,8 +8,8 @@ package enum FileBytes {
     /// Replaces read(2) in tests.
     package typealias Read = (Int32, UnsafeMutableRawPointer, Int) -> Int
 
-    /// Opens a regular file for reading. Blocks on the disk only: neither is a FIFO waited for nor a device opened. What
-    /// was checked is what is read, even if the path names another file meanwhile.
+    /// Opens a regular file for reading. Blocks on the disk only: neither is a FIFO waited for nor a device opened.
+    /// What was checked is what is read, even if the path names another file meanwhile.
     ///
     /// - Returns: A descriptor, or -1 with errno set: EISDIR for a folder, ENOTSUP for another kind of file.
     package static func openRegular(_ path: String) -> Int32 { cshim_open_regular(path.systemPath) }

@@ -23,7 +23,7 @@ package struct WorkBudget {
 
     /// Charges work before it is done.
     ///
-    /// - Throws: `limit` once more than the limit was charged, `cancelled` after a cancellation.
+    /// - Throws: `limit` if more than the limit was charged, `cancelled` after a cancellation.
     package mutating func spend(_ units: Int = 1) throws(Exceeded) {
         remaining -= units
         remainingUntilCheck -= units

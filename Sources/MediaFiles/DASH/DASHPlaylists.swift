@@ -2,8 +2,9 @@ internal import MediaCore
 
 /// The HLS playlists of a DASH manifest (RFC 8216), under URLs that only `AVIOBridge` resolves.
 struct DASHPlaylists: Sendable {
-    /// A host name that never resolves (RFC 6761, 6.4).
-    private static let place = "http://dash.talkie.invalid/"
+    /// A host name that never resolves (RFC 6761, 6.4). The scheme is `https` if that of all segments is: a playlist of
+    /// an `https` server must not refer to `http`.
+    let place: String
     static let type = "application/vnd.apple.mpegurl"
 
     private let manifest: DASHManifest
@@ -14,6 +15,10 @@ struct DASHPlaylists: Sendable {
 
     init(_ manifest: DASHManifest, _ bitrate: ReadOptions.HLSBitrate) {
         self.manifest = manifest
+        let isSecure = manifest.representations.allSatisfy { one in
+            one.start?.address.isSecure != false && one.pieces.allSatisfy(\.address.isSecure)
+        }
+        place = "\(isSecure ? "https" : "http")://dash.talkie.invalid/"
         let all = manifest.representations.enumerated()
         let pictures = all.filter { $0.element.isVideo }
         // Each adaptation set of audio is offered in one bit rate.
@@ -34,21 +39,21 @@ struct DASHPlaylists: Sendable {
             lines.append(
                 "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"\(index)\""
                     + (language.isEmpty ? "" : ",LANGUAGE=\"\(language)\"")
-                    + ",DEFAULT=\(index == 0 ? "YES" : "NO"),URI=\"\(Self.place)\(sound.offset).m3u8\"")
+                    + ",DEFAULT=\(index == 0 ? "YES" : "NO"),URI=\"\(place)\(sound.offset).m3u8\"")
         }
         for one in pictures.isEmpty ? sounds : pictures.map({ ($0.offset, $0.element) }) {
             lines.append(
                 "#EXT-X-STREAM-INF:BANDWIDTH=\(one.element.bandwidth)"
                     + (pictures.isEmpty || sounds.isEmpty ? "" : ",AUDIO=\"sound\""))
-            lines.append("\(Self.place)\(one.offset).m3u8")
+            lines.append("\(place)\(one.offset).m3u8")
         }
         master = Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
     /// Returns the media playlist at a URL; nil if it is not one of these.
     func playlist(at address: String) -> [UInt8]? {
-        guard address.hasPrefix(Self.place), address.hasSuffix(".m3u8"),
-            let number = Int(address.dropFirst(Self.place.count).dropLast(5)),
+        guard address.hasPrefix(place), address.hasSuffix(".m3u8"),
+            let number = Int(address.dropFirst(place.count).dropLast(5)),
             manifest.representations.indices.contains(number)
         else { return nil }
         let one = manifest.representations[number]

@@ -15,8 +15,6 @@ final class FilmPlaylists: Sendable {
         var isOrdered = false
         var known: [String: Known] = [:]
         var bytes = 0
-        /// Whether a master playlist has subtitles in playlists of their own, which libavformat does not read.
-        var hasSubtitles = false
         var dash: (address: String, DASHPlaylists)?
     }
 
@@ -53,14 +51,7 @@ final class FilmPlaylists: Sendable {
         _ text: [UInt8], at address: String, from location: String, isCancelled: @escaping () -> Bool = { false }
     ) -> Known? {
         if let known = known(at: address) { return known }
-        guard let playlist = MediaPlaylist(text, isCancelled: isCancelled) else {
-            let lines = text.prefix(Self.maxBytes).split(separator: UInt8(ascii: "\n"))
-            let media = lines.lazy.filter { $0.starts(with: "#EXT-X-MEDIA:".utf8) }
-            if media.contains(where: { String(decoding: $0, as: UTF8.self).contains("TYPE=SUBTITLES") }) {
-                state.withLock { $0.hasSubtitles = true }
-            }
-            return nil
-        }
+        guard let playlist = MediaPlaylist(text, isCancelled: isCancelled) else { return nil }
         let known = Known(playlist: playlist, location: location)
         state.withLock { state in
             guard playlist.isEnded, state.bytes + text.count <= Self.maxBytes else { return }
@@ -69,9 +60,6 @@ final class FilmPlaylists: Sendable {
         }
         return known
     }
-
-    /// Whether the film has subtitles in playlists of their own.
-    var hasSubtitles: Bool { state.withLock { $0.hasSubtitles } }
 
     func known(at address: String) -> Known? { state.withLock { $0.known[address] } }
 

@@ -246,6 +246,9 @@ final class DemuxContext {
         context?.pointee.iformat?.pointee.name.map { String(cString: $0) } ?? ""
     }
 
+    /// Whether a playlist has subtitles in playlists of their own, which are not read.
+    var hasUnreadSubtitles: Bool { policy.pointee.has_subtitles != 0 }
+
     /// Whether the playlists were generated from a DASH manifest.
     var isDASH: Bool { gate?.playlists.dash != nil }
 
@@ -258,7 +261,7 @@ final class DemuxContext {
     var duration: MediaTime? {
         guard let value = context?.pointee.duration else { return nil }
         if value > 0 { return MediaTime(boundedTicks: value, timescale: 1_000_000) }
-        // FFmpeg 7.1 reads only the durations of tracks from an MP4's header; that of the film is calculated by probing.
+        // FFmpeg 7.1 reads only the durations of tracks from an MP4's header; that of the film needs probing.
         let longest = streams.map { TrackClock(stream: $0, origin: .zero).length($0.pointee.duration) }.max()
         return longest.flatMap { $0 > .zero ? $0 : nil }
     }

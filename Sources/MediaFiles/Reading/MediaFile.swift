@@ -132,7 +132,7 @@ public final class MediaFile: MediaSource {
             chapters: ChapterReading.chapters(of: context, origin: starts.origin.common))
         summary.isDurationStated = duration != nil && context.statesDuration
         (summary.artist, summary.album) = (tags.artist, tags.album)
-        summary.hasUnreadSubtitles = context.gate?.playlists.hasSubtitles ?? false
+        summary.hasUnreadSubtitles = context.hasUnreadSubtitles
         if let sheet {
             summary.chapters = sheet.files[0].tracks.sorted { $0.start < $1.start }
             summary.title = sheet.title ?? summary.title

@@ -8,8 +8,8 @@ enum OggPages {
 
     /// Returns the duration in ticks of an Opus stream that begins late, as a part of a recording does; nil for others.
     ///
-    /// libavformat takes the time of the last page for the duration (FFmpeg 5.1). Its granule position counts samples at
-    /// 48 kHz, with those that are skipped at the start (RFC 7845, 4).
+    /// libavformat takes the time of the last page for the duration (FFmpeg 5.1). Its granule position counts samples
+    /// at 48 kHz, with those that are skipped at the start (RFC 7845, 4).
     static func opusDuration(of stream: UnsafeMutablePointer<AVStream>, in context: DemuxContext) -> Int64? {
         let (parameters, start) = (stream.pointee.codecpar.pointee, stream.pointee.start_time)
         guard context.formatName == "ogg", context.streams.count == 1, parameters.codec_id == AV_CODEC_ID_OPUS,

@@ -74,7 +74,7 @@ package final class SubtitlePainter: SubtitleDrawing {
         _ bitmaps: [OverlayImage], of plane: PixelSize, _ number: UInt64, on canvas: SubtitleCanvas
     ) -> [OverlayImage] {
         if let scaled, scaled.number == number, scaled.canvas == canvas { return scaled.images }
-        let raise = Int((Double(canvas.area.height) * (100 - canvas.style.position) / 100).rounded())
+        let raise = Int(pixels: Double(canvas.area.height) * (100 - canvas.style.position) / 100)
         let images = BitmapPlacement(plane: plane, canvas: canvas).placed(bitmaps).map { image in
             guard raise != 0 else { return image }
             var rect = image.rect

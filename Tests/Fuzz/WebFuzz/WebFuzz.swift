@@ -279,7 +279,7 @@ private func manifest(_ bytes: [UInt8]) {
     let playlists = DASHPlaylists(film, .highest)
     for (number, one) in film.representations.enumerated() {
         precondition(one.pieces.count <= DASHManifest.maxSegments)
-        guard let bytes = playlists.playlist(at: "http://dash.talkie.invalid/\(number).m3u8") else {
+        guard let bytes = playlists.playlist(at: "\(playlists.place)\(number).m3u8") else {
             preconditionFailure("no playlist")
         }
         precondition(marks(in: bytes) == one.pieces.count, "each piece is one")

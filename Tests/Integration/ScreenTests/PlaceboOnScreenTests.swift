@@ -33,8 +33,8 @@ struct PlaceboOnScreenTests {
         try eventually("\(film) looks as it should") { isSo(try shown.display.picture()) }
     }
 
-    /// The file of what mpv shows with the installed libplacebo, or with the nearest version: HDR differs between them by
-    /// up to 38 levels, in mpv as in Talkie.
+    /// The file of what mpv shows with the installed libplacebo, or with the nearest version: HDR differs between them
+    /// by up to 38 levels, in mpv as in Talkie.
     private static let patches: String = {
         let installed = (208...500).last { version in
             guard let library = dlopen("libplacebo.so.\(version)", RTLD_LAZY) else { return false }

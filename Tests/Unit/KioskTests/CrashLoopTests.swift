@@ -64,7 +64,9 @@ import Testing
         let sentence =
             "'\(path)/films/ill.mp4' is skipped for a day, or until its file changes: it ended the program twice in a row"
         #expect(health.degradations == [sentence] && rig.hasSaid(sentence))
-        #expect(rig.director.stateMessage.problems == [sentence])
+        // What leaves the computer names no folder.
+        let message = sentence.replacingOccurrences(of: "\(path)/films/", with: "")
+        #expect(rig.director.stateMessage.problems == [message])
         guard case .well(let words) = health.verdict(at: rig.clock.now) else {
             Issue.record("it plays all the same")
             return

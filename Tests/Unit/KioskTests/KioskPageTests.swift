@@ -90,7 +90,7 @@ import Testing
         defer { control.close() }
         var address = try HTTPAddress(parsing: "127.0.0.1:1")
         address.port = 0
-        for file in [folder.write("0123456789abcdef\n", to: "token"), nil] {
+        for file in [folder.write("0123456789abcdef012345\n", to: "token"), nil] {
             let page = try KioskPage.start(
                 KioskConfiguration.Page(address: address, tokenFile: file), control, screenshot: { nil }
             ) { _, text in reports.withLock { $0.append(text) } }
@@ -102,7 +102,7 @@ import Testing
 
     @Test func aTokenIsReadFromItsFile() throws {
         let folder = TemporaryFolder()
-        let file = folder.write("0123456789abcdef\n", to: "token")
+        let file = folder.write("0123456789abcdef012345\n", to: "token")
         #expect(throws: Never.self) { try KioskPage.token(file) }
         let short = folder.write("secret\n", to: "short")
         #expect(throws: TalkieError.self) { try KioskPage.token(short) }
