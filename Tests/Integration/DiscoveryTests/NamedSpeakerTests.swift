@@ -136,7 +136,8 @@ extension SpeakerBrowserTests {
         defer { club.stop() }
         let state = try Scratch()
         let refused = try play(state, "Club")
-        #expect(refused.status == 77 && refused.errors.contains("--password PW"), "\(refused.errors)")
+        #expect(refused.status == 77 && refused.errors.contains("talkie pair 'Club'"), "\(refused.errors)")
+        #expect(!refused.errors.contains("--password"), "other users see a command line: \(refused.errors)")
         #expect(try talkie(state, "pair", "Club", "--password", "open").status == 77)
         let paired = try talkie(state, "pair", "Club", "--password", "sesame")
         #expect(paired.status == 0 && paired.output.contains("accepted the password"), "\(paired.errors)")
