@@ -18,7 +18,7 @@ public final class ScreenControl: Sendable {
         case remake
         case title(String)
         case raise
-        case onTop(Bool?)
+        case onTop(Bool)
         case resize(PixelSize)
         case message(ScreenMessage?)
         case mark(String?, isAccented: Bool)
@@ -181,7 +181,14 @@ public final class ScreenControl: Sendable {
     public func raise() { send(.raise) }
 
     /// Keeps the window above others, if the window system permits it; nil toggles.
-    public func setOnTop(_ isOnTop: Bool?) { send(.onTop(isOnTop)) }
+    public func setOnTop(_ isOnTop: Bool?) {
+        // The status changes at once: a message about it is made before the window's thread has the command.
+        let wanted = state.withLock { status in
+            status.isOnTop = isOnTop ?? !status.isOnTop
+            return status.isOnTop
+        }
+        send(.onTop(wanted))
+    }
 
     /// Resizes the window as if the user had, unless it fills its display.
     public func resize(to size: PixelSize) { send(.resize(size)) }

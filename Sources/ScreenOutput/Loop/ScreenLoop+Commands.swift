@@ -52,10 +52,7 @@ extension ScreenLoop {
             presenter?.invalidate()
         case .title(let title): screen?.setTitle(title)
         case .raise: screen?.raise()
-        case .onTop(let wanted):
-            guard let screen else { return }
-            screen.setOnTop(wanted ?? !screen.isOnTop)
-            control.state.withLock { $0.isOnTop = screen.isOnTop }
+        case .onTop(let isOnTop): screen?.setOnTop(isOnTop)
         case .resize(let size): screen?.resize(to: size)
         case .message(let message): showMessage(message)
         case .mark(let mark, let isAccented):

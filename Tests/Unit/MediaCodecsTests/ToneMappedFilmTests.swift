@@ -109,7 +109,7 @@ import Testing
         let path = try TestClips.make(
             "deep.mkv",
             TestClips.words(
-                "-f lavfi -i testsrc2=s=64x36:r=25:d=0.2,setparams=color_trc=bt709 "
+                "-f lavfi -i testsrc2=s=64x36:r=25:d=0.2 -vf setparams=color_trc=bt709 "
                     + "-c:v ffv1 -pix_fmt yuv420p10le"))
         for buffer in try pictures(path) {
             #expect(buffer.picture?.pixelFormat == .other)
@@ -142,7 +142,8 @@ import Testing
 
     @Test func timesAndLengthsStay() throws {
         let arguments = TestClips.words(
-            "-f lavfi -i testsrc2=s=64x36:r=25:d=0.4,setparams=color_trc=smpte2084 -c:v ffv1 -pix_fmt yuv420p10le")
+            "-f lavfi -i testsrc2=s=64x36:r=25:d=0.4 -vf setparams=color_trc=smpte2084 -c:v ffv1 -pix_fmt yuv420p10le"
+        )
         let found = try pictures(try TestClips.make("moments.mkv", arguments))
         #expect(found.count == 10)
         for (index, buffer) in found.enumerated() {

@@ -91,9 +91,12 @@ struct FeatureFilms {
             "bright.mkv",
             [
                 "-f", "lavfi", "-i",
-                "color=c=black:s=320x180:r=25:d=3,format=yuv420p10le,geq=lum=573:cb=512:cr=512,"
-                    + "setparams=range=tv:color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc",
-            ] + Self.tone(400, 3) + ["-c:v", "ffv1", "-c:a", "flac"])
+                "color=c=black:s=320x180:r=25:d=3,format=yuv420p10le,geq=lum=573:cb=512:cr=512",
+            ] + Self.tone(400, 3) + [
+                // FFmpeg 5.1 loses the parameters of frames between an input of lavfi and the encoder.
+                "-vf", "setparams=range=tv:color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc",
+                "-c:v", "ffv1", "-c:a", "flac",
+            ])
     }
 
     /// Creates four seconds in 5.1: 400 Hz on the left, 1300 Hz in the centre, equally loud.
