@@ -130,8 +130,8 @@ package enum TestClips {
         Int(
             version.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
 
-    /// Options that set the order of fields for an encoder with `+ildct`. FFmpeg 5.1 ignores the frames' own order, which
-    /// 7.1 reads; later versions have no `-top`.
+    /// Options that set the order of fields for an encoder with `+ildct`. FFmpeg 5.1 ignores the frames' own order,
+    /// which 7.1 reads; later versions have no `-top`.
     package static func fieldOrder(isTopFirst: Bool) -> [String] {
         majorVersion < 6 ? ["-top", isTopFirst ? "1" : "0"] : []
     }

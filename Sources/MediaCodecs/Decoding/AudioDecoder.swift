@@ -294,8 +294,8 @@ final class AudioDecoder {
         return isTrusted && stated < total ? total - stated : 0
     }
 
-    /// Skips what Vorbis returns for a first packet, which only starts the overlap (Vorbis I, 4.3.8): FFmpeg 5.1 returns
-    /// no frame for it, 7.1 one with its length to skip.
+    /// Skips what Vorbis returns for a first packet, which only starts the overlap (Vorbis I, 4.3.8): FFmpeg 5.1
+    /// returns no frame for it, 7.1 one with its length to skip.
     private func skipVorbisPreroll() {
         guard format.parameters.codec == "vorbis",
             let marked = av_frame_get_side_data(frame, AV_FRAME_DATA_SKIP_SAMPLES), marked.pointee.size >= 4

@@ -53,7 +53,7 @@ final class SubtitleTracks {
     private static func absence(in summary: MediaSummary?) -> String {
         summary?.hasUnreadSubtitles == true
             ? "The subtitles of this film are a separate stream (HLS), which is not supported; save them to a file and"
-                + " use --sub-file."
+                + " open it with the film."
             : "This film has no subtitles."
     }
 

@@ -232,10 +232,11 @@ import Testing
     {
         let clip = try TestClips.flashAndBeep("parts.mkv", "-c:v libx264 -g 25 -bf 0 -c:a aac", seconds: 6)
         let words =
-            "-i \(clip) -map 0:v -map 0:a -c copy -f hls -hls_time 1 -hls_playlist_type vod"
+            "-map 0:v -map 0:a -c copy -f hls -hls_time 1 -hls_playlist_type vod"
             + " -hls_segment_type fmp4 -hls_fmp4_init_filename i%v.mp4 -var_stream_map v:0,agroup:s~a:0,agroup:s"
         try TestClips.make(
-            "part%v.m3u8", in: folder.path, TestClips.words(words).map { $0.replacing("~", with: " ") })
+            "part%v.m3u8", in: folder.path,
+            ["-i", clip] + TestClips.words(words).map { $0.replacing("~", with: " ") })
         for playlist in 0...1 {
             let text = String(decoding: try TestClips.bytes(of: folder.path("part\(playlist).m3u8")), as: UTF8.self)
             for (number, name) in text.split(separator: "\n").filter({ !$0.hasPrefix("#") }).enumerated() {

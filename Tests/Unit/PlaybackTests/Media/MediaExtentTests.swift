@@ -175,9 +175,8 @@ import Testing
             "cover.png", TestClips.words("-f lavfi -i color=c=red:s=64x64 -frames:v 1 -c:v png"))
         let song = try TestClips.make(
             "song.mp3",
-            TestClips.words(
-                "-f lavfi -i sine=r=48000:d=1 -i \(cover) -map 0 -map 1 -c:a libmp3lame -c:v copy "
-                    + "-disposition:v attached_pic"))
+            TestClips.words("-f lavfi -i sine=r=48000:d=1 -i") + [cover]
+                + TestClips.words("-map 0 -map 1 -c:a libmp3lame -c:v copy -disposition:v attached_pic"))
         #expect(try decode(song).count == 48000)
         let media = try Player.Parts.film(audioOutput: nil).open(song, OpenCancellation())
         let track = try #require(media.summary.tracks.first { $0.kind == .video })
