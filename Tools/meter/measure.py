@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import clips
 import strip
 import xserver
-from processes import child
+from child_processes import child
 from rig import Player, Rig, cpu_seconds, machine_busy_seconds
 
 HERE = os.path.dirname(os.path.abspath(__file__))

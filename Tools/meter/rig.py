@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from processes import child, end
+from child_processes import child, end
 from sound_server import SoundServer
 
 TICK = os.sysconf("SC_CLK_TCK")

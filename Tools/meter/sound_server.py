@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from processes import child, end
+from child_processes import child, end
 
 KINDS = ("pulseaudio", "pipewire-pulse", "pipewire-alsa")
 

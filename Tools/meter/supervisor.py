@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from processes import child
+from child_processes import child
 
 
 class Supervisor:
