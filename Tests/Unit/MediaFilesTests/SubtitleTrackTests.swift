@@ -186,6 +186,8 @@ struct ReadSubtitles {
             subtitles = try SubtitleFiles.write(SubtitleFiles.srt([line]), as: "srt")
             kind = name.hasSuffix("mp4") ? "mov_text" : "srt"
         }
+        // The muxer waits for a packet of each track (by default 10 s of film at most): since FFmpeg 7 the tracks are
+        // encoded in threads, and on a busy machine audio would be written seconds ahead of video.
         return try MediaFile.open(
             try TestClips.make(
                 name,
@@ -193,7 +195,7 @@ struct ReadSubtitles {
                     "-f lavfi -i color=s=64x36:r=2:d=1860 -f lavfi -i sine=sample_rate=8000:d=1860 -copyts -i")
                     + [subtitles]
                     + TestClips.words("-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -g 20 -c:a mp2 -b:a 8k")
-                    + ["-c:s", kind, "-t", "1860"]))
+                    + ["-c:s", kind, "-t", "1860", "-max_interleave_delta", "0"]))
     }
 
     private func check(_ read: ReadSubtitles, _ film: MediaFile, from start: Double) throws {
