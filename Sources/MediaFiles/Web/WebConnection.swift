@@ -40,9 +40,10 @@ final class NetworkConnection: WebConnection {
         defer { av_dict_free(&settings) }
         // libavformat's TLS uses `http_proxy` on its own.
         av_dict_set(&settings, "protocol_whitelist", "tcp,tls,httpproxy", 0)
-        if address.isSecure, trust.verifies {
-            av_dict_set(&settings, "tls_verify", "1", 0)
-            if let path = trust.path { av_dict_set(&settings, "ca_file", path, 0) }
+        if address.isSecure {
+            // Its default is 0 in FFmpeg 5.1 and 7.1, and 1 in 9.
+            av_dict_set(&settings, "tls_verify", trust.verifies ? "1" : "0", 0)
+            if trust.verifies, let path = trust.path { av_dict_set(&settings, "ca_file", path, 0) }
         }
         let to = proxy ?? address
         var callback = waiting.callback

@@ -49,8 +49,9 @@ import Testing
                     let at = (size.height / 2 * size.width + column) * 4
                     let found = [2, 1, 0].map { Int(pixels[at + $0]) }
                     let miss = zip(found, color).map { abs(Double($0) - $1) }.max()!
+                    // 3 with libswscale 5, 3.12 with libswscale 10.
                     #expect(
-                        miss <= 3, "\(isFull ? "full" : "limited"), \(size.width) wide: \(found), wanted \(color)")
+                        miss <= 3.2, "\(isFull ? "full" : "limited"), \(size.width) wide: \(found), wanted \(color)")
                     #expect(pixels[at + 3] == 255)
                 }
             }

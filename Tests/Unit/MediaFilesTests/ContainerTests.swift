@@ -46,7 +46,10 @@ struct Coding: Sendable, CustomTestStringConvertible {
         ),
         Coding(file: "av1.mp4", arguments: "-c:v libsvtav1 -preset 12 -c:a aac"),
         Coding(
-            file: "av1ten.mkv", arguments: "-c:v libsvtav1 -preset 12 -pix_fmt yuv420p10le -c:a libopus", late: lateOpus
+            // Of 10 bits SVT-AV1 4 mixes the flash into the frame before it with the faster presets.
+            file: "av1ten.mkv",
+            arguments: "-c:v libsvtav1 -preset 10 -pix_fmt yuv420p10le -c:a libopus",
+            late: lateOpus
         ),
         Coding(file: "h264.ts", arguments: "-c:v libx264 -c:a aac"),
         Coding(file: "mpeg2.ts", arguments: "-c:v mpeg2video -q:v 3 -c:a mp2"),

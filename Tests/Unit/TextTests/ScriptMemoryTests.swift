@@ -116,9 +116,12 @@ import Testing
 
     @Test func imagesThatShareABitmapAreBounded() throws {
         let painter = try painter()
-        let cover = "{\\fs1500\\pos(960,1080)\\alpha&HFF&}M"
-        #expect(!draw(Array(repeating: cover, count: 10) + ["words"], with: painter).isEmpty)
-        // 3 images of up to two million pixels each.
-        #expect(draw(Array(repeating: cover, count: 1000) + ["words"], with: painter).isEmpty)
+        // 3 images of up to two million pixels each, barely visible: libass 0.17.5 leaves out invisible ones.
+        let cover = "{\\fs1500\\pos(960,1080)\\alpha&HFE&}M"
+        for (count, areWordsDrawn) in [(10, true), (1000, false)] {
+            let covers = Array(repeating: cover, count: count)
+            let (alone, followed) = (draw(covers, with: painter), draw(covers + ["words"], with: painter))
+            #expect((pixels(alone) != pixels(followed)) == areWordsDrawn)
+        }
     }
 }
