@@ -108,8 +108,24 @@ package struct LatencyLedger: Sendable, Equatable {
             share(
                 "network", network,
                 network.isEmpty ? "subtracted by the clock protocol" : "path delay minus the correction"),
-            Share("speaker", 0, source: "assumed", note: "compensates its own delay, as it reports"),
+            speaker(latency),
         ]
+    }
+
+    /// Returns the speaker's own delay: what it reports, and how much of that this sender subtracts.
+    private static func speaker(_ latency: OutputLatency) -> Share {
+        func stated(_ name: String) -> Duration? { latency.shares.first { $0.name == name }?.duration }
+        let (buffer, output) = (stated("speaker buffer"), stated("speaker output"))
+        guard buffer != nil || output != nil else {
+            return Share("speaker", 0, source: "assumed", note: "reports no delay; assumed to compensate its own")
+        }
+        let rest = [buffer, output, stated("speaker's correction")].reduce(Duration.zero) { $0 + ($1 ?? .zero) }
+        let words = [output.map { ($0, "output") }, buffer.map { ($0, "buffer") }].compactMap { $0 }
+            .map { "\(Decimals.text($0.0.inMilliseconds, 1)) ms of \($0.1)" }
+        let effect = rest == .zero ? "it compensates that itself" : "the output is sent earlier"
+        return Share(
+            "speaker", rest.inMilliseconds, source: "reported",
+            note: "reports \(words.joined(separator: " and ")); \(effect)")
     }
 
     // MARK: Text and JSON

@@ -26,6 +26,8 @@ package final class AirPlaySession: Sendable {
         package var peers = PTPPeerGroup()
         /// Collects what the sessions reveal about the speaker.
         var lessons = SpeakerLessons()
+        /// What the speaker stated about its own delay at its last use.
+        var stated = StatedLatency()
         /// The known PTP behaviour of the speaker.
         package var readiness = PeerReadiness()
         /// The clock role of this computer.
@@ -202,7 +204,7 @@ package final class AirPlaySession: Sendable {
     /// The number of queued packets not yet passed to the kernel.
     package var queuedPackets: Int { shared.writer?.store.waiting ?? 0 }
 
-    /// The timeline of instants sent to the speaker; nil while unknown. Never blocks.
+    /// Maps instants of perception to those sent to the speaker; nil while unknown. Never blocks.
     var timeline: PTPTimeline? { shared.clock?.timeline }
 
     /// Adjusts the rate of the time served to the speaker; see `ServedTimeline.adjust`. Never blocks.
@@ -214,7 +216,13 @@ package final class AirPlaySession: Sendable {
     }
 
     /// The minimum times for start commands.
-    var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
+    var startLeads: StartLeads { StartLeads(shared.clock) }
+
+    /// The output latency that the speaker states; nil if it states none. Never blocks.
+    var outputLatency: Duration? { shared.outputLatency }
+
+    /// How much of it the instants sent to the speaker are earlier. Never blocks.
+    var subtractedLatency: Duration { shared.clock?.outputLatency ?? .zero }
 
     /// The path delay sent to the speaker, which adds it to our time; zero if it measures the path itself.
     var pathCorrection: Duration { shared.clock?.pathCorrection ?? .zero }

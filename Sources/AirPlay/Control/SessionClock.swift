@@ -5,7 +5,8 @@ internal import Sockets
 /// The clock that synchronizes a session's speaker: ours by PTP or NTP, or the speaker's own.
 enum SessionClock: Sendable {
     case ptp(PTPInstance, peer: IPv4Address)
-    case ntp(TimingResponder)
+    /// NTP names no instant of perception: the receiver's own output latency follows the instants sent to it.
+    case ntp(TimingResponder, outputLatency: Duration)
 
     /// The synchronization state, and the instant from which the speaker is ready, if known.
     var state: (readiness: ClockReadiness, ready: HostInstant?) {
@@ -13,7 +14,7 @@ enum SessionClock: Sendable {
         case .ptp(let instance, let address):
             guard let peer = instance.peer(address) else { return (.cold, nil) }
             return peer.clock(at: instance.served.clock.now)
-        case .ntp(let responder): return responder.state(at: responder.served.clock.now)
+        case .ntp(let responder, _): return responder.state(at: responder.served.clock.now)
         }
     }
 
@@ -26,16 +27,28 @@ enum SessionClock: Sendable {
                     instance.served.clock,
                     instance.peer(address).map { [$0.readiness.lastProbe, $0.master?.lastTime] } ?? []
                 )
-            case .ntp(let responder): (responder.served.clock, [responder.lastQuestion])
+            case .ntp(let responder, _): (responder.served.clock, [responder.lastQuestion])
             }
         return signs.compactMap { $0 }.max().map(clock.machineInstant(of:))
     }
 
-    /// The timeline of instants sent to the speaker; nil while its own clock is unknown or cannot be followed.
-    var timeline: PTPTimeline? {
+    /// Maps instants of perception to those sent to the speaker; nil while its own clock is unknown or cannot be
+    /// followed.
+    var timeline: PTPTimeline? { outputTimeline?.earlier(by: outputLatency) }
+
+    /// Maps instants at which the speaker outputs its samples to those sent to it; nil as above.
+    var outputTimeline: PTPTimeline? {
         switch self {
         case .ptp(let instance, let address): instance.timeline(for: address)
-        case .ntp(let responder): responder.served.timeline
+        case .ntp(let responder, _): responder.served.timeline
+        }
+    }
+
+    /// How much earlier than it is perceived a sample is scheduled; zero if the speaker does that itself.
+    var outputLatency: Duration {
+        switch self {
+        case .ptp: .zero
+        case .ntp(_, let latency): latency
         }
     }
 
@@ -43,7 +56,7 @@ enum SessionClock: Sendable {
     var served: ServedTimeline {
         switch self {
         case .ptp(let instance, _): instance.served
-        case .ntp(let responder): responder.served
+        case .ntp(let responder, _): responder.served
         }
     }
 

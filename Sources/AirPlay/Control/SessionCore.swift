@@ -65,7 +65,7 @@ final class SessionCore {
     /// The synchronization state of the speaker's clock, and when it is ready, if known.
     var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
 
-    /// The timeline of instants sent to the speaker; nil while unknown.
+    /// Maps instants of perception to those sent to the speaker; nil while unknown.
     var timeline: PTPTimeline? { shared.clock?.timeline }
 
     /// The number of bytes sent so far. Grows while a speaker plays: a buffered stream is sent as fast as it is read.
@@ -77,7 +77,7 @@ final class SessionCore {
     }
 
     /// The minimum times for start commands.
-    var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
+    var startLeads: StartLeads { StartLeads(shared.clock) }
 
     /// Whether the session has failed or ended.
     var isLost: Bool { shared.isLost }
@@ -118,8 +118,23 @@ final class SessionCore {
             throw AirPlayError(.busy, "Another sender is now playing on the speaker.")
         }
         let paired = try pair(connection, info)
+        learnLatency(info, from: paired)
         try setUpSession(paired)
         return info
+    }
+
+    /// Applies the output latency that the speaker states, with NTP timing. Some state it to paired senders only.
+    private func learnLatency(_ info: ReceiverInfo, from connection: RTSPConnection) {
+        guard let timing else { return shared.noteOutputLatency(info.outputLatency) }
+        var latency = info.outputLatency
+        if latency == nil {
+            // ignored: without an answer no latency is known, and a broken connection fails the next request.
+            let reply = try? connection.exchange("GET", "/info", timeout: Deadline.request)
+                .accepted("send its properties").propertyList()
+            latency = reply.flatMap { ReceiverInfo($0).outputLatency }
+        }
+        shared.noteOutputLatency(latency)
+        shared.setClock(.ntp(timing, outputLatency: latency ?? .zero))
     }
 
     /// Starts serving time before pairing, so that the clock is already running when the speaker receives its address.
@@ -127,7 +142,7 @@ final class SessionCore {
         guard configuration.route.needsPTP else {
             let timing = try TimingResponder(on: socket.local, for: socket.remote, serving: clocks.served)
             self.timing = timing
-            shared.setClock(.ntp(timing))
+            shared.setClock(.ntp(timing, outputLatency: .zero))
             return
         }
         let ptp = try clocks.instance(on: socket.local)
@@ -248,11 +263,13 @@ final class SessionCore {
             shared.setWriter(
                 try sender.realtime(
                     to: remote, setup, from: local, control: control, source: ptp == nil ? sessionNumber : 0,
-                    host: host, clock: { shared.clock?.timeline }))
+                    host: host, clock: { shared.clock?.outputTimeline }))
         }
         controlSocket = control
         stream = setup
         streamBegan = host.now
+        configuration.lessons.note(
+            StatedLatency(arrivalToRender: setup.arrivalToRender, output: shared.outputLatency))
         return setup
     }
 

@@ -9,6 +9,7 @@ final class SessionShared: Sendable {
     private let continuation: AsyncStream<AirPlaySession.Event>.Continuation
     private let stream = Lock<(any StreamWriter)?>(nil)
     private let clockState = Lock<SessionClock?>(nil)
+    private let statedLatency = Lock<Duration?>(nil)
     private let group = Lock(false)
     private let commandRate = Lock(CommandRateLimit())
     /// The first failure; set once.
@@ -47,6 +48,11 @@ final class SessionShared: Sendable {
     var clock: SessionClock? { clockState.withLock { $0 } }
 
     func setClock(_ clock: SessionClock?) { clockState.withLock { $0 = clock } }
+
+    /// The output latency that the speaker states; nil if it states none.
+    var outputLatency: Duration? { statedLatency.withLock { $0 } }
+
+    func noteOutputLatency(_ latency: Duration?) { statedLatency.withLock { $0 = latency } }
 
     var isLost: Bool { failure.withLock { $0 != nil } }
 

@@ -115,7 +115,8 @@ extension AirPlaySpeaker: PartialFlushing {
 
     /// The minimum lead of a partial flush over the playhead: the queue depth of a realtime stream, otherwise 1 s.
     package var partialFlushLead: Duration {
-        StreamCut.lead(route, arrivalToRender: state.withLock { $0.setup?.arrivalToRender })
+        let (session, setup) = state.withLock { ($0.session, $0.setup) }
+        return StreamCut.lead(route, session.map { StatedLatency($0, setup) } ?? StatedLatency())
     }
 
     /// Starts the flush on the control thread. Returns at once. Called by the feeder.
@@ -138,9 +139,9 @@ extension AirPlaySpeaker: PartialFlushing {
     /// Cuts the stream on the control thread.
     private func cut(from time: MediaTime, _ epoch: UInt64, _ core: SessionCore?) {
         let now = host.now
-        let (input, context, setup, skips) = state.withLock { state in
+        let (input, context, stated, skips) = state.withLock { state in
             (
-                state.input, state.context, state.setup,
+                state.input, state.context, state.session.map { StatedLatency($0, state.setup) },
                 state.cuts.hasSpace(at: now) && state.reported.skipsPackets
             )
         }
@@ -148,7 +149,7 @@ extension AirPlaySpeaker: PartialFlushing {
         if let input, let context, let timestamp = input.timestamps.bound(of: time, rate: 1) {
             outcome = StreamCut(
                 timestamp: timestamp, input: input, timebase: context.timebase, host: host, route: route,
-                arrivalToRender: setup?.arrivalToRender, skipsPackets: skips
+                stated: stated ?? StatedLatency(), skipsPackets: skips
             ).run(on: core)
         }
         let writable = state.withLock { state in

@@ -184,10 +184,15 @@ package final class AirPlaySpeaker: AudioOutput {
 
     // MARK: Starts
 
-    private var timing: SpeakerTiming? { state.withLock { $0.session }.map { SpeakerTiming($0) } }
+    private var timing: SpeakerTiming? {
+        let (session, setup) = state.withLock { ($0.session, $0.setup) }
+        return session.map { SpeakerTiming($0, setup) }
+    }
 
     /// The start lead and the path delay, as known now. Any thread.
-    package var latency: OutputLatency { SpeakerTiming.latency(timing, at: host.now) }
+    package var latency: OutputLatency {
+        SpeakerTiming.latency(timing, known: configuration.stated, at: host.now)
+    }
 
     /// The reason why a start must wait: no session yet, or an unsynchronized clock. Any thread.
     package var wait: OutputWait? {
@@ -210,8 +215,7 @@ package final class AirPlaySpeaker: AudioOutput {
     /// thread.
     package var earliestStart: HostInstant? {
         let now = host.now
-        return state.withLock { $0.anchors.hasBeenAudible(at: now) ? nil : $0.session }
-            .flatMap { SpeakerTiming($0).earliestStart }
+        return state.withLock { $0.anchors.hasBeenAudible(at: now) } ? nil : timing?.earliestStart
     }
 
     /// The renderer's fill target: 95 % of the speaker's buffer, at most 240 s; 3 s for realtime streams.

@@ -35,8 +35,6 @@ final class PlaybackSupervisor: Sendable {
     private static let retry: Duration = .milliseconds(500)
     /// Delay after a refused renewal of an anchor; the anchor remains valid for hours.
     private static let renewalPause: Duration = .seconds(10)
-    /// Lead of a start whose own anchor has passed.
-    static let lead: Duration = .milliseconds(100)
     /// Time for repeated packets to reach the speaker before the start command.
     private static let rewindLead: Duration = .milliseconds(15)
 
@@ -304,7 +302,7 @@ final class PlaybackSupervisor: Sendable {
             sent.isRewound = true
             return now.advanced(by: Self.rewindLead)
         }
-        let instant = max(segment.hostAnchor, now.advanced(by: Self.lead))
+        let instant = max(segment.hostAnchor, now.advanced(by: leads.late))
         let moment = segment.mediaTime(at: instant)
         guard let position = timestamps.timestamp(of: moment, rate: segment.speed) else { return nil }
         let anchor = try core.play(position, at: instant)

@@ -11,19 +11,25 @@ struct SpeakerTiming: Sendable {
     let leads: StartLeads
     /// The path delay from our clock to the speaker, sent to it for correction.
     var path = Duration.zero
+    /// What the speaker states about its own delay.
+    var stated = StatedLatency()
 
     /// The earliest instant of a start command: the speaker reads its stream after its clock is ready.
     private var settled: HostInstant? { ready?.advanced(by: leads.look) }
 
     /// The earliest possible start; nil while unknown.
-    var earliestStart: HostInstant? { settled?.advanced(by: PlaybackSupervisor.lead) }
+    var earliestStart: HostInstant? { settled?.advanced(by: leads.late) }
 
     /// Returns the lead of a start and the shares of the delay.
     ///
-    /// - Parameter timing: The timing of the session; nil without a session.
-    static func latency(_ timing: SpeakerTiming?, at now: HostInstant) -> OutputLatency {
+    /// - Parameters:
+    ///   - timing: The timing of the session; nil without a session.
+    ///   - known: What the speaker stated at its last use; counts without a session.
+    static func latency(
+        _ timing: SpeakerTiming?, known: StatedLatency = StatedLatency(), at now: HostInstant
+    ) -> OutputLatency {
         var lead = (timing?.leads ?? StartLeads(isAsking: false)).request
-        var shares = [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
+        var shares = (timing?.stated ?? known).shares
         if let timing {
             if let settled = timing.settled { lead += max(.zero, settled - now) }
             let path = timing.path
@@ -63,9 +69,10 @@ struct SpeakerTiming: Sendable {
 }
 
 extension SpeakerTiming {
-    init(_ session: AirPlaySession) {
+    init(_ session: AirPlaySession, _ setup: StreamSetup?) {
         let clock = session.clock
         self.init(
-            readiness: clock.readiness, ready: clock.ready, leads: session.startLeads, path: session.pathCorrection)
+            readiness: clock.readiness, ready: clock.ready, leads: session.startLeads, path: session.pathCorrection,
+            stated: StatedLatency(session, setup))
     }
 }

@@ -50,16 +50,16 @@ struct StreamCut {
     let timebase: Timebase
     let host: any HostClock
     let route: Route
-    /// The queue depth of a realtime stream.
-    let arrivalToRender: Duration?
+    /// Determines the queue depth of a realtime stream.
+    let stated: StatedLatency
     /// Whether the speaker is known to skip packets and has space for another request.
     let skipsPackets: Bool
 
     /// Returns the time ahead of the playhead at which a flush must begin: the queue depth of a realtime stream,
     /// otherwise 1 s.
-    static func lead(_ route: Route, arrivalToRender: Duration?) -> Duration {
+    static func lead(_ route: Route, _ stated: StatedLatency) -> Duration {
         guard route != .buffered else { return requestLead }
-        return RealtimeSender.depth(arrivalToRender: arrivalToRender) + realtimeSlack
+        return RealtimeSender.depth(arrivalToRender: stated.arrivalToRender) + stated.subtracted + realtimeSlack
     }
 
     /// Performs the flush. The store may be left held.
@@ -69,7 +69,7 @@ struct StreamCut {
         let store = input.store
         if let stream, stream.isPlaying, route != .buffered {
             guard let truncated = store.dropUnsent(from: timestamp, frames: input.format.framesPerPacket) else {
-                return Outcome(refusal: Self.lead(route, arrivalToRender: arrivalToRender))
+                return Outcome(refusal: Self.lead(route, stated))
             }
             return Outcome(truncated: truncated)
         }

@@ -97,6 +97,7 @@ struct ChosenSpeaker: Sendable {
         configuration.pairingIdentity = knowledge.identity.pairing
         configuration.pairing = credentials.accessory.map { (knowledge.identity.pairing, $0) }
         configuration.clockRole = role
+        configuration.stated = (memory?.stated ?? StatedLatency()).subtracted(on: route)
         configuration.readiness = .init(
             manner: speaker.traits.isApple ? .apple : .thirdParty, isKnownToProbe: memory?.hasProbed ?? false)
         return configuration

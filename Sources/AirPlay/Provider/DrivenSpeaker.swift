@@ -34,7 +34,8 @@ struct DrivenSpeaker: Sendable {
         guard let id = chosen.speaker.id,
             let memory = RouteMemory.after(
                 lessons.learned, on: chosen.route, role: chosen.role,
-                sourceVersion: chosen.speaker.traits.sourceVersion, before: chosen.memory)
+                sourceVersion: chosen.speaker.traits.sourceVersion, stated: lessons.statedLatency,
+                before: chosen.memory)
         else { return }
         // ignored: the route is determined again at the next start, which takes a second.
         try? knowledge.routes.remember(memory, of: id)

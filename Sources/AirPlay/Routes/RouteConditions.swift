@@ -47,11 +47,14 @@ package struct RouteMemory: Hashable, Sendable {
     package var hasProbed: Bool
     /// The `srcvers` at that time; after a software update everything is determined again.
     var sourceVersion: String?
+    /// What it stated about its own delay at its last use.
+    var stated: StatedLatency
 
     package init(
         route: Route? = nil, failed: Set<Route> = [], role: ClockRole? = nil, hasProbed: Bool = false,
-        sourceVersion: String? = nil
+        sourceVersion: String? = nil, stated: StatedLatency = StatedLatency()
     ) {
+        self.stated = stated
         self.route = route
         self.failed = failed
         self.role = role

@@ -30,7 +30,14 @@ struct RouteStore: Sendable {
         return RouteMemory(
             route: routes("heard").first, failed: Set(routes("failed")),
             role: record["clock"].flatMap { ClockRole(rawValue: $0) },
-            hasProbed: record["probes"] == "yes", sourceVersion: record["source-version"])
+            hasProbed: record["probes"] == "yes", sourceVersion: record["source-version"],
+            stated: StatedLatency(
+                arrivalToRender: microseconds(record["arrival-us"], upTo: 10_000_000),
+                output: microseconds(record["output-latency-us"], upTo: 2_000_000)))
+    }
+
+    private static func microseconds(_ text: String?, upTo limit: Int64) -> Duration? {
+        text.flatMap { Int64($0) }.flatMap { (0...limit).contains($0) ? .microseconds($0) : nil }
     }
 
     /// Stores the knowledge about a speaker.
@@ -43,6 +50,8 @@ struct RouteStore: Sendable {
         record["clock"] = memory.role?.rawValue
         record["probes"] = memory.hasProbed ? "yes" : nil
         record["source-version"] = memory.sourceVersion
+        record["arrival-us"] = memory.stated.arrivalToRender.map { "\($0.wholeNanoseconds / 1000)" }
+        record["output-latency-us"] = memory.stated.output.map { "\($0.wholeNanoseconds / 1000)" }
         try folder.replace(Self.name(speaker), with: record)
     }
 

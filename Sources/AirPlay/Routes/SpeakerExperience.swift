@@ -50,6 +50,7 @@ final class SpeakerLessons: Sendable {
 
     private let state = Lock(SpeakerExperience())
     private let refused = Lock(Refusals())
+    private let latency = Lock(StatedLatency())
 
     init() {}
 
@@ -59,6 +60,11 @@ final class SpeakerLessons: Sendable {
     func learn(_ experience: SpeakerExperience) { state.withLock { $0.formUnion(experience) } }
 
     var refusals: Refusals { refused.withLock { $0 } }
+
+    /// What the speaker stated about its own delay, in the last session with a stream.
+    var statedLatency: StatedLatency { latency.withLock { $0 } }
+
+    func note(_ stated: StatedLatency) { latency.withLock { $0 = stated } }
 
     /// Records that a session has connected.
     func noteConnection() { refused.withLock { $0 = Refusals() } }
@@ -78,7 +84,7 @@ extension RouteMemory {
     /// Returns the knowledge to store after a use of a route; nil if nothing changed.
     package static func after(
         _ experience: SpeakerExperience, on route: Route, role: ClockRole, sourceVersion: String?,
-        before: RouteMemory?
+        stated: StatedLatency = StatedLatency(), before: RouteMemory?
     ) -> RouteMemory? {
         // A software update invalidates earlier knowledge.
         var memory = before.flatMap { $0.sourceVersion == sourceVersion ? $0 : nil } ?? RouteMemory()
@@ -87,6 +93,7 @@ extension RouteMemory {
             memory.failed.remove(route)
             memory.role = experience.clockRole ?? role
             memory.hasProbed = memory.hasProbed || experience.contains(.probed)
+            memory.stated = stated
         } else if experience.contains(.clockless) {
             if memory.route == route { memory.route = nil }
             memory.failed.insert(route)

@@ -14,6 +14,9 @@ package struct ReceiverInfo: Hashable, Sendable {
     let realtimeFormats: Set<Int>?
     /// The address of this computer as seen by the receiver.
     package let senderAddress: String?
+    /// From the instant at which the receiver outputs a sample until it is audible, as it states itself
+    /// (`audioLatencies`); nil if it states none, or more than two seconds.
+    package let outputLatency: Duration?
 
     package init(_ reply: PropertyList) {
         name = reply["name"]?.string
@@ -24,6 +27,11 @@ package struct ReceiverInfo: Hashable, Sendable {
         statusFlags = reply["statusFlags"]?.uint64.map { StatusFlags(rawValue: $0) }
         initialVolume = reply["initialVolume"]?.double
         senderAddress = reply["senderAddress"]?.string
+        // 16 suffice: one for each type of stream and kind of audio.
+        let latencies = (reply["audioLatencies"]?.array ?? []).prefix(16)
+        let media = ["media", "default"].lazy.compactMap { kind in latencies.first { $0["audioType"]?.string == kind } }
+        let micros = (media.first ?? latencies.first)?["outputLatencyMicros"]?.integer(Int.self)
+        outputLatency = micros.flatMap { (0...2_000_000).contains($0) ? .microseconds($0) : nil }
         func formats(_ key: String) -> Set<Int>? {
             if let bits = reply["supportedAudioFormatsExtended"]?[key]?.array {
                 return Set(bits.compactMap { $0.integer(Int.self) })
@@ -65,7 +73,8 @@ package struct StreamSetup: Hashable, Sendable {
     package let bufferSize: Int?
     /// Identifies the stream in TEARDOWN.
     let streamID: Int64?
-    /// Minimum time from arrival to rendering; a bound of the queue depth, not part of the schedule.
+    /// Minimum time from arrival to rendering. It bounds the queue depth and is no delay of the sound: the receiver
+    /// plays a sample at the instant that the anchor names.
     package let arrivalToRender: Duration?
 
     /// - Throws: `malformed` if there is no stream or no data port.

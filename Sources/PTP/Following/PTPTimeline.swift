@@ -21,4 +21,12 @@ package struct PTPTimeline: Sendable {
         self.epoch = epoch
         self.isSteered = isSteered
     }
+
+    /// Returns the timeline whose instants are named `duration` earlier.
+    package func earlier(by duration: Duration) -> PTPTimeline {
+        guard duration != .zero else { return self }
+        var mapping = mapping
+        mapping.targetAnchor = mapping.targetAnchor.advanced(by: .zero - duration)
+        return PTPTimeline(grandmaster: grandmaster, mapping: mapping, epoch: epoch, isSteered: isSteered)
+    }
 }

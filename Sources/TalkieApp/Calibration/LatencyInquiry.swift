@@ -19,18 +19,21 @@ package struct LatencyInquiry {
     ///   calibrated.
     package func ledgers(_ choice: SpeakerChoice, audioDevice: String? = nil) throws(TalkieError) -> [LatencyLedger] {
         let profiles = store.all().profiles
-        let members: [OutputIdentity]
         do {
-            members = try Self.members(choice, audioDevice)
+            return try Self.members(choice, audioDevice).map {
+                Self.ledger(of: $0.identity, stating: $0.latency, profiles)
+            }
         } catch {
             let kept = Self.kept(choice, profiles)
             guard error.code == .unavailable, !kept.isEmpty else { throw error }
-            members = kept
+            return kept.map { Self.ledger(of: $0, profiles) }
         }
-        return members.map { Self.ledger(of: $0, profiles) }
     }
 
-    static func ledger(of speaker: OutputIdentity, _ profiles: [LatencyProfile]) -> LatencyLedger {
+    static func ledger(
+        of speaker: OutputIdentity, stating latency: OutputLatency = OutputLatency(startLead: .zero),
+        _ profiles: [LatencyProfile]
+    ) -> LatencyLedger {
         let choice = ProfileChoice(
             for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route)], screen: nil, mode: nil,
             among: profiles)
@@ -39,17 +42,20 @@ package struct LatencyInquiry {
         let stated = profile.flatMap { $0.shares.isEmpty ? nil : $0.shares }
         return LatencyLedger(
             speaker: speaker.name, route: speaker.route,
-            stated: stated ?? LatencyLedger.stated(OutputLatency(startLead: .zero), isCard: isCard), profile: profile,
+            stated: stated ?? LatencyLedger.stated(latency, isCard: isCard), profile: profile,
             isPlaceKnown: !speaker.key.isEmpty)
     }
 
     private static func members(_ choice: SpeakerChoice, _ audioDevice: String?) throws(TalkieError)
-        -> [OutputIdentity]
+        -> [(identity: OutputIdentity, latency: OutputLatency)]
     {
         let registry = OutputRegistry([SoundCardProvider(device: audioDevice)] + SpeakerKinds.all())
         let outputs = try registry.outputs(at: try registry.places(named: [choice.name]))
         return outputs.compactMap { output in
-            output is SoundCard ? card(audioDevice ?? SoundCardProvider.defaultDevice) : registry.identity(of: output)
+            let identity =
+                output is SoundCard
+                ? card(audioDevice ?? SoundCardProvider.defaultDevice) : registry.identity(of: output)
+            return identity.map { ($0, output.latency) }
         }
     }
 

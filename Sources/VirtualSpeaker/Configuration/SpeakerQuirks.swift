@@ -76,6 +76,11 @@ package struct SpeakerQuirks: Sendable {
     /// one second later than new ones.
     var freezes: (after: Duration, lasting: Duration)?
 
+    /// The output latency that `/info` states, and by how much its output is really later than the anchor says.
+    var outputLatency: (stated: Duration, real: Duration)?
+    /// `arrivalToRenderLatencyMs` of the stream's SETUP.
+    var arrivalToRender: Duration?
+
     /// The model is Shairport Sync, and the session ends if a stream's first anchor precedes the permission to play.
     /// The real one does that in one start of ten.
     var endsUnlessAllowed = false
@@ -90,6 +95,7 @@ package struct SpeakerQuirks: Sendable {
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
         "presses=AFTER:COMMAND", "lists", "busy", "dies=SECONDS", "known-sender", "shairport-start",
         "freezes=AFTER:LASTING", "late-events=SECONDS", "no-events", "stripped-zeros",
+        "output-latency=STATED:REAL", "arrival=SECONDS",
     ]
 
     /// Enables one quirk by its command-line syntax: `late-clock=3`, `slow=SETUP:2`.
@@ -150,6 +156,8 @@ package struct SpeakerQuirks: Sendable {
         case "late-events": eventsAfter = try seconds(0)
         case "no-events": hasNoEvents = true
         case "stripped-zeros": stripsZeros = true
+        case "output-latency": outputLatency = (.seconds(try number(0, 0...10)), .seconds(try number(1, 0...2)))
+        case "arrival": arrivalToRender = .seconds(try number(0, 0...10))
         default: throw unusable()
         }
     }

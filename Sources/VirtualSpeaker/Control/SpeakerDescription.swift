@@ -53,8 +53,16 @@ struct SpeakerDescription {
         }
         let realtime = StreamFormat.lossless44100.mask | 1 << 11
         let buffered = StreamFormat.all.reduce(0) { $0 | $1.mask }
+        var latencies: [PropertyList] = []
+        if let stated = configuration.quirks.outputLatency?.stated {
+            latencies.append([
+                "type": 96, "audioType": "media", "inputLatencyMicros": 0,
+                "outputLatencyMicros": .integer(stated.wholeNanoseconds / 1000),
+            ])
+        }
         propertyList = [
-            "name": .string(configuration.name), "deviceID": .string(identity.deviceID),
+            "audioLatencies": .array(latencies), "name": .string(configuration.name),
+            "deviceID": .string(identity.deviceID),
             "pi": .string(identity.publicID), "pk": .data(key), "model": .string(model), "manufacturer": "Talkie",
             "sourceVersion": .string(SpeakerIdentity.sourceVersion), "protocolVersion": "1.1",
             "features": PropertyList(features.rawValue), "statusFlags": PropertyList(flags.rawValue),

@@ -229,6 +229,9 @@ struct SpeakerSession {
             "controlPort": .integer(Int64(answer.controlPort)), "streamID": 1,
         ]
         if let size = answer.bufferSize { members["audioBufferSize"] = .integer(Int64(size)) }
+        if let time = backend.configuration.quirks.arrivalToRender {
+            members["arrivalToRenderLatencyMs"] = .integer(time.wholeNanoseconds / 1_000_000)
+        }
         return Self.plist(["streams": [.dictionary(members)]])
     }
 

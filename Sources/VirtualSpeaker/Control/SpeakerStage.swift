@@ -75,7 +75,8 @@ final class SpeakerStage: SessionBackend {
             let size = configuration.quirks.bufferSize ?? SpeakerIdentity.usualBufferSize
             let engine = try PlayoutEngine(
                 setup: PlayoutEngine.Setup(
-                    kind: request.kind, format: request.format, capacity: size, output: core.nextOutput()),
+                    kind: request.kind, format: request.format, capacity: size, output: core.nextOutput(),
+                    outputLatency: configuration.quirks.outputLatency?.real ?? .zero),
                 clock: clock, gain: Self.gain(core.volume), codecs: core.codecs, record: core.record)
             self.engine = engine
             switch request.kind {

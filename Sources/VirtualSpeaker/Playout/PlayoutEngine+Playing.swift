@@ -21,8 +21,8 @@ extension PlayoutEngine {
         let frames = Int64(anchor.position.distance(to: position))
         // 31 bits of frames times 10⁹ fit in 63 bits.
         let elapsed = frames * 1_000_000_000 / Int64(setup.format.sampleRate)
-        guard let due = clock.hostInstant(of: anchor.instant.advanced(by: .nanoseconds(elapsed))),
-            isWithinReach(due, from: now)
+        let instant = anchor.instant.advanced(by: .nanoseconds(elapsed) + setup.outputLatency)
+        guard let due = clock.hostInstant(of: instant), isWithinReach(due, from: now)
         else { return nil }
         return due
     }

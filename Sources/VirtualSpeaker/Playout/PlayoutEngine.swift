@@ -26,6 +26,8 @@ final class PlayoutEngine: Sendable {
         var capacity: Int
         /// The destination of the audio.
         var output: SpeakerConfiguration.Output
+        /// How much later than the anchor says samples are audible.
+        var outputLatency: Duration = .zero
     }
 
     /// How long before it is due a buffered stream is decoded (measured by others on shairport-sync).

@@ -113,6 +113,29 @@ import VirtualSpeaker
         #expect(speaker.record.spans.reduce(0) { $0 + $1.frames } >= 80_000, "holes in the sound")
     }
 
+    /// With PTP the speaker subtracts its own delay. With NTP this sender subtracts what the speaker states, true or
+    /// not: the rest is for a calibration.
+    @Test(arguments: [
+        (Route.buffered, "0.25:0"), (.realtime, "0.085:0"), (.realtimeNTP, "0.085:0.085"), (.realtimeNTP, "0.25:0.25"),
+        (.realtimeNTP, "0.085:0"),
+    ])
+    func theStatedOutputLatencyIsSubtractedOnceByOneOfBothEnds(_ route: Route, _ latency: String) throws {
+        var quirks = SpeakerQuirks()
+        try quirks.set("output-latency=\(latency)")
+        try quirks.set("arrival=0.1")
+        let isNTP = route == .realtimeNTP
+        let speaker = try speaker(quirks, clock: isNTP ? .never : .required)
+        defer { speaker.stop() }
+        let start = RTPTimestamp(rawValue: 7000)
+        let (session, anchor) = try playing(3, from: start, on: speaker, route: route)
+        defer { session.end() }
+        let numbers = latency.split(separator: ":").map { Double($0)! * 1000 }
+        let wrong = isNTP ? numbers[1] - numbers[0] : 0
+        let late = try error(speaker, start.advanced(byFrames: 44100), due: anchor.advanced(by: .seconds(1)))
+        print("loop, \(route) with \(latency) s: \(late) ms from its moment")
+        #expect(abs(late - wrong) < 1)
+    }
+
     @Test func packetsThatGotLostAreSentAgainInTime() throws {
         var quirks = SpeakerQuirks()
         quirks.packetLoss = 0.1

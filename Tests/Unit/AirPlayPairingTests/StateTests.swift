@@ -308,7 +308,8 @@ final class ScratchState {
         #expect(routes.memory(of: speaker).memory == nil)
         let memory = RouteMemory(
             route: .realtime, failed: [.buffered, .realtimeNTP], role: .follower, hasProbed: true,
-            sourceVersion: "366.0")
+            sourceVersion: "366.0",
+            stated: StatedLatency(arrivalToRender: .milliseconds(85), output: .microseconds(250_001)))
         try routes.remember(memory, of: speaker)
         #expect(routes.memory(of: speaker).memory == memory)
         try routes.remember(RouteMemory(), of: speaker)

@@ -315,6 +315,30 @@ import Testing
         #expect(SpeakerTiming.latency(timing(.ready, ready: .seconds(-9)), at: now).startLead == leads.request)
     }
 
+    @Test(arguments: [nil, Duration.zero, .milliseconds(85)], [nil, .zero, Duration.milliseconds(250)])
+    func whatASpeakerStatesIsShownAndDelaysTheSoundOnlyWhereItIsSubtracted(_ buffer: Duration?, _ output: Duration?) {
+        var timing = timing(.ready, ready: .seconds(-9))
+        timing.stated = StatedLatency(arrivalToRender: buffer, output: output)
+        let anchored = SpeakerTiming.latency(timing, at: now)
+        #expect(anchored.delay == .zero)
+        let isStated = buffer != nil || output != nil
+        #expect(anchored.shares.allSatisfy { $0.source == (isStated ? .reported : .assumed) })
+        for stated in [buffer, output].compactMap({ $0 }) {
+            #expect(anchored.shares.contains { $0.duration == stated })
+        }
+        timing.stated.subtracted = output ?? .zero
+        #expect(SpeakerTiming.latency(timing, at: now).delay == output ?? .zero)
+    }
+
+    @Test func aStartIsAsMuchEarlierAsTheSoundIsScheduledEarlier() {
+        let (near, far) = (StartLeads(isAsking: true), StartLeads(isAsking: true, outputLatency: .milliseconds(250)))
+        for lead in [\StartLeads.request, \.seat, \.late] {
+            #expect(far[keyPath: lead] - near[keyPath: lead] == .milliseconds(250))
+        }
+        let cut = StreamCut.lead(.realtimeNTP, StatedLatency(output: .milliseconds(250)).subtracted(on: .realtimeNTP))
+        #expect(cut - StreamCut.lead(.realtimeNTP, StatedLatency()) == .milliseconds(250))
+    }
+
     @Test func aStreamIsFilledAsFarAsTheSpeakersBufferReaches() {
         func depth(_ format: StreamFormat?, _ size: Int?, _ route: Route = .buffered) -> Duration {
             SpeakerTiming.depth(of: format, bufferSize: size, route: route)
@@ -447,7 +471,7 @@ import Testing
     {
         StreamCut(
             timestamp: RTPTimestamp(rawValue: UInt32(packet * 352)), input: input, timebase: timebase, host: clock,
-            route: route, arrivalToRender: nil, skipsPackets: skips
+            route: route, stated: StatedLatency(), skipsPackets: skips
         ).run(on: without ? nil : stream)
     }
 
@@ -505,7 +529,7 @@ import Testing
 
     @Test func aRealtimeStreamIsCutInItsUnsentPartOnly() {
         #expect(cut(at: 1200, route: .realtime) == .init(truncated: truncated(1200)))
-        #expect(cut(at: 999, route: .realtime) == .init(refusal: StreamCut.lead(.realtime, arrivalToRender: nil)))
+        #expect(cut(at: 999, route: .realtime) == .init(refusal: StreamCut.lead(.realtime, StatedLatency())))
     }
 
     @Test func aSpeakerHoldsEightRequestsUntilTheyAreDue() {

@@ -266,6 +266,24 @@ import Testing
         #expect(throws: WireError.self) { try TXTRecord(wire: [UInt8](repeating: 0, count: 65_537)) }
     }
 
+    /// The entry for media counts, else the one for all kinds of audio, else the first.
+    @Test(
+        arguments: [
+            ([("telephony", 1000), ("default", 2000), ("media", 85_000)], 85),
+            ([("telephony", 1000), ("default", 2000)], 2),
+            ([("telephony", 1000)], 1), ([], nil), ([("media", 0)], 0), ([("media", 2_000_001)], nil),
+            ([("media", -1)], nil),
+        ] as [([(String, Int64)], Int?)])
+    func theOutputLatencyOfAReceiverIsThatOfMedia(_ stated: [(String, Int64)], _ milliseconds: Int?) {
+        let entries = stated.map { kind, micros -> PropertyList in
+            ["type": 96, "audioType": .string(kind), "inputLatencyMicros": 0, "outputLatencyMicros": .integer(micros)]
+        }
+        let info = ReceiverInfo(["audioLatencies": .array(entries)])
+        #expect(info.outputLatency == milliseconds.map { .milliseconds($0) })
+        #expect(ReceiverInfo(["audioLatencies": 5]).outputLatency == nil)
+        #expect(ReceiverInfo(["audioLatencies": [5, [:]]]).outputLatency == nil)
+    }
+
     @Test func streamRepliesAreReadInOldAndNewShape() throws {
         let old = try StreamSetup(
             [

@@ -180,6 +180,23 @@ import Testing
 
     // MARK: Ledger
 
+    /// With NTP timing 85 ms are subtracted here, with PTP by the speaker.
+    @Test(arguments: [
+        (Route.realtimeNTP, 85.0, "the output is sent earlier"), (.buffered, 0, "compensates that itself"),
+    ])
+    func theLedgerShowsWhatASpeakerStatesAndWhatItDoesToThePicture(
+        _ route: Route, _ milliseconds: Double, _ effect: String
+    ) {
+        let stated = StatedLatency(arrivalToRender: .milliseconds(100), output: .milliseconds(85)).subtracted(on: route)
+        let latency = SpeakerTiming.latency(nil, known: stated, at: HostInstant(nanoseconds: 0))
+        let ledger = LatencyInquiry.ledger(
+            of: OutputIdentity(key: "AA", name: "Room", query: "Room", route: route.rawValue), stating: latency, [])
+        let share = ledger.shares.first { $0.name == "speaker" }
+        #expect(share?.milliseconds == milliseconds && share?.source == "reported")
+        #expect(ledger.text.contains("reports 85.0 ms of output and 100.0 ms of buffer"))
+        #expect(ledger.text.contains(effect))
+    }
+
     @Test func theSharesSumToTheOffsetUsed() {
         let profile = Self.profile("AA", offset: 60)
         let ledger = LatencyLedger(
