@@ -142,7 +142,7 @@ let package = Package(
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "MediaFiles",
+                "TalkieApp", "AirPlay", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "MediaFiles",
                 "SyncRendering", "VirtualSpeaker", "AirPlayWire", "Storage", "MediaCore", "CShim",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

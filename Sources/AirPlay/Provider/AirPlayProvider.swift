@@ -27,15 +27,25 @@ public final class AirPlayProvider: OutputProvider {
     /// Finds speakers whose address has changed.
     private let network = SpeakerNetwork()
     let phrases: RemedyPhrases
+    private let preferences: SpeakerPreferenceTable
 
     /// Creates a provider.
     ///
     /// - Parameter phrases: The application's wording of remedies in errors and obstacles.
-    public init(saying phrases: RemedyPhrases = RemedyPhrases()) { self.phrases = phrases }
+    public convenience init(saying phrases: RemedyPhrases = RemedyPhrases()) {
+        self.init(saying: phrases, preferring: SpeakerPreferenceTable())
+    }
+
+    /// Creates a provider with the user's preferences for speakers.
+    package init(saying phrases: RemedyPhrases, preferring preferences: SpeakerPreferenceTable) {
+        self.phrases = phrases
+        self.preferences = preferences
+    }
 
     /// Creates a provider with another state folder, for tests.
     package init(knowledge: SpeakerKnowledge, saying phrases: RemedyPhrases = RemedyPhrases()) {
         self.phrases = phrases
+        preferences = SpeakerPreferenceTable()
         state.withLock { $0.knowledge = knowledge }
     }
 
@@ -133,6 +143,7 @@ public final class AirPlayProvider: OutputProvider {
     ) throws(TalkieError) -> [OutputPlace] {
         var selection = SpeakerSelection.live(knowledge, interruption: interruption)
         selection.notice = notice
+        selection.preferences = preferences
         let clocks = clocks
         selection.clockPorts = { .check(toward: $0, reservedIn: clocks) }
         return try find(names, selection)
@@ -213,9 +224,9 @@ public final class AirPlayProvider: OutputProvider {
         }
         let clocks = clocks
         do {
-            let chosen = try ChosenSpeaker(speaker, query: speaker.name, knowledge: knowledge) {
-                .check(toward: $0, reservedIn: clocks)
-            }
+            let chosen = try ChosenSpeaker(
+                speaker, query: speaker.name, knowledge: knowledge, preferences: preferences[speaker.name]
+            ) { .check(toward: $0, reservedIn: clocks) }
             if !chosen.route.needsPTP { clocks.releaseReservations() }
             return output(of: chosen)
         } catch {

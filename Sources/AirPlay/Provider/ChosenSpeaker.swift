@@ -17,17 +17,24 @@ struct ChosenSpeaker: Sendable {
     let pairingTime: Int64?
     /// The stored knowledge about the speaker; nil if there is none.
     let memory: RouteMemory?
+    /// The only route that the user wants; nil: the best one.
+    let wanted: Route?
+    /// Whether audio that cannot be passed through is encoded losslessly.
+    let isLossless: Bool
 
     var name: String { speaker.name }
 
     /// Selects the route and the credentials.
     ///
-    /// - Parameter query: The name in commands.
+    /// - Parameters:
+    ///   - query: The name in commands.
+    ///   - preferences: What the user wants of it.
     /// - Throws: `unavailable` if playing is impossible. `notPermitted` if the speaker restricts access or requires a
     ///   PIN or password. The same if this computer may not serve time, or if another speaker was paired under this
     ///   name or address.
     init(
         _ speaker: DiscoveredSpeaker, query: String, knowledge: SpeakerKnowledge,
+        preferences: SpeakerPreferences = SpeakerPreferences(),
         clockPorts: (DiscoveredSpeaker) -> RouteConditions.ClockPorts
     ) throws(TalkieError) {
         let name = speaker.name
@@ -43,10 +50,16 @@ struct ChosenSpeaker: Sendable {
                 remedy: .pairAgain(query))
         }
         memory = speaker.id.flatMap { knowledge.memory(of: $0) }
+        wanted = preferences.route(wantedBefore: memory?.wanted)
+        isLossless = preferences.isLossless
+        var before = memory
+        // What played was what the user wanted, not what was found to be best.
+        if preferences.route == .best, memory?.wanted != nil { before?.route = nil }
         let ports = clockPorts(speaker)
         let decision = RouteDecision.decide(
             for: speaker,
-            under: RouteConditions(memory: memory, clockPorts: ports, isPaired: credentials.accessory != nil))
+            under: RouteConditions(
+                requested: wanted, memory: before, clockPorts: ports, isPaired: credentials.accessory != nil))
         guard let route = decision.route else {
             throw TalkieError(
                 Self.code(of: decision.verdict, ports),

@@ -25,7 +25,9 @@ struct DrivenSpeaker: Sendable {
         configuration.remote = remote
         configuration.phrases = phrases
         self.chosen = chosen
-        output = AirPlaySpeaker(name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route)
+        output = AirPlaySpeaker(
+            name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route,
+            encoding: chosen.isLossless ? .lossless : .aac)
         lessons = configuration.lessons
     }
 
@@ -34,8 +36,8 @@ struct DrivenSpeaker: Sendable {
         guard let id = chosen.speaker.id,
             let memory = RouteMemory.after(
                 lessons.learned, on: chosen.route, role: chosen.role,
-                sourceVersion: chosen.speaker.traits.sourceVersion, stated: lessons.statedLatency,
-                before: chosen.memory)
+                sourceVersion: chosen.speaker.traits.sourceVersion, wanted: chosen.wanted,
+                stated: lessons.statedLatency, before: chosen.memory)
         else { return }
         // ignored: the route is determined again at the next start, which takes a second.
         try? knowledge.routes.remember(memory, of: id)

@@ -17,6 +17,7 @@ struct SpeakerSelection {
     /// Identifies the receiver at an address.
     var inquire: (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker
     var clockPorts: (DiscoveredSpeaker) -> RouteConditions.ClockPorts = { .check(toward: $0) }
+    var preferences = SpeakerPreferenceTable()
     /// Receives a sentence about a wait.
     var notice: (String) -> Void = { _ in }
 
@@ -73,7 +74,9 @@ struct SpeakerSelection {
             var members: [ChosenSpeaker] = []
             for speaker in speakers where seen.insert(speaker.key).inserted {
                 members.append(
-                    try ChosenSpeaker(speaker, query: query.description, knowledge: knowledge, clockPorts: clockPorts))
+                    try ChosenSpeaker(
+                        speaker, query: query.description, knowledge: knowledge,
+                        preferences: preferences[query.description], clockPorts: clockPorts))
             }
             chosen.append(members)
         }

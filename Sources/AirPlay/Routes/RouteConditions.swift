@@ -47,13 +47,16 @@ package struct RouteMemory: Hashable, Sendable {
     package var hasProbed: Bool
     /// The `srcvers` at that time; after a software update everything is determined again.
     var sourceVersion: String?
+    /// The only route that the user wants; nil: the best one.
+    package var wanted: Route?
     /// What it stated about its own delay at its last use.
     var stated: StatedLatency
 
     package init(
         route: Route? = nil, failed: Set<Route> = [], role: ClockRole? = nil, hasProbed: Bool = false,
-        sourceVersion: String? = nil, stated: StatedLatency = StatedLatency()
+        sourceVersion: String? = nil, wanted: Route? = nil, stated: StatedLatency = StatedLatency()
     ) {
+        self.wanted = wanted
         self.stated = stated
         self.route = route
         self.failed = failed

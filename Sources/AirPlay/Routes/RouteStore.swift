@@ -31,6 +31,7 @@ struct RouteStore: Sendable {
             route: routes("heard").first, failed: Set(routes("failed")),
             role: record["clock"].flatMap { ClockRole(rawValue: $0) },
             hasProbed: record["probes"] == "yes", sourceVersion: record["source-version"],
+            wanted: routes("wanted").first,
             stated: StatedLatency(
                 arrivalToRender: microseconds(record["arrival-us"], upTo: 10_000_000),
                 output: microseconds(record["output-latency-us"], upTo: 2_000_000)))
@@ -50,6 +51,7 @@ struct RouteStore: Sendable {
         record["clock"] = memory.role?.rawValue
         record["probes"] = memory.hasProbed ? "yes" : nil
         record["source-version"] = memory.sourceVersion
+        record["wanted"] = memory.wanted?.rawValue
         record["arrival-us"] = memory.stated.arrivalToRender.map { "\($0.wholeNanoseconds / 1000)" }
         record["output-latency-us"] = memory.stated.output.map { "\($0.wholeNanoseconds / 1000)" }
         try folder.replace(Self.name(speaker), with: record)

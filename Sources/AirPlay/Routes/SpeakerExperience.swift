@@ -84,7 +84,7 @@ extension RouteMemory {
     /// Returns the knowledge to store after a use of a route; nil if nothing changed.
     package static func after(
         _ experience: SpeakerExperience, on route: Route, role: ClockRole, sourceVersion: String?,
-        stated: StatedLatency = StatedLatency(), before: RouteMemory?
+        wanted: Route? = nil, stated: StatedLatency = StatedLatency(), before: RouteMemory?
     ) -> RouteMemory? {
         // A software update invalidates earlier knowledge.
         var memory = before.flatMap { $0.sourceVersion == sourceVersion ? $0 : nil } ?? RouteMemory()
@@ -94,6 +94,7 @@ extension RouteMemory {
             memory.role = experience.clockRole ?? role
             memory.hasProbed = memory.hasProbed || experience.contains(.probed)
             memory.stated = stated
+            memory.wanted = wanted
         } else if experience.contains(.clockless) {
             if memory.route == route { memory.route = nil }
             memory.failed.insert(route)

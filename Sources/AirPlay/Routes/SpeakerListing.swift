@@ -51,8 +51,9 @@ package struct SpeakerListing: Hashable, Sendable {
             let speaker = entry.leader
             let credentials = speaker.id.map { knowledge.credentials(for: $0) } ?? SpeakerCredentials()
             let isPaired = credentials.accessory != nil
+            let memory = speaker.id.flatMap { knowledge.memory(of: $0) }
             let conditions = RouteConditions(
-                memory: speaker.id.flatMap { knowledge.memory(of: $0) },
+                requested: memory?.wanted, memory: memory,
                 clockPorts: clockPorts(speaker), isPaired: isPaired)
             return SpeakerListing(
                 entry: entry, decision: .decide(for: speaker, under: conditions), isPaired: isPaired,

@@ -1,4 +1,4 @@
-internal import AirPlay
+package import AirPlay
 package import MediaCore
 package import Playback
 internal import Routing
@@ -17,6 +17,8 @@ package struct PlayArguments: Sendable {
     package var isAudioDelayChosen = false
     /// How to use remembered outputs when no `--speaker` is given.
     package var routeMemory: RouteMemoryPolicy = .ask
+    /// The route of speakers that have none of their own; nil: as before.
+    package var speakerRoute: SpeakerPreferences.RouteWish?
     /// The policy after all outputs are lost; nil: wait for a speaker, but replace a sound card.
     package var lostRoute: LostRoutePolicy?
     package var isFullScreen = false

@@ -143,7 +143,7 @@ package enum PlaySession {
                 device: arguments.options.audioDevice,
                 replacesLostCards: [nil, .local].contains(arguments.lostRoute),
                 channels: arguments.options.audioChannels)
-            registry = OutputRegistry([card] + SpeakerKinds.all())
+            registry = OutputRegistry([card] + SpeakerKinds.all(for: arguments))
             guard arguments.options.playsAudio else {
                 route = nil
                 return

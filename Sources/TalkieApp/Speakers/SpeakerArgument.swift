@@ -1,3 +1,4 @@
+package import AirPlay
 package import MediaCore
 internal import Playback
 
@@ -9,13 +10,17 @@ package struct SpeakerArgument: Sendable, Hashable {
     package let choice: SpeakerChoice
     /// The languages of its sound track in order of preference, from `lang`; empty: the track of the film.
     package let languages: [String]
+    /// Its route and encoding, from `route` and `encoding`.
+    package let preferences: SpeakerPreferences
 
     /// A service name has at most 63 bytes (RFC 6763, section 4.1.1), a host name 253.
     static let maxBytes = 512
 
     /// Creates a speaker without a parser.
-    package init(_ choice: SpeakerChoice, languages: [String] = []) {
-        (self.choice, self.languages) = (choice, languages)
+    package init(
+        _ choice: SpeakerChoice, languages: [String] = [], preferences: SpeakerPreferences = SpeakerPreferences()
+    ) {
+        (self.choice, self.languages, self.preferences) = (choice, languages, preferences)
     }
 
     /// Parses a speaker and its options.
@@ -26,6 +31,7 @@ package struct SpeakerArgument: Sendable, Hashable {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         let choice = try SpeakerChoice(parsing: String(parts[0]))
         var languages: [String]?
+        var preferences = SpeakerPreferences()
         for part in parts.dropFirst() {
             let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = PrintableText.of(String(words[0]))
@@ -38,10 +44,21 @@ package struct SpeakerArgument: Sendable, Hashable {
             case "lang":
                 guard languages == nil else { throw ValueError("lang is given twice; write lang=de,en") }
                 languages = try PlayerOptions.languages(parsing: String(words[1]))
-            default: throw ValueError("a speaker has no option '\(name)'; there is lang, such as Kitchen;lang=de")
+            case "route":
+                guard preferences.route == nil else { throw ValueError("route is given twice") }
+                preferences.route = try SpeakerPreferences.RouteWish(parsing: String(words[1]))
+            case "encoding":
+                switch words[1] {
+                case "aac": preferences.isLossless = false
+                case "lossless": preferences.isLossless = true
+                default: throw ValueError("the encoding must be aac or lossless")
+                }
+            default:
+                throw ValueError(
+                    "a speaker has no option '\(name)'; there are lang, route and encoding, such as Kitchen;lang=de")
             }
         }
-        self.init(choice, languages: languages ?? [])
+        self.init(choice, languages: languages ?? [], preferences: preferences)
     }
 
     /// Returns the first speaker that is given with different options; nil if there is none.

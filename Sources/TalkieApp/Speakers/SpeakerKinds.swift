@@ -5,9 +5,25 @@ internal import SyncRendering
 enum SpeakerKinds {
     /// Creates the providers.
     ///
-    /// - Parameter phrases: The wording of remedies.
-    static func all(saying phrases: RemedyPhrases = .commands) -> [any OutputProvider] {
+    /// - Parameters:
+    ///   - phrases: The wording of remedies.
+    ///   - preferences: What the user wants of speakers.
+    static func all(
+        saying phrases: RemedyPhrases = .commands,
+        preferring preferences: SpeakerPreferenceTable = SpeakerPreferenceTable()
+    ) -> [any OutputProvider] {
         // AirPlayProvider accepts every name, so it is last.
-        [AirPlayProvider(saying: phrases)]
+        [AirPlayProvider(saying: phrases, preferring: preferences)]
+    }
+
+    /// Creates the providers for a session, with what its arguments prefer.
+    static func all(for arguments: PlayArguments) -> [any OutputProvider] {
+        let others = SpeakerPreferences(route: arguments.speakerRoute)
+        let named = arguments.speakers.map { speaker in
+            var preferences = speaker.preferences
+            preferences.route = preferences.route ?? others.route
+            return (speaker.choice.name, preferences)
+        }
+        return all(preferring: SpeakerPreferenceTable(others, named: named))
     }
 }

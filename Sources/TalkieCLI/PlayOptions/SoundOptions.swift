@@ -1,3 +1,4 @@
+internal import AirPlay
 internal import ArgumentParser
 internal import MediaCore
 internal import Playback
@@ -10,10 +11,17 @@ struct SoundOptions: ParsableArguments {
         name: .customLong("speaker"),
         help: ArgumentHelp(
             "Speaker by name, ID or address, or local for this computer; may be given several times, each with a sound "
-                + "track by language, such as \"Kitchen;lang=de\".",
-            valueName: "NAME|ID|airplay://HOST[:PORT]|local[;lang=L]"),
+                + "track by language, a route, and lossless or AAC encoding, such as \"Kitchen;lang=de;route=realtime\".",
+            valueName: "NAME|ID|airplay://HOST[:PORT]|local[;lang=L][;route=R][;encoding=aac|lossless]"),
         transform: { try SpeakerArgument(parsing: $0) })
     var speakers: [SpeakerArgument] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Stream type and timing for all speakers without a route of their own; remembered until auto is given.",
+            valueName: "auto|buffered|realtime|ntp"), completion: .list(["auto", "buffered", "realtime", "ntp"]),
+        transform: { try SpeakerPreferences.RouteWish(parsing: $0) })
+    var route: SpeakerPreferences.RouteWish?
 
     @Option(help: ArgumentHelp("Sound card; 'talkie doctor' lists them.", valueName: "ALSA"))
     var audioDevice: String?
@@ -96,6 +104,7 @@ struct SoundOptions: ParsableArguments {
 
     func apply(to arguments: inout PlayArguments) {
         arguments.speakers = speakers
+        arguments.speakerRoute = route
         arguments.options.audioDevice = audioDevice
         arguments.options.audioChannels = audioChannels
         arguments.options.volume = volume

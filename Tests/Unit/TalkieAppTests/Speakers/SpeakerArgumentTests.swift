@@ -1,3 +1,4 @@
+import AirPlay
 import MediaCore
 import Testing
 
@@ -21,6 +22,15 @@ import Testing
             try SpeakerArgument(parsing: "local;lang=en,de-AT") == SpeakerArgument(.local, languages: ["en", "de-AT"]))
         let address = "airplay://192.0.2.7:7000"
         #expect(try SpeakerArgument(parsing: address + ";lang=fr").choice == .named(address))
+        #expect(
+            try SpeakerArgument(parsing: "Kitchen;route=ntp;lang=de;encoding=lossless")
+                == SpeakerArgument(
+                    .named("Kitchen"), languages: ["de"],
+                    preferences: SpeakerPreferences(route: .only(.realtimeNTP), isLossless: true)))
+        #expect(try SpeakerArgument(parsing: "Kitchen;route=auto").preferences.route == .best)
+        #expect(message("Kitchen;route=raop") == "the route must be auto, buffered, realtime or ntp")
+        #expect(message("Kitchen;route=ntp;route=ntp") == "route is given twice")
+        #expect(message("Kitchen;encoding=mp3") == "the encoding must be aac or lossless")
         #expect(try SpeakerArgument(parsing: "Room = 1;lang=fr").choice == .named("Room = 1"))
     }
 
@@ -29,7 +39,7 @@ import Testing
         #expect(message("Kitchen;")?.contains("'' after ; is no option") == true)
         #expect(
             message("Kitchen;language=de")
-                == "a speaker has no option 'language'; there is lang, such as Kitchen;lang=de")
+                == "a speaker has no option 'language'; there are lang, route and encoding, such as Kitchen;lang=de")
         #expect(message("Kitchen;Lang=de")?.contains("no option 'Lang'") == true)
         #expect(message("Kitchen;lang=de;lang=en") == "lang is given twice; write lang=de,en")
         #expect(message("Kitchen;lang=")?.hasPrefix("languages must be tags") == true)

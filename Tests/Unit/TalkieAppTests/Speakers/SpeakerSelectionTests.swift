@@ -182,6 +182,28 @@ import Testing
         #expect(configuration.identity.clock.rawValue == knowledge.identity.number)
     }
 
+    /// A wanted route overrides what worked before, and is kept until `auto` is given.
+    @Test func aWantedRouteIsUsedAndRemembered() throws {
+        let knowledge = SpeakerKnowledge(folder: StateFolder(path: folder.path))
+        let id = try #require(SpeakerID("020000000001"))
+        func route(_ preferences: SpeakerPreferences, for name: String = "Box") throws -> Route {
+            var selection = selection(ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box")))))
+            selection.preferences = SpeakerPreferenceTable(named: [(name, preferences)])
+            let box = try #require(try chosen(selection, "Box").first)
+            let memory = RouteMemory.after(
+                .played, on: box.route, role: box.role, sourceVersion: box.speaker.traits.sourceVersion,
+                wanted: box.wanted, before: box.memory)
+            if let memory { try knowledge.routes.remember(memory, of: id) }
+            return box.route
+        }
+        #expect(try route(SpeakerPreferences()) == .buffered)
+        #expect(try route(SpeakerPreferences(route: .only(.realtime)), for: "Other") == .buffered)
+        #expect(try route(SpeakerPreferences(route: .only(.realtime))) == .realtime)
+        #expect(try route(SpeakerPreferences()) == .realtime)
+        #expect(try route(SpeakerPreferences(route: .best)) == .buffered)
+        #expect(knowledge.memory(of: id)?.wanted == nil)
+    }
+
     private func pair(_ id: String, _ name: String, _ query: String, at address: String = "10.0.0.5") throws {
         let accessory = PairedAccessory(identifier: [1], publicKey: [UInt8](repeating: 7, count: 32))
         let contact = SpeakerContact(

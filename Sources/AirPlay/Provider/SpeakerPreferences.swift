@@ -1,0 +1,66 @@
+internal import AirPlayWire
+package import MediaCore
+
+/// What the user wants of a speaker; by default what its announcement and earlier sessions suggest.
+package struct SpeakerPreferences: Hashable, Sendable {
+    /// A wish for a route.
+    package enum RouteWish: Hashable, Sendable {
+        /// The best route, also after another one was wanted before.
+        case best
+        case only(Route)
+
+        /// Parses `auto`, `buffered`, `realtime` or `ntp`.
+        package init(parsing text: String) throws(ValueError) {
+            switch text {
+            case "auto": self = .best
+            case "buffered": self = .only(.buffered)
+            case "realtime": self = .only(.realtime)
+            case "ntp": self = .only(.realtimeNTP)
+            default: throw ValueError("the route must be auto, buffered, realtime or ntp")
+            }
+        }
+    }
+
+    /// Nil: the wish of an earlier use counts.
+    package var route: RouteWish?
+    /// Whether a buffered stream that cannot be passed through is encoded losslessly: a quarter of the time that fits in
+    /// the speaker's buffer.
+    package var isLossless = false
+
+    package init(route: RouteWish? = nil, isLossless: Bool = false) {
+        self.route = route
+        self.isLossless = isLossless
+    }
+
+    /// Returns the only route to use; nil: the best one.
+    func route(wantedBefore earlier: Route?) -> Route? {
+        switch route {
+        case .best: nil
+        case .only(let route): route
+        case nil: earlier
+        }
+    }
+}
+
+/// The preferences of all speakers.
+package struct SpeakerPreferenceTable: Hashable, Sendable {
+    /// For speakers without preferences of their own.
+    private let others: SpeakerPreferences
+    private var named: [String: SpeakerPreferences] = [:]
+
+    /// Creates a table.
+    ///
+    /// - Parameters:
+    ///   - others: for speakers that are not in `named`, also those selected later.
+    ///   - named: pairs of a name, as the user gave it, and preferences. A malformed name is ignored: finding it fails.
+    package init(_ others: SpeakerPreferences = SpeakerPreferences(), named: [(String, SpeakerPreferences)] = []) {
+        self.others = others
+        for (name, preferences) in named {
+            // ignored: see above.
+            if let query = try? SpeakerQuery(name) { self.named[query.description] = preferences }
+        }
+    }
+
+    /// Returns the preferences for the speaker of a query.
+    subscript(query: String) -> SpeakerPreferences { named[query] ?? others }
+}
