@@ -301,7 +301,10 @@ static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy
 static inline int cff_check_opened(AVFormatContext *context, AVIOContext **input, const char *url, int is_first,
                                    int is_led_to) {
   if (context->iformat ? strcmp(context->iformat->name, "hls") : !is_first) return 0;
-  const int status = cff_check_playlist(*input, (cff_open_policy *)context->opaque, url, is_led_to);
+  int status = cff_check_playlist(*input, (cff_open_policy *)context->opaque, url, is_led_to);
+  /* libavformat parses the text without checking for cancellation. */
+  const AVIOInterruptCB *interrupt = &context->interrupt_callback;
+  if (status >= 0 && interrupt->callback && interrupt->callback(interrupt->opaque)) status = AVERROR_EXIT;
   if (status < 0) {
     context->io_close2(context, *input);
     *input = NULL;

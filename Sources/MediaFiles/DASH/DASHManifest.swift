@@ -95,9 +95,9 @@ struct DASHManifest: Sendable {
     /// Parses a manifest.
     ///
     /// - Parameter isCancelled: Called repeatedly while the manifest is parsed.
-    /// - Throws: `notMedia` for an invalid manifest; `unsupported` for a live or encrypted one, several periods, or
-    ///   base URLs that are not HTTP; `untrusted` if an `https` manifest refers to `http`; `limitExceeded` for more
-    ///   segments or more work than `Budget`; `cancelled`.
+    /// - Throws: `notMedia` for an invalid manifest; `unsupported` for a live or encrypted one, several periods, base
+    ///   URLs that are not HTTP, or no playable representation; `untrusted` if an `https` manifest refers to `http`;
+    ///   `limitExceeded` for more segments or more work than `Budget`; `cancelled`.
     init(
         _ bytes: [UInt8], at address: WebAddress, named name: String, isCancelled: @escaping () -> Bool = { false }
     ) throws(MediaError) {
@@ -159,7 +159,7 @@ struct DASHManifest: Sendable {
         }
         guard !all.isEmpty else {
             throw MediaError(
-                isEnciphered ? .unsupported : .notMedia,
+                .unsupported,
                 isEnciphered
                     ? "\(name) is encrypted (DRM), which is not supported"
                     : "\(name) contains nothing playable; check the address")

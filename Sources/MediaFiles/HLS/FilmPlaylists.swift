@@ -61,6 +61,9 @@ final class FilmPlaylists: Sendable {
         return known
     }
 
+    /// Whether no playlist is stored, neither a received nor a generated one.
+    var isEmpty: Bool { state.withLock { $0.known.isEmpty && $0.dash == nil } }
+
     func known(at address: String) -> Known? { state.withLock { $0.known[address] } }
 
     /// Returns the playlist that contains a segment and the segment's stated duration; nil if no stored playlist

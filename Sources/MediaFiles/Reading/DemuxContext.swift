@@ -104,6 +104,11 @@ final class DemuxContext {
         context = fresh
         var settings = Self.settings(for: address, options)
         defer { av_dict_free(&settings) }
+        // The demuxer of VobSub opens its second file past `io_open`, whatever the name of the first is.
+        let bitmaps =
+            options.purpose == .subtitles ? FileBytes.openRegular(VobSubPair.bitmapPath(ofIndex: address.path)) : -1
+        defer { if bitmaps >= 0 { Glibc.close(bitmaps) } }
+        av_dict_set(&settings, "sub_name", bitmaps >= 0 ? "/proc/self/fd/\(bitmaps)" : "", 0)
         waiting.allow(address.kind == .network ? timeout : nil)
         var code: Int32 = 0
         do throws(MediaError) {
@@ -116,7 +121,11 @@ final class DemuxContext {
             _ = TLSFailureRecorder.takeUnresolvedHost()
             // On failure libavformat frees the context and sets the pointer to nil.
             code = avformat_open_input(&context, url.systemPath, format.flatMap { av_find_input_format($0) }, &settings)
-            if code < 0 { throw distrust ?? ReadingErrors.opening(code, address, waiting) }
+            if code < 0 {
+                throw distrust
+                    ?? ReadingErrors.opening(
+                        code, address, waiting, isPlaylist: gate?.playlists.isEmpty == false)
+            }
             length = ContainerLength(
                 address, format: formatName, openedBytes: address.kind == .file ? byteCount : nil,
                 headerEnd: hasRandomAccess || managesOwnInputs ? nil : bytePosition)

@@ -5,7 +5,11 @@ internal import MediaCore
 /// Converts libavformat's error codes into messages.
 enum ReadingErrors {
     /// Returns the error for `address`, which could not be opened.
-    static func opening(_ code: Int32, _ address: InputAddress, _ waiting: InterruptCallback) -> MediaError {
+    ///
+    /// - Parameter isPlaylist: Whether it is a playlist or a manifest, of which no segment could be opened.
+    static func opening(
+        _ code: Int32, _ address: InputAddress, _ waiting: InterruptCallback, isPlaylist: Bool = false
+    ) -> MediaError {
         let name = "\"\(address.text)\""
         let unresolved = TLSFailureRecorder.takeUnresolvedHost()
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
@@ -30,6 +34,11 @@ enum ReadingErrors {
             return MediaError(.cannotOpen, "the server of \(name) has an internal error; try again later")
         // Refused containers (`Demuxers`) are reported as EINVAL.
         case cff_error_invalid_data, cff_error_eof, cff_error_from_errno(EINVAL):
+            if isPlaylist {
+                return MediaError(
+                    .unsupported,
+                    "none of the segments of \(name) can be played; check whether another player opens it")
+            }
             if isCutOff(address) {
                 return MediaError(
                     .notMedia, "\(name) is truncated before its index, which is at the end; copy or download it again")

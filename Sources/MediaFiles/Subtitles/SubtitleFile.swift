@@ -167,7 +167,7 @@ public final class SubtitleFile: MediaSource {
 }
 
 /// The two files of VobSub: an index with times, and a stream of bitmaps.
-private struct VobSubPair {
+struct VobSubPair {
     var index: String
     var pictures: String
 
@@ -176,7 +176,7 @@ private struct VobSubPair {
         guard path.utf8.count > 4 else { return nil }
         let (stem, ending) = (String(path.dropLast(4)), path.suffix(4))
         switch ending {
-        case ".idx", ".IDX": self.init(index: path, pictures: stem + (ending == ".idx" ? ".sub" : ".SUB"))
+        case ".idx", ".IDX": self.init(index: path, pictures: Self.bitmapPath(ofIndex: path))
         case ".sub", ".SUB":
             // Without an index it is MicroDVD.
             let index = stem + (ending == ".sub" ? ".idx" : ".IDX")
@@ -184,6 +184,11 @@ private struct VobSubPair {
             self.init(index: index, pictures: path)
         default: return nil
         }
+    }
+
+    /// Returns the path of the bitmaps that libavformat's demuxer derives from that of the index.
+    static func bitmapPath(ofIndex path: String) -> String {
+        String(path.dropLast(3)) + (path.hasSuffix("IDX") ? "SUB" : "sub")
     }
 
     private init(index: String, pictures: String) { (self.index, self.pictures) = (index, pictures) }

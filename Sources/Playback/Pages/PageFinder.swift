@@ -52,8 +52,9 @@ struct PageFinder {
     private static func mayBePage(_ address: String, _ error: MediaError) -> Bool {
         let text = address.prefix(8).lowercased()
         guard text.hasPrefix("http://") || text.hasPrefix("https://") else { return false }
-        // A server may refuse players what it offers to browsers.
-        return [.notMedia, .unsupported, .notPermitted].contains(error.code)
+        // A server may refuse players what it offers to browsers. `unsupported` is media: also a manifest without
+        // playable content, which occupies yt-dlp until its timeout.
+        return [.notMedia, .notPermitted].contains(error.code)
     }
 
     private func film(behind page: String, depth: Int) throws(MediaError) -> any MediaSource {

@@ -93,10 +93,11 @@ package struct PlaylistLoader {
             add(Item(address: path ?? word, isListed: isListed))
         }
         guard items.isEmpty else { return }
+        if words.count == 1, warnings.count == 1 { throw Self.failure(warnings[0]) }
+        let reason = (warnings.first ?? failures.first?.message).map { " (\($0))" } ?? ""
+        let name = PrintableText.withoutCredentials(words.first ?? "")
         throw Self.failure(
-            warnings.count == 1
-                ? warnings[0]
-                : words.count == 1 ? "'\(words[0])' contains no films" : "none of the given files can be played")
+            (words.count == 1 ? "'\(name)' contains no films" : "none of the given files can be played") + reason)
     }
 
     /// Returns true if an argument names a folder, which is played as a list of its files.

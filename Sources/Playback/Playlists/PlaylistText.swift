@@ -7,11 +7,33 @@ enum PlaylistText {
         String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
-    /// Returns the lines of a text without their terminators (LF, CR LF or CR) and surrounding blanks.
-    static func lines(of text: [UInt8]) -> some Sequence<ArraySlice<UInt8>> {
-        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let content = text.starts(with: mark) ? text.dropFirst(3) : text[...]
-        return content.lazy.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }.map(trimmed)
+    /// Returns the lines of a text that are not empty, without their terminators (LF, CR LF or CR) and surrounding
+    /// blanks.
+    static func lines(of text: [UInt8]) -> Lines {
+        Lines(text, from: text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+    }
+
+    /// Iterates on bytes in memory: millions of lines as slices of a collection take seconds without optimization.
+    struct Lines: Sequence, IteratorProtocol {
+        private let text: [UInt8]
+        private var position: Int
+
+        fileprivate init(_ text: [UInt8], from position: Int) { (self.text, self.position) = (text, position) }
+
+        mutating func next() -> ArraySlice<UInt8>? {
+            let found = text.withUnsafeBufferPointer { [position] bytes in
+                var begin = position
+                while begin < bytes.count, Self.isBlank(bytes[begin]) || Self.isEnd(bytes[begin]) { begin += 1 }
+                var end = begin
+                while end < bytes.count, !Self.isEnd(bytes[end]) { end += 1 }
+                return begin..<end
+            }
+            position = found.upperBound
+            return found.isEmpty ? nil : PlaylistText.trimmed(text[found])
+        }
+
+        private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        private static func isEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
     }
 
     static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -105,6 +105,16 @@ import Testing
         if named == "a.idx" { #expect(throws: MediaError.self) { try SubtitleFile.open(folder.path(named)) } }
     }
 
+    /// libavformat detects VobSub by its first line, and opens the second file itself.
+    @Test(arguments: ["a.idx", "a.srt"]) func theBitmapsOfVobSubAreARegularFile(_ named: String) throws {
+        let index =
+            "# VobSub index file, v7 (do not modify this line!)\nid: en, index: 0\n"
+            + "timestamp: 00:00:01:000, filepos: 000000000\n"
+        let path = try folder.write(Array(index.utf8), to: named)
+        try #require(symlink("/dev/zero", folder.path("a.sub")) == 0)
+        #expect(throws: MediaError.self) { try SubtitleFile.open(path) }
+    }
+
     static let charsets: [([UInt8], String?, String)] = [
         (Array("Ünïcödé".utf8), nil, "Ünïcödé"),
         // "Привет, как дела? Всё хорошо, спасибо." in Windows-1251.

@@ -176,6 +176,14 @@ import Testing
         #expect(try finder(path).open(server.url("page-both.mp4")).summary.tracks.count == 2)
         #expect(failure(finder(path), server.url("nothing.mp4"))?.code == .cannotOpen)
         #expect(failure(finder(path), folder.path("page.html"))?.code == .notMedia)
+        // yt-dlp parses manifests and playlists without a limit on its work.
+        folder.write(
+            "<MPD><Period><AdaptationSet mimeType='video/mp4'><Representation><BaseURL>ftp://a/b</BaseURL>"
+                + "</Representation></AdaptationSet></Period></MPD>", to: "rejected.mpd")
+        folder.write("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nnone.ts\n#EXT-X-ENDLIST\n", to: "none.m3u8")
+        for name in ["rejected.mpd", "none.m3u8"] {
+            #expect(failure(finder(path), server.url(name))?.code == .unsupported, "\(name)")
+        }
         var off = PageOptions()
         off.isOn = false
         #expect(failure(finder(path, off), server.url("page.html"))?.code == .notMedia)

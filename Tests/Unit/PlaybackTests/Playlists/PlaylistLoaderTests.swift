@@ -169,6 +169,9 @@ import Testing
         let loader = try PlaylistLoader([list])
         #expect(loader.items.map(\.address) == [film, folder.path("later.mkv")])
         #expect(loader.warnings.count == 3 && loader.warnings.allSatisfy { $0.contains("regular files only") })
+        let pipes = folder.write("pipe.mkv\nlink.mkv\n", to: "pipes.m3u")
+        #expect(refusal(pipes).contains("pipes.m3u' contains no films (a playlist opens regular files only"))
+        #expect(refusal(folder.path("m1"), folder.path("m2")).contains("(there is no file"))
         // A file that a pipe replaces later is checked where it is opened.
         #expect(loader.items.allSatisfy(\.isListed) && loader.items.map { QueueItem($0) }.allSatisfy(\.isListed))
         // On the command line both are allowed; another program names them like a list.
