@@ -86,6 +86,7 @@ let package = Package(
         .target(name: "CSystemd", path: "Sources/CLibraries/CSystemd"),
         .target(name: "CMicroHTTPD", path: "Sources/CLibraries/CMicroHTTPD"),
         .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
+        .target(name: "CCrash", path: "Sources/CLibraries/CCrash"),
         // Not for the library's modules: it changes the process that it is linked into.
         .target(name: "CPrivileges", path: "Sources/CLibraries/CPrivileges"),
 
@@ -125,6 +126,7 @@ let package = Package(
             [
                 "Remote", "Talkie", "Playback", "Routing", "Telemetry", "ScreenOutput", "MediaCodecs", "SyncRendering",
                 "Storage", "Sockets", "MediaCore", "CTOML", "CSystemd", "CMosquitto", "CShim",
+                "CCrash",
             ]),
         module(
             "TalkieApp",

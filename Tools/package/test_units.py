@@ -61,7 +61,7 @@ class Units(unittest.TestCase):
     def test_a_service_tells_when_it_is_ready_lives_and_is_started_anew(self):
         for unit in ["talkie-kiosk@.service", "user/talkie-kiosk@.service"]:
             lines = (HERE / unit).read_text().splitlines()
-            for line in ["Type=notify", "NotifyAccess=main", "WatchdogSec=30", "Restart=on-failure", "RestartSec=200ms",
+            for line in ["Type=notify", "NotifyAccess=main", "WatchdogSec=30", "Restart=on-failure", "RestartSec=200ms", "SuccessExitStatus=143",
                          "StartLimitIntervalSec=0", "ExecReload=/bin/kill -HUP $MAINPID"]:
                 self.assertIn(line, lines, unit)
 

@@ -1,10 +1,9 @@
 internal import MediaCore
 internal import Storage
 
-/// The items that were open when earlier processes of the kiosk ended abnormally. A value; the caller provides the
-/// time.
+/// The items that were open when earlier processes of the kiosk crashed. A value; the caller provides the time.
 ///
-/// An item that was open at two such ends in a row is skipped until its file changes or a day has passed. After the
+/// An item that was open at two crashes in a row is skipped until its file changes or a day has passed. After the
 /// first end it is a suspect: it is played with no other item open, so that a second end has one possible cause.
 struct CrashHistory: Sendable, Equatable {
     /// An item that was open when a process ended.
@@ -31,8 +30,10 @@ struct CrashHistory: Sendable, Equatable {
     static let maxCrashes = 2
     /// The time until a skipped item is retried, in seconds.
     static let retryAfter = 86_400
-    private static let maxOpen = 64
+    private static let maxOpen = 16
     private static let maxStrikes = 256
+    /// The size of a record in bytes: a page. A process that is killed has written all of it or nothing.
+    static let recordSize = 4096
     static let kind = "kiosk-items"
     static let version = 1
 
@@ -53,9 +54,13 @@ struct CrashHistory: Sendable, Equatable {
 
     // MARK: Events of a process
 
-    /// Blames the items that were open when the previous process ended. Returns the items that are skipped as a result.
-    mutating func begin(at now: WallTime) -> [String] {
+    /// Blames the items that were open when the previous process crashed. Returns the items that are skipped as a
+    /// result.
+    ///
+    /// - Parameter afterCrash: False if the previous process was killed or stopped, or the computer was.
+    mutating func begin(at now: WallTime, afterCrash: Bool) -> [String] {
         defer { open = [] }
+        guard afterCrash else { return [] }
         let suspects = open.filter { strikes[$0.key]?.edition == $0.edition }
         // Only on a wall can several suspects be open. The one opened last is blamed; the others remain suspects.
         for suspect in suspects.dropLast() {
@@ -143,7 +148,23 @@ struct CrashHistory: Sendable, Equatable {
 
     // MARK: File
 
+    /// The record of `recordSize` bytes. The oldest strikes that do not fit are missing.
     var record: StateRecord {
+        let strikes = strikes.sorted { ($1.value.at, $1.key) < ($0.value.at, $0.key) }
+        var count = strikes.count
+        while true {
+            var record = record(of: strikes.prefix(count))
+            // "padding", a space, and the end of the line.
+            let missing = Self.recordSize - record.encoded().count - 9
+            guard missing < 0, count > 0 else {
+                record["padding"] = String(repeating: ".", count: max(0, missing))
+                return record
+            }
+            count -= max(1, count / 8)
+        }
+    }
+
+    private func record(of strikes: ArraySlice<(key: String, value: Strike)>) -> StateRecord {
         var record = StateRecord(kind: Self.kind, version: Self.version)
         let played = open.enumerated().map { Opening(key: $1.key, edition: $1.edition, isAhead: $0 > 0) }
             .filter { opening in !measured.contains { $0.key == opening.key } }
@@ -151,7 +172,7 @@ struct CrashHistory: Sendable, Equatable {
             record["open-\(number)"] = "\(opening.key) \(opening.edition)"
             if opening.isAhead { record["next-\(number)"] = "1" }
         }
-        for (key, strike) in strikes.sorted(by: { $0.key < $1.key }) {
+        for (key, strike) in strikes {
             record["crash-\(key)"] = "\(strike.count) \(strike.at) \(strike.edition)"
             if strike.wasAhead { record["ahead-\(key)"] = "1" }
         }

@@ -6,19 +6,24 @@ internal import Storage
 /// Stores a `CrashHistory` in the state folder before each item is opened. Any thread.
 ///
 /// The file is overwritten in place and not synchronized: it must survive the end of the process, not a power failure.
-/// A synchronized write per item would wear out a memory card. A record torn by a power failure is treated as absent.
+/// A synchronized write per item would wear out a memory card. A record has one page, so that the end of the process
+/// does not tear it (`CrashHistory.record`); one torn by a power failure is treated as absent.
 final class CrashRecord: Sendable {
     private struct State {
         var history = CrashHistory()
         var written: CrashHistory?
         /// -1 before the first write, and if the folder is not writable.
         var descriptor: Int32 = -1
+        /// How this process ends; nil before `begin`, and if the folder is not writable.
+        var mark: CrashMark?
         /// True after `close`, and if a newer version owns the file: nothing is written any more.
         var isClosed = false
     }
 
     private let folder: StateFolder
     private let file: KioskStateFile
+    /// The name of the file of `CrashMark`.
+    private let markName: String
     private let state = Lock(State())
 
     /// Creates a record.
@@ -28,12 +33,13 @@ final class CrashRecord: Sendable {
         self.folder = folder
         // "kiosk-…" are the files of `KioskResumePositions`.
         file = KioskStateFile("kiosk_items", configuration: configuration)
+        markName = KioskStateFile("kiosk_end", configuration: configuration).name
     }
 
     deinit { state.withLock { if $0.descriptor >= 0 { Glibc.close($0.descriptor) } } }
 
-    /// Reads the record of earlier processes and blames the items that were open. Blocks on the disk. Must be called
-    /// once, before the first item is opened.
+    /// Reads the record of earlier processes, and blames the items that were open if the last one crashed. Blocks on
+    /// the disk. Must be called once, before the first item is opened.
     ///
     /// - Returns: A sentence about a record that cannot be read; nil otherwise. The record of a newer version is not
     ///   changed, and nothing is recorded then.
@@ -52,10 +58,21 @@ final class CrashRecord: Sendable {
         } catch {
             note = error.message
         }
-        _ = history.begin(at: now)
+        _ = history.begin(at: now, afterCrash: CrashMark.wasCrash(markName, in: folder))
         let begun = history
         update { $0 = begun }
+        makeMark()?.markSignals()
         return note
+    }
+
+    /// Records that this process ends because of an item that blocks it: the open items are blamed as for a crash.
+    func noteFault() { makeMark()?.markFault() }
+
+    private func makeMark() -> CrashMark? {
+        state.withLock { state in
+            state.mark = state.mark ?? CrashMark(markName, in: folder)
+            return state.mark
+        }
     }
 
     /// Records that an item is about to be opened. The record is written to the file when this returns.
@@ -85,20 +102,18 @@ final class CrashRecord: Sendable {
             guard !state.isClosed else { return }
             change(&state.history)
             guard state.history != state.written else { return }
-            state.written = state.history
-            write(state.history.record.encoded(), &state)
+            if write(state.history.record.encoded(), &state) { state.written = state.history }
         }
     }
 
     var history: CrashHistory { state.withLock { $0.history } }
 
-    private func write(_ bytes: [UInt8], _ state: inout State) {
-        if state.descriptor < 0 {
-            // ignored: `KioskResumePositions` writes to the same folder and reports a disk that cannot be written.
-            guard (try? folder.write(file.name, bytes)) != nil else { return }
-            state.descriptor = open("\(folder.path)/\(file.name)", O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-        } else if pwrite(state.descriptor, bytes, bytes.count, 0) == bytes.count {
-            ftruncate(state.descriptor, off_t(bytes.count))
-        }
+    /// Returns true if the file has the new record.
+    private func write(_ bytes: [UInt8], _ state: inout State) -> Bool {
+        if state.descriptor >= 0 { return pwrite(state.descriptor, bytes, bytes.count, 0) == bytes.count }
+        // ignored: `KioskResumePositions` writes to the same folder and reports a disk that cannot be written.
+        guard (try? folder.write(file.name, bytes)) != nil else { return false }
+        state.descriptor = open("\(folder.path)/\(file.name)", O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+        return true
     }
 }

@@ -26,7 +26,7 @@ final class KioskDirector: @unchecked Sendable {
     let playback: KioskPlayback
     private var watch = PlaybackWatch()
     private var reporter: HealthReporter
-    /// True if a repair ends the program. The current item is then blamed as for a crash.
+    /// True if a repair ends the program because of the current item, which is then blamed as for a crash.
     private var endsForFault = false
     private var notedRoutes: Set<Int> = []
     private var lastBeat: HostInstant?
@@ -145,7 +145,7 @@ final class KioskDirector: @unchecked Sendable {
         stage.manager.notify(.stopping)
         resume.noteEnd(result)
         keepPlace()
-        if !endsForFault { playback.noteEnd() }
+        endsForFault ? stage.crashes.noteFault() : playback.noteEnd()
         fleet.stop()
         stopWorkers()
         screen.stop()
@@ -483,7 +483,7 @@ final class KioskDirector: @unchecked Sendable {
             playback.forgiveStuckItems()
             screen.remake()
         case .exit:
-            endsForFault = true
+            endsForFault = repair.cause == .engine || ItemExclusions.Reason(of: repair.cause) != nil
             end(.needsRestart(repair.cause.rawValue))
         }
     }

@@ -11,11 +11,13 @@ import Testing
     private let day = WallTime(seconds: 1_700_000_000)
 
     /// Returns the history that the process after a crash reads.
-    private func next(_ history: CrashHistory, at now: WallTime? = nil) throws -> CrashHistory {
+    private func next(
+        _ history: CrashHistory, at now: WallTime? = nil, afterCrash: Bool = true
+    ) throws -> CrashHistory {
         let record = try StateRecord(
             kind: CrashHistory.kind, version: CrashHistory.version, decoding: history.record.encoded())
         var next = CrashHistory(record)
-        _ = next.begin(at: now ?? day)
+        _ = next.begin(at: now ?? day, afterCrash: afterCrash)
         return next
     }
 
@@ -64,6 +66,18 @@ import Testing
         history.noteOpening("next", edition: "1")
         history = try next(history)
         #expect(history.isSkipped("next", edition: "1") && !history.wasOpenedAhead("next"))
+    }
+
+    @Test func killsBlameNothingAndDoNotForgiveACrash() throws {
+        var history = CrashHistory()
+        history.noteOpening("a", edition: "1")
+        history = try next(history)
+        for _ in 0..<30 {
+            history.noteOpening("a", edition: "1")
+            history.noteOpening("b", edition: "1")
+            history = try next(history, afterCrash: false)
+        }
+        #expect(history.isSuspect("a") && !history.isSkipped("a", edition: "1") && !history.isSuspect("b"))
     }
 
     @Test func anEndThatWasAskedForBlamesNothing() throws {
@@ -159,7 +173,8 @@ import Testing
             history.noteOpening("\(number)", edition: "")
             if number % 50 == 0 { history = try next(history) }
         }
-        #expect(history.record.encoded().count < StateFolder.fileLimit)
+        #expect(history.record.encoded().count == CrashHistory.recordSize)
+        #expect(CrashHistory().record.encoded().count == CrashHistory.recordSize)
         var record = StateRecord(kind: CrashHistory.kind, version: CrashHistory.version)
         for (key, value) in ["open-0": "", "crash-a": "99 1 x", "crash-b": "-1 5", "crash-": "2", "crash-c": "2 7 e"] {
             record[key] = value
@@ -188,11 +203,12 @@ import Testing
         let first = CrashRecord(folder, configuration: "hall.toml")
         first.begin(at: day)
         for number in 0..<40 { first.noteOpening("/films/\(number).mp4") }
-        // The first process does not end cleanly.
+        first.noteFault()
         let second = CrashRecord(folder, configuration: "hall.toml")
         second.begin(at: day)
         #expect(second.history.isSuspect(CrashHistory.key(of: "/films/39.mp4")))
         second.noteOpening("/films/39.mp4")
+        second.noteFault()
         let third = CrashRecord(folder, configuration: "hall.toml")
         third.begin(at: day)
         #expect(third.history.isSkipped(CrashHistory.key(of: "/films/39.mp4"), edition: ""))
@@ -203,11 +219,46 @@ import Testing
         #expect(!other.history.isSuspect(CrashHistory.key(of: "/films/39.mp4")))
     }
 
+    /// The next process reads the end of the last one, of this boot of the computer only.
+    @Test func anEndOfAnEarlierBootBlamesNothing() throws {
+        let folder = folder()
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        func isSuspectAfterNextStart() -> Bool {
+            let record = CrashRecord(folder, configuration: "hall.toml")
+            record.begin(at: day)
+            return record.history.isSuspect(CrashHistory.key(of: "/films/a.mp4"))
+        }
+        let first = CrashRecord(folder, configuration: "hall.toml")
+        first.begin(at: day)
+        first.noteOpening("/films/a.mp4")
+        first.noteFault()
+        let name = KioskStateFile("kiosk_end", configuration: "hall.toml").name
+        var end = try #require(try folder.read(name))
+        end[0] ^= 1
+        try folder.write(name, end)
+        #expect(!isSuspectAfterNextStart())
+    }
+
+    @Test func aRecordThatCouldNotBeWrittenIsWrittenLater() throws {
+        let folder = folder()
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        // A file in place of the folder.
+        try Data().write(to: URL(filePath: folder.path))
+        let record = CrashRecord(folder, configuration: "hall.toml")
+        record.noteOpening("/films/a.mp4")
+        try FileManager.default.removeItem(atPath: folder.path)
+        // The same history again.
+        record.update { _ in }
+        let name = KioskStateFile("kiosk_items", configuration: "hall.toml").name
+        #expect(try folder.read(name)?.count == CrashHistory.recordSize)
+    }
+
     @Test func configurationsOfOneNameInTwoFoldersHaveARecordEachAndTheOldFileIsReadOnce() throws {
         let folder = folder()
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
         var old = CrashHistory()
         old.noteOpening(CrashHistory.key(of: "/films/old.mp4"), edition: "")
+        _ = old.begin(at: day, afterCrash: true)
         try folder.write("kiosk_items-hall_toml", old.record.encoded())
         func startedRecord(_ side: String) -> CrashRecord {
             let record = CrashRecord(folder, configuration: "/\(side)/hall.toml")
@@ -221,6 +272,7 @@ import Testing
         #expect(isSuspect("/films/old.mp4", first))
         first.noteOpening("/films/left.mp4")
         first.update { $0.notePlayed(CrashHistory.key(of: "/films/old.mp4")) }
+        first.noteFault()
         let right = startedRecord("right")
         #expect(isSuspect("/films/old.mp4", right) && !isSuspect("/films/left.mp4", right))
         let left = startedRecord("left")

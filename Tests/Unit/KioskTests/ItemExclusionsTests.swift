@@ -20,7 +20,7 @@ import Testing
             crashes.update { history in
                 for _ in 0..<2 {
                     history.noteOpening(CrashHistory.key(of: item.address), edition: "")
-                    _ = history.begin(at: WallTime(seconds: 1_700_000_000))
+                    _ = history.begin(at: WallTime(seconds: 1_700_000_000), afterCrash: true)
                 }
             }
         }
@@ -134,6 +134,7 @@ import Testing
         let state = StateFolder(path: folder.path)
         let before = CrashRecord(state, configuration: "a.toml")
         before.noteOpening("/a.mp4")
+        before.noteFault()
         let crashes = CrashRecord(state, configuration: "a.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_000))
         var exclusions = ItemExclusions(crashes)
@@ -146,6 +147,7 @@ import Testing
         let state = StateFolder(path: folder.path)
         let before = CrashRecord(state, configuration: "a.toml")
         for opened in ["/a.mp4", address] { before.noteOpening(opened) }
+        before.noteFault()
         let crashes = CrashRecord(state, configuration: "a.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_000))
         var exclusions = ItemExclusions(crashes)

@@ -398,7 +398,9 @@ import Testing
         let rig = KioskRig(films: ["long1.mp4", "long2.mp4"])
         let film = rig.folder + "/films/long1.mp4"
         // It was open when the last process ended.
-        CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml").noteOpening(film)
+        let record = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
+        record.noteOpening(film)
+        record.noteFault()
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing 'long1.mp4'") && rig.health.withLock { $0.shown == .playing } })
         if isCommanded {
@@ -417,6 +419,7 @@ import Testing
         // They were open when the last process ended.
         let record = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
         for film in films.prefix(2) { record.noteOpening("\(rig.folder)/films/\(film)") }
+        record.noteFault()
         rig.start()
         let opened = { rig.opened.withLock { $0 } }
         #expect(rig.wait { opened().count >= 3 })
@@ -436,6 +439,7 @@ import Testing
         // They were open when the last process ended, the first one played.
         let record = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
         for film in films { record.noteOpening(film) }
+        record.noteFault()
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing 'long2.mp4'") && rig.player.state.phase == .playing })
         #expect(rig.opened.withLock { $0 } == ["long1.mp4", "long2.mp4"], "each was opened alone")
@@ -450,7 +454,9 @@ import Testing
         let film = rig.folder + "/films/long1.mp4"
         let places = StateFolder(path: rig.folder + "/state")
         // It was open when the last process ended.
-        CrashRecord(places, configuration: "wall.toml").noteOpening(film)
+        let before = CrashRecord(places, configuration: "wall.toml")
+        before.noteOpening(film)
+        before.noteFault()
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing 'long1.mp4'") && rig.health.withLock { $0.shown == .playing } })
         rig.perform("playlist-next")
@@ -459,7 +465,8 @@ import Testing
                 rig.hasSaid("playing 'long2.mp4'") && rig.player.state.position > MediaTime(value: 1, timescale: 1)
             }
         )
-        // The next process, after a kill.
+        // The next process, after a crash.
+        rig.director.stage.crashes.noteFault()
         let crashes = CrashRecord(places, configuration: "wall.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_100))
         let (key, edition) = (CrashHistory.key(of: film), FileEdition(of: film)?.text ?? "")
@@ -511,7 +518,9 @@ import Testing
         let first = KioskRig(films: ["1.mp4", "2.mp4"])
         let state = StateFolder(path: first.folder + "/kept")
         // It was open when the last process ended.
-        CrashRecord(state, configuration: "wall.toml").noteOpening(first.folder + "/films/1.mp4")
+        let before = CrashRecord(state, configuration: "wall.toml")
+        before.noteOpening(first.folder + "/films/1.mp4")
+        before.noteFault()
         let record = first.folder + "/record.jsonl"
         let rig = KioskRig(places: state, timeline: record) { $0.programme.playlist = [first.folder + "/films"] }
         rig.start()

@@ -357,7 +357,7 @@ import Testing
         places.stop()
         var crashes = CrashHistory()
         crashes.noteOpening(CrashHistory.key(of: "a.mp4"), edition: "1 2 3")
-        _ = crashes.begin(at: WallTime(seconds: 1_700_000_000))
+        _ = crashes.begin(at: WallTime(seconds: 1_700_000_000), afterCrash: true)
         crashes.noteOpening(CrashHistory.key(of: "b.mp4"), edition: "4 5 6")
         try state.write("kiosk-items", crashes.record.encoded())
         let files = (FileManager.default.enumerator(atPath: state.path)?.allObjects as? [String] ?? []).filter {
