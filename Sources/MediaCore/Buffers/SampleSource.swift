@@ -59,6 +59,9 @@ public protocol MediaSource: AnyObject, Sendable {
     /// The host name of a server to which the connection is being re-established; nil otherwise. Any thread.
     var lostServer: String? { get }
 
+    /// How much of the item was read ahead from a server; nil for items that are not read ahead. Any thread.
+    var readAhead: ReadAheadProgress? { get }
+
     /// The media time by which reading has shortened the item so far, by closing gaps in its timestamps. The duration
     /// of `summary` includes it. Any thread.
     var closedGaps: MediaTime { get }
@@ -68,8 +71,22 @@ extension MediaSource {
     /// Nil: no connection.
     public var lostServer: String? { nil }
 
+    /// Nil: no server.
+    public var readAhead: ReadAheadProgress? { nil }
+
     /// Zero: no gaps are closed.
     public var closedGaps: MediaTime { .zero }
+}
+
+/// How much of an item was read ahead from a server, beyond what its sources have returned.
+public struct ReadAheadProgress: Sendable, Equatable {
+    /// The number of bytes.
+    public var byteCount: Int
+    /// The duration of these bytes, estimated from the average bit rate; nil if that is unknown.
+    public var duration: Duration?
+
+    /// Creates a value.
+    public init(byteCount: Int, duration: Duration? = nil) { (self.byteCount, self.duration) = (byteCount, duration) }
 }
 
 /// The properties of an item that are known before its samples are read.

@@ -72,9 +72,23 @@ final class FilmPlaylists: Sendable {
         at address: String, _ budget: inout WorkBudget
     ) throws(WorkBudget.Exceeded) -> (playlist: String, duration: MediaTime?)? {
         for (place, known) in state.withLock({ $0.known }) {
-            let found = try known.playlist.seconds(ofSegmentAt: address, from: known.location, &budget)
-            guard let seconds = found else { continue }
-            return (place, MediaTime(boundedSeconds: seconds))
+            let found = try known.playlist.index(ofSegmentAt: address, from: known.location, &budget)
+            guard let index = found else { continue }
+            return (place, MediaTime(boundedSeconds: known.playlist.pieces[index].seconds))
+        }
+        return nil
+    }
+
+    /// Returns the stored playlist that contains a segment, its URL and the segment's index; nil if there is none.
+    ///
+    /// - Parameter first: The first byte of the segment's range.
+    func place(
+        ofSegmentAt address: String, from first: Int64, _ budget: inout WorkBudget
+    ) throws(WorkBudget.Exceeded) -> (playlist: String, known: Known, index: Int)? {
+        for (url, known) in state.withLock({ $0.known }) {
+            let found = try known.playlist.index(
+                ofSegmentAt: address, firstByte: first, from: known.location, &budget)
+            if let index = found { return (url, known, index) }
         }
         return nil
     }

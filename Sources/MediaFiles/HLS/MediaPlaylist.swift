@@ -16,6 +16,8 @@ struct MediaPlaylist: Sendable {
         var breaks: Int
         /// Its program date in seconds since 1970, if stated for this segment.
         var date: Double?
+        /// Its byte range, if stated.
+        var bytes: Range<Int64>?
         /// The implied first byte, if its byte range continues that of the previous segment.
         fileprivate var impliedOffset: Int64?
     }
@@ -108,16 +110,18 @@ struct MediaPlaylist: Sendable {
             } else if line.first != UInt8(ascii: "#"), let length = seconds {
                 guard pieces.count < Self.maxSegments else { continue }
                 var implied: Int64?
+                var bytes: Range<Int64>?
                 if let range {
                     let offset = range.offset ?? rangeEnd
                     if range.offset == nil { implied = offset }
-                    rangeEnd = Range(firstByte: offset, count: range.count)?.upperBound ?? 0
+                    bytes = Range(firstByte: offset, count: range.count)
+                    rangeEnd = bytes?.upperBound ?? 0
                 }
                 if let last = pieces.last { changesMap = changesMap || !isMap(state.map, last.map) }
                 pieces.append(
                     Piece(
                         seconds: length, lines: first..<index + 1, state: before, map: state.map, breaks: breaks,
-                        date: date, impliedOffset: implied
+                        date: date, bytes: bytes, impliedOffset: implied
                     ))
                 (first, seconds, range, date) = (index + 1, nil, nil, nil)
                 let last = states[states.count - 1]
@@ -140,19 +144,30 @@ struct MediaPlaylist: Sendable {
     /// The sum of all segment durations.
     var seconds: Double { pieces.reduce(0) { $0 + $1.seconds } }
 
-    /// Returns the duration of the segment at a URL; nil if the playlist does not contain it.
+    /// Returns the URL of a segment; nil if it is none.
     ///
     /// - Parameter location: The base of the playlist's URLs.
-    func seconds(
-        ofSegmentAt address: String, from location: String, _ budget: inout WorkBudget
-    ) throws(WorkBudget.Exceeded) -> Double? {
+    func address(of index: Int, from location: String) -> WebAddress? {
+        let reference = String(decoding: lines[pieces[index].lines.upperBound - 1], as: UTF8.self)
+        return WebAddress(location)?.resolving(reference)
+    }
+
+    /// Returns the index of the segment at a URL; nil if the playlist does not contain it.
+    ///
+    /// - Parameters:
+    ///   - firstByte: The first byte of its range; nil: any range.
+    ///   - location: The base of the playlist's URLs.
+    func index(
+        ofSegmentAt address: String, firstByte: Int64? = nil, from location: String, _ budget: inout WorkBudget
+    ) throws(WorkBudget.Exceeded) -> Int? {
         let wanted = WebAddress(address)?.text ?? address
         let (base, end) = (WebAddress(location), Array(address.utf8))
         let folder = location.lastIndex(of: "/").map { String(location[...$0]) } ?? ""
         var other: ArraySlice<UInt8>?
-        for piece in pieces {
+        for (index, piece) in pieces.enumerated() {
             let line = lines[piece.lines.upperBound - 1]
             try budget.spend(1)
+            if let firstByte, piece.bytes?.lowerBound ?? 0 != firstByte { continue }
             let name = line.lastIndex(of: UInt8(ascii: "/")).map { line[line.index(after: $0)...] } ?? line
             // Segments may be byte ranges of one file.
             guard end.suffix(name.count).elementsEqual(name), line != other else { continue }
@@ -160,7 +175,7 @@ struct MediaPlaylist: Sendable {
             try budget.spend(64 + location.utf8.count + line.count)
             let reference = String(decoding: line, as: UTF8.self)
             let place: String? = if let base { base.resolving(reference)?.text } else { folder + reference }
-            if place == wanted { return piece.seconds }
+            if place == wanted { return index }
         }
         return nil
     }

@@ -45,6 +45,8 @@ final class AVIOBridge: @unchecked Sendable {
         (self.requestBuilder, self.waiting, playlists) = (requestBuilder, waiting, requestBuilder.playlists)
     }
 
+    deinit { requestBuilder.segments.close(ObjectIdentifier(self)) }
+
     /// Prepares for reopening the playlists from the segment at a time.
     func begin(at moment: MediaTime?) { (wanted, cuts, partEnd) = (moment, [], nil) }
 
@@ -122,6 +124,14 @@ final class AVIOBridge: @unchecked Sendable {
         // Only the film is cached: segments are read once, and live playlists are read again.
         let isFilm = isOpening && open.isEmpty && first == 0 && last == nil && !isEncrypted
         if isFilm, let cache = requestBuilder.cache(of: text) { return try context(cache) }
+        let cipher = try isEncrypted ? cipher(from: options) : nil
+        let fetched = requestBuilder.segments.open(
+            address, (first, last), isOpening: isOpening, by: ObjectIdentifier(self), requestBuilder, pool: pool,
+            waiting: waiting)
+        if let fetched {
+            let source = WebSource(fetched, cipher) { [unowned self] code in noteFailure(of: text, code) }
+            return try context(source, text, nil)
+        }
         let (requestBuilder, waiting) = (requestBuilder, InterruptCallback([]))
         waiting.follow(self.waiting)
         let input: HTTPStream
@@ -140,12 +150,6 @@ final class AVIOBridge: @unchecked Sendable {
             }
             throw error
         }
-        var cipher: BlockCipher?
-        if isEncrypted {
-            cipher = BlockCipher(
-                key: DemuxContext.value(of: "key", in: options), vector: DemuxContext.value(of: "iv", in: options))
-            if cipher == nil { throw WebFailure(code: cff_error_invalid_data) }
-        }
         if isOpening, open.isEmpty, playlists.dash == nil, Self.isManifest(input) {
             return try translate(input, at: text)
         }
@@ -155,6 +159,13 @@ final class AVIOBridge: @unchecked Sendable {
         }
         let source = WebSource(input, cipher) { [unowned self] code in noteFailure(of: text, code) }
         return try context(source, input.address.text, input.contentType)
+    }
+
+    private func cipher(from options: OpaquePointer?) throws(WebFailure) -> BlockCipher {
+        let cipher = BlockCipher(
+            key: DemuxContext.value(of: "key", in: options), vector: DemuxContext.value(of: "iv", in: options))
+        guard let cipher else { throw WebFailure(code: cff_error_invalid_data) }
+        return cipher
     }
 
     private static func withoutCipher(_ url: String) -> String {

@@ -141,6 +141,9 @@ public final class MediaFile: MediaSource {
         summary.interstitials = context.interstitials(
             of: tracks.first { $0.kind == .video && $0.isDefault } ?? tracks.first)
         self.summary = summary
+        if !context.managesOwnInputs {
+            requestBuilder.readAhead.setRate(byteCount: context.byteCount, duration: duration)
+        }
         if sharesReader {
             let demuxer = SharedDemuxer(
                 context, tracks: tracks, origin: origins, jumps: jumps, options: options,
@@ -167,6 +170,7 @@ public final class MediaFile: MediaSource {
     ///   of `open`.
     public func reader(for track: Track) throws(MediaError) -> any SampleSource {
         jumps.select(Int32(clamping: track.id))
+        defer { if track.kind == .audio || track.kind == .video { requestBuilder.startReadingAhead() } }
         if track.isCoverArt, let cover = covers[track.id] { return PictureReader(track: track, cover) }
         if let demuxer = shared.withLock({ $0 }) { return try demuxer.source(for: track) }
         if track.kind == .subtitle { return try subtitleReader(for: track) }
@@ -218,6 +222,9 @@ public final class MediaFile: MediaSource {
 
     /// The server that has stopped responding, if any. Any thread.
     public var lostServer: String? { requestBuilder.lostServer }
+
+    /// How much of the film was read ahead of its readers; nil unless a server sends it. Any thread.
+    public var readAhead: ReadAheadProgress? { requestBuilder.progress }
 
     /// The largest sum of gaps that a reader has closed in one track. Any thread.
     public var closedGaps: MediaTime { jumps.closed }

@@ -61,6 +61,9 @@ package final class RecordingWithCovers: MediaSource {
     /// The recording's lost server. Any thread.
     package var lostServer: String? { recording.lostServer }
 
+    /// How much of the recording was read ahead. Any thread.
+    package var readAhead: ReadAheadProgress? { recording.readAhead }
+
     /// The gaps closed in the recording.
     package var closedGaps: MediaTime { recording.closedGaps }
 

@@ -93,6 +93,9 @@ package final class FilmWithSubtitles: MediaSource {
     /// The film's lost server. Any thread.
     package var lostServer: String? { film.lostServer }
 
+    /// How much of the film was read ahead. Any thread.
+    package var readAhead: ReadAheadProgress? { film.readAhead }
+
     /// The gaps closed in the film.
     package var closedGaps: MediaTime { film.closedGaps }
 

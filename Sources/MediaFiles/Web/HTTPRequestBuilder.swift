@@ -12,6 +12,10 @@ final class HTTPRequestBuilder: Sendable {
     let cookies: CookieJar
     /// The playlists of the film.
     let playlists = FilmPlaylists()
+    /// How far the film is read ahead.
+    let readAhead: ReadAhead
+    /// The segments fetched ahead.
+    let segments: SegmentReadAhead
     /// The delays before each reconnection attempt.
     let delays: [Duration]
     private let options: ReadOptions
@@ -38,6 +42,22 @@ final class HTTPRequestBuilder: Sendable {
 
     func share(_ cache: WebCache, of url: String) { shared.withLock { $0 = Shared(url: url, cache: cache) } }
 
+    /// Starts reading ahead.
+    func startReadingAhead() {
+        readAhead.start()
+        shared.withLock { $0.cache }?.readAhead()
+    }
+
+    /// How far the film was read ahead of its readers; nil if it is not read ahead.
+    var progress: ReadAheadProgress? {
+        guard readAhead.distance > 0 else { return nil }
+        // The address of an HLS film is that of its playlist.
+        if let progress = segments.progress { return progress }
+        guard let cache = shared.withLock({ $0.cache }) else { return nil }
+        let bytes = cache.bytesAhead
+        return ReadAheadProgress(byteCount: Int(clamping: bytes), duration: readAhead.duration(of: bytes))
+    }
+
     // MARK: Lost servers
 
     /// The host names of servers that readers reconnect to; one per reader.
@@ -59,6 +79,8 @@ final class HTTPRequestBuilder: Sendable {
         trust = options.trust
         cookies = options.cookies ?? CookieJar()
         delays = options.reconnectDelays
+        readAhead = ReadAhead(options)
+        segments = SegmentReadAhead(readAhead)
         self.options = options
     }
 

@@ -54,6 +54,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     private var received: ArraySlice<UInt8> = []
     /// Whether a byte of the response to the last request was received.
     private var hasResponse = false
+    /// Whether interrupted transfers are resumed; otherwise `read` returns the error.
+    var retries = true
 
     /// The maximum number of redirects, same as in libavformat.
     private static let maxRedirects = 8
@@ -361,7 +363,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     // MARK: Interrupted transfers
 
     private func takeUp(after failure: WebFailure, into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
-        guard isSeekable || position == 0 else { return failure.code }
+        guard retries, isSeekable || position == 0 else { return failure.code }
         return tryAgain(after: failure.code) { () throws(WebFailure) in
             try open()
             return connection == nil ? cff_error_eof : try receive(target)

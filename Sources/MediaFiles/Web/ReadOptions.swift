@@ -16,6 +16,12 @@ public struct ReadOptions: Sendable {
     public var audioBatch: Duration = .milliseconds(250)
     /// The maximum number of bytes that a shared reader buffers for a track that is read more slowly than others.
     public var windowBytes: Int = 48 << 20
+    /// The maximum number of bytes of a film from a server that are kept in memory, most of them ahead of its readers;
+    /// mpv's `--demuxer-max-bytes`. At least 1 MiB. Other inputs are not read ahead.
+    public var readAheadBytes: Int = 150 << 20
+    /// The maximum duration that a film from a server is read ahead, if its bit rate is known; zero turns reading ahead
+    /// off; mpv's `--cache-secs`.
+    public var readAheadTime: Duration = .seconds(3_600_000)
     /// The longest accepted pause in the timestamps of a film; at least one second. A longer pause across all selected
     /// tracks is a discontinuity: the film continues without the pause.
     public var maxGap: Duration = .seconds(30)

@@ -46,6 +46,18 @@ extension ControlProperty {
         .integer(
             "cache-buffering-state", 0...100, "the progress of buffering in percent",
             read: { $0.bufferingProgress.map { Int($0 * 100) } }),
+        .number(
+            "demuxer-cache-duration", positions, "the seconds of the film in memory beyond the position",
+            unit: .seconds, isContinuous: true,
+            read: { state in
+                state.cachedUntil.map { max(0, ($0 - state.lineOffset - state.position).seconds) }
+            }),
+        .number(
+            "demuxer-cache-time", positions, "the position up to which the film is in memory", unit: .seconds,
+            isContinuous: true, read: { state in state.cachedUntil.map { max(0, ($0 - state.lineOffset).seconds) } }),
+        ControlProperty(
+            "demuxer-cache-state", .node, "what was read ahead from a server: `fw-bytes`", isContinuous: true,
+            read: { $0.readAhead.map { .object([("fw-bytes", .whole($0.byteCount))]) } }),
         ControlProperty(
             "loop-file", loops, "the number of repetitions of each film",
             read: { value(of: $0.loopItem) }, write: { $0.setLoop(loop($1)) },

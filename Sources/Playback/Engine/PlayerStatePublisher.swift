@@ -23,11 +23,12 @@ final class PlayerStatePublisher: Sendable {
     /// How far the tracks have been read, sound alone too, and how far the output holds it.
     func update(
         loadedUntil: MediaTime?, handedUntil: MediaTime?, soundReadUntil: MediaTime? = nil, soundIsRead: Bool = true,
-        picturesAreRead: Bool = true
+        picturesAreRead: Bool = true, readAhead: ReadAheadProgress? = nil
     ) {
         posted.withLock { posted in
             (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil) = (loadedUntil, handedUntil, soundReadUntil)
             (posted.soundIsRead, posted.picturesAreRead) = (soundIsRead, picturesAreRead)
+            posted.readAhead = readAhead
             posted.turns &+= 1
         }
     }
@@ -49,7 +50,9 @@ final class PlayerStatePublisher: Sendable {
         posted.withLock { posted in
             let reach = (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil)
             let (turns, soundIsRead, picturesAreRead) = (posted.turns, posted.soundIsRead, posted.picturesAreRead)
+            let readAhead = posted.readAhead
             posted = state
+            posted.readAhead = readAhead
             (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil) = reach
             (posted.turns, posted.soundIsRead, posted.picturesAreRead) = (turns, soundIsRead, picturesAreRead)
         }

@@ -23,7 +23,8 @@ struct TrackSupply {
         let sound = tracks.renderer?.progress
         board.update(
             loadedUntil: readUntil, handedUntil: sound?.acceptedUntil, soundReadUntil: sound?.enqueuedUntil,
-            soundIsRead: tracks.isSoundRead, picturesAreRead: tracks.arePicturesRead)
+            soundIsRead: tracks.isSoundRead, picturesAreRead: tracks.arePicturesRead,
+            readAhead: context.list.current?.film.readAhead)
     }
 
     /// Returns the reserves of the tracks from a position on the timeline on.

@@ -42,6 +42,14 @@ final class FilmOfParts: MediaSource {
         (self.summary, self.places) = (summary, places)
     }
 
+    /// The host name of a server to which an input reconnects.
+    var lostServer: String? { parts.lazy.compactMap(\.lostServer).first }
+
+    /// The input that was read ahead least.
+    var readAhead: ReadAheadProgress? {
+        parts.compactMap(\.readAhead).min { $0.duration ?? .zero < $1.duration ?? .zero }
+    }
+
     func source(for track: Track) throws(MediaError) -> any SampleSource {
         guard let place = places[track.id] else { return try parts[0].source(for: track) }
         return try parts[place.part].source(for: place.track)

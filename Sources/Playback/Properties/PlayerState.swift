@@ -124,6 +124,16 @@ public struct PlayerState: Sendable, Equatable {
     /// Position on the player's timeline up to which all selected tracks have been read, without those at their end.
     /// Nil until each of them has delivered media.
     public var loadedUntil: MediaTime?
+    /// How much of the item was read ahead from a server, beyond `loadedUntil`; nil for other items.
+    public internal(set) var readAhead: ReadAheadProgress?
+    /// Position on the player's timeline up to which the item is in memory: `loadedUntil` and what was read ahead,
+    /// whose duration is an estimate. Nil like `loadedUntil`.
+    public var cachedUntil: MediaTime? {
+        loadedUntil.map { loaded in
+            let end = MediaTime(boundedSeconds: (readAhead?.duration ?? .zero).inSeconds).map { loaded + $0 } ?? loaded
+            return max(loaded, min(end, duration.map { $0 + lineOffset } ?? end))
+        }
+    }
     /// Position on the player's timeline up to which the output has accepted audio; the minimum of several outputs.
     public var handedUntil: MediaTime?
     /// The number of iterations of the engine's thread, for a watchdog; see `Player.probe`.

@@ -32,7 +32,9 @@ extension ScreenBar {
         let time = [state.position.clock, state.duration?.clock].compactMap { $0 }.joined(separator: " / ")
         func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.lineOffset) } }
         let isWaiting = state.bufferingProgress != nil
-        let (loaded, handed) = (reach(state.loadedUntil), reach(state.handedUntil))
+        // While the film waits, what was read ahead is no reserve of the tracks.
+        let loaded = reach(isWaiting ? state.loadedUntil : state.cachedUntil)
+        let handed = reach(state.handedUntil)
         self.init(
             isPlaying: state.phase == .playing || state.phase == .buffering,
             isWaiting: isWaiting, place: share(state.position), loaded: loaded,

@@ -46,7 +46,12 @@ struct StatisticsPage {
             add("A-V", [state.offset.map { Decimals.signed($0.inMilliseconds, 1) + " ms" } ?? "?", underruns])
         }
         if let track = state.subtitleTrack { add("Subtitles", [track.name, track.subtitleFormat?.parameters.codec]) }
-        add("Cache", [ahead(of: state.loadedUntil, "read"), ahead(of: state.handedUntil, "in the output")])
+        add(
+            "Cache",
+            [
+                ahead(of: state.loadedUntil, "read"), ahead(of: state.handedUntil, "in the output"),
+                state.readAhead.map(serverCache),
+            ])
         for (id, output, volume) in outputs {
             let problem = state.outputProblems.lazy.filter { $0.output == id }.compactMap(\.phrase).first
             add(
@@ -57,6 +62,11 @@ struct StatisticsPage {
                 ])
         }
         return rows
+    }
+
+    private func serverCache(_ progress: ReadAheadProgress) -> String {
+        let size = Decimals.text(Double(progress.byteCount) / Double(1 << 20), 1) + " MiB"
+        return "read ahead: " + size + (progress.duration.map { " (\(Decimals.text($0.inSeconds, 0)) s)" } ?? "")
     }
 
     private func pacing(_ status: ScreenControl.Status) -> String? {

@@ -52,6 +52,16 @@ struct NetworkOptions: ParsableArguments {
     var networkTimeout: Duration?
 
     @Option(
+        help: ArgumentHelp("Memory for reading ahead from a server (150MiB).", valueName: "SIZE"),
+        transform: Self.memory)
+    var demuxerMaxBytes: Int?
+
+    @Option(
+        help: ArgumentHelp("Maximum time to read ahead from a server; 0: not at all.", valueName: "SECONDS"),
+        transform: Self.readAheadTime)
+    var cacheSecs: Duration?
+
+    @Option(
         help: ArgumentHelp(
             "Initial quality of HLS films; no: the first one listed.", valueName: "max|min|no|BITS"),
         transform: Self.bitrate)
@@ -99,6 +109,20 @@ struct NetworkOptions: ParsableArguments {
         return .seconds(seconds)
     }
 
+    private static func memory(_ text: String) throws(ValueError) -> Int {
+        guard let size = ByteSize.parse(text), (1 << 20...1 << 40).contains(size) else {
+            throw ValueError("the memory must have the form 150MiB, from 1MiB to 1TiB")
+        }
+        return size
+    }
+
+    private static func readAheadTime(_ text: String) throws(ValueError) -> Duration {
+        guard let seconds = DecimalNumber.parse(text), (0...3_600_000).contains(seconds) else {
+            throw ValueError("the time to read ahead must be 0 to 3600000 seconds")
+        }
+        return .seconds(seconds)
+    }
+
     func apply(to arguments: inout PlayArguments) {
         arguments.verifiesServers = tlsVerify == .yes
         arguments.authorityFile = tlsCaFile
@@ -109,6 +133,9 @@ struct NetworkOptions: ParsableArguments {
             arguments.options.reading.openTimeout = networkTimeout
             arguments.options.reading.readTimeout = networkTimeout
         }
+        let reading = arguments.options.reading
+        arguments.options.reading.readAheadBytes = demuxerMaxBytes ?? reading.readAheadBytes
+        arguments.options.reading.readAheadTime = cacheSecs ?? reading.readAheadTime
         arguments.options.reading.hlsBitrate = hlsBitrate
         arguments.options.pages.isOn = ytdl
         arguments.options.pages.format = ytdlFormat

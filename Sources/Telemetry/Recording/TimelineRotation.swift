@@ -28,11 +28,7 @@ package struct TimelineRotation: Sendable, Hashable {
     ///
     /// - Throws: `sizeError`.
     package static func size(parsing text: String) throws(ValueError) -> Int {
-        let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
-        let unit = units.first { text.hasSuffix($0.0) }
-        guard let number = DecimalNumber.whole(text.dropLast(unit?.0.count ?? 0)) else { throw sizeError }
-        let (size, overflow) = number.multipliedReportingOverflow(by: unit?.1 ?? 1)
-        guard !overflow, (minSizeLimit...maxSizeLimit).contains(size) else { throw sizeError }
+        guard let size = ByteSize.parse(text), (minSizeLimit...maxSizeLimit).contains(size) else { throw sizeError }
         return size
     }
 

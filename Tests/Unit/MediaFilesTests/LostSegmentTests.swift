@@ -134,6 +134,7 @@ import Testing
         let server = try TinyWebServer(serving: folder.path)
         defer { server.stop() }
         var options = ReadOptions()
+        options.readAheadTime = .zero
         options.reconnectDelays = [.zero]
         let film = try MediaFile.open(server.url("film.m3u8"), options: options)
         let reading = try read(film, .video)[0]

@@ -78,6 +78,7 @@ import Testing
     private func openCounting(_ url: String) throws -> (film: MediaFile, received: () -> Int) {
         let byteCount = Lock(0)
         var options = ReadOptions()
+        options.readAheadTime = .zero
         options.connect = { (address, waiting) throws(WebFailure) in
             CountingConnection(try NetworkConnection(address, .system, waiting), byteCount)
         }
@@ -175,6 +176,84 @@ import Testing
         }
         // The seek to the start and seeks forward need no request.
         #expect(server.requests == 3)
+    }
+
+    /// A connection that is broken off while its server is away.
+    private final class UnreliableConnection: WebConnection {
+        private let connection: any WebConnection
+        private let isAway: Lock<Bool>
+
+        init(_ connection: any WebConnection, _ isAway: Lock<Bool>) {
+            (self.connection, self.isAway) = (connection, isAway)
+        }
+
+        func send(_ bytes: [UInt8]) -> Int32 { isAway.withLock { $0 } ? -ECONNRESET : connection.send(bytes) }
+
+        func receive(_ target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
+            isAway.withLock { $0 } ? -ECONNRESET : connection.receive(target)
+        }
+
+        func setMaxSilence(_ duration: Duration?) { connection.setMaxSilence(duration) }
+    }
+
+    private func unreliable(_ isAway: Lock<Bool>) -> ReadOptions {
+        var options = ReadOptions()
+        options.connect = { (address, waiting) throws(WebFailure) in
+            guard !isAway.withLock({ $0 }) else { throw WebFailure(code: -ECONNREFUSED) }
+            return UnreliableConnection(try NetworkConnection(address, .system, waiting), isAway)
+        }
+        return options
+    }
+
+    /// Waits until a condition is true; returns false after 20 s.
+    private func wait(_ isTrue: () -> Bool) -> Bool {
+        let end = HostInstant.now.advanced(by: .seconds(20))
+        while !isTrue() {
+            if HostInstant.now > end { return false }
+            HostInstant.now.advanced(by: .milliseconds(10)).sleep()
+        }
+        return true
+    }
+
+    /// Reads each track up to a time.
+    private func read(_ readers: [any SampleSource], until seconds: Int) throws {
+        let end = MediaTime(value: Int64(seconds), timescale: 1)
+        for reader in readers {
+            while let buffer = try reader.read(), (buffer.presentationTime ?? .zero) < end {}
+        }
+    }
+
+    /// Two minutes of film, whose server is away in the middle: each track is read on from memory.
+    @Test(arguments: ["mkv", "mp4", "ts"]) func aFilmReadAheadGoesOnWithoutItsServer(_ ending: String) throws {
+        let path = try TestClips.make(
+            "ahead.\(ending)",
+            [
+                "-f", "lavfi", "-i", "testsrc=s=320x180:r=25:d=120", "-f", "lavfi", "-i", "sine=d=120", "-c:v", "mpeg4",
+                "-b:v", "500k", "-g", "25", "-c:a", "aac", "-shortest",
+            ])
+        let (server, isAway) = (try server(), Lock(false))
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url(name(path)), options: unreliable(isAway))
+        let readers = try [Track.Kind.audio, .video].map { try film.reader(for: try #require(film.summary.track($0))) }
+        // libavformat reads the index of Matroska, at the end of the file, for the first seek.
+        for reader in readers { try reader.seek(to: MediaTime(value: 1, timescale: 1), mode: .exact) }
+        try read(readers, until: 2)
+        #expect(wait { film.readAhead?.duration ?? .zero > .seconds(60) }, "\(String(describing: film.readAhead))")
+        isAway.withLock { $0 = true }
+        let requests = server.requests
+        try read(readers, until: 50)
+        for reader in readers { try reader.seek(to: MediaTime(value: 20, timescale: 1), mode: .exact) }
+        try read(readers, until: 40)
+        #expect(film.lostServer == nil && server.requests == requests)
+        isAway.withLock { $0 = false }
+        try read(readers, until: 200)
+    }
+
+    @Test func aLocalFilmIsNotReadAhead() throws {
+        let film = try MediaFile.open(try clip())
+        let reader = try film.reader(for: try #require(film.summary.track(.video)))
+        while try reader.read() != nil {}
+        #expect(film.readAhead == nil)
     }
 
     @Test func anAddressThatMovedIsFollowed() throws {
@@ -318,6 +397,55 @@ import Testing
             try MediaFile.open(server.url("typed/application/vnd.apple.mpegurl/\(other)")).summary.container == "hls")
     }
 
+    /// Segments that were fetched are read from memory, of one playlist or of two.
+    @Test(arguments: ["ts", "fmp4", "apart"]) func segmentsAreFetchedAhead(_ kind: String) throws {
+        let film = try TestClips.make(
+            "segments.mkv",
+            [
+                "-f", "lavfi", "-i", "testsrc=s=320x180:r=25:d=60", "-f", "lavfi", "-i", "sine=d=60", "-c:v", "libx264",
+                "-b:v", "500k", "-g", "25", "-c:a", "aac",
+            ])
+        var options = ["-i", film, "-c", "copy", "-f", "hls", "-hls_time", "2", "-hls_playlist_type", "vod"]
+        if kind != "ts" {
+            options += [
+                "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", kind == "fmp4" ? "init.mp4" : "init%v.mp4",
+            ]
+        }
+        if kind == "apart" {
+            options += ["-map", "0:v", "-map", "0:a", "-var_stream_map", "v:0,agroup:s a:0,agroup:s"]
+        }
+        let folder = try TestClips.makeFolder(of: kind == "apart" ? "list%v.m3u8" : "list.m3u8", options)
+        let (server, isAway) = (try server(), Lock(false))
+        defer { server.stop() }
+        var address = name(folder) + "/list.m3u8"
+        if kind == "apart" {
+            let lines = [
+                "#EXTM3U",
+                "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"s\",NAME=\"x\",DEFAULT=YES,URI=\"\(name(folder))/list1.m3u8\"",
+                "#EXT-X-STREAM-INF:BANDWIDTH=900000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"s\"",
+                "\(name(folder))/list0.m3u8", "",
+            ]
+            address = name(try TestClips.make("apart.m3u8", of: Array(lines.joined(separator: "\n").utf8)))
+        }
+        let opened = try MediaFile.open(server.url(address), options: unreliable(isAway))
+        #expect(opened.summary.sharesReader == (kind != "apart"))
+        let readers = try [Track.Kind.audio, .video].map {
+            try opened.reader(for: try #require(opened.summary.track($0)))
+        }
+        try read(readers, until: 8)
+        #expect(wait { opened.readAhead?.duration ?? .zero > .seconds(25) }, "\(String(describing: opened.readAhead))")
+        isAway.withLock { $0 = true }
+        try read(readers, until: 30)
+        #expect(opened.lostServer == nil)
+        isAway.withLock { $0 = false }
+        try read(readers, until: 100)
+        // Each segment was requested once.
+        let wanted = server.requestHeads.compactMap { $0.split(separator: "\r\n").first }.filter {
+            $0.contains("list") && !$0.contains(".m3u8")
+        }
+        #expect(Set(wanted).count >= wanted.count - 4, "\(wanted)")
+    }
+
     @Test func aPlaylistCanBeSought() throws {
         let server = try server()
         defer { server.stop() }
@@ -423,6 +551,8 @@ import Testing
         let messages = Lock<[String]>([])
         let (opened, lost) = (Lock<MediaFile?>(nil), Lock<String?>(nil))
         var options = ReadOptions()
+        // The thread that reads ahead would resume it unnoticed.
+        options.readAheadTime = .zero
         options.onTrouble = { sentence in
             messages.withLock { $0.append(sentence) }
             lost.withLock { $0 = opened.withLock { $0 }?.lostServer }

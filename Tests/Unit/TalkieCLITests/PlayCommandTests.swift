@@ -285,7 +285,10 @@ import Testing
         let parsed = try arguments(
             NetworkOptions.apply, "a", "--user-agent=Me", "--referrer=http://p/", "--http-header-fields=A: 1\\, 2,B: 3",
             "--http-header-fields-append=C: 4",
-            "--network-timeout=7", "--cookies-file=c.txt")
+            "--network-timeout=7", "--cookies-file=c.txt", "--demuxer-max-bytes=40M", "--cache-secs=90")
+        #expect(parsed.options.reading.readAheadBytes == 40 << 20)
+        #expect(parsed.options.reading.readAheadTime == .seconds(90))
+        #expect(try arguments(NetworkOptions.apply, "a").options.reading.readAheadBytes == 150 << 20)
         #expect(parsed.options.reading.userAgent == "Me" && parsed.options.reading.referrer == "http://p/")
         #expect(parsed.options.reading.headerFields.map(\.value) == ["1, 2", "3", "4"])
         #expect(parsed.options.reading.readTimeout == .seconds(7) && parsed.options.reading.openTimeout == .seconds(7))
@@ -308,7 +311,7 @@ import Testing
         }
         for wrong in [
             "--hls-bitrate=much", "--ytdl-raw-options=exec=rm", "--http-header-fields=x", "--user-agent=a\nb",
-            "--network-timeout=0",
+            "--network-timeout=0", "--demuxer-max-bytes=1", "--demuxer-max-bytes=10MB", "--cache-secs=-1",
         ] {
             #expect(throws: (any Error).self) { try arguments(NetworkOptions.apply, "a", wrong) }
         }

@@ -16,10 +16,16 @@ import Testing
             var tag = "\"a\""
             /// Connections end after this number of bytes.
             var limit = Int64.max
+            /// The number of connections that were not closed.
+            var open = 0
+            /// The number of requests that were refused.
+            var refused = 0
         }
         let state = Lock(State())
         /// While true nothing is sent.
         let isStalled = Lock(false)
+        /// While true connections are refused and broken off.
+        let isAway = Lock(false)
 
         final class Connection: WebConnection {
             let server: Server
@@ -27,7 +33,12 @@ import Testing
             var head: ArraySlice<UInt8> = []
             var place: Int64 = 0
             var count: Int64 = 0
-            init(_ server: Server, _ waiting: InterruptCallback) { (self.server, self.waiting) = (server, waiting) }
+            init(_ server: Server, _ waiting: InterruptCallback) {
+                (self.server, self.waiting) = (server, waiting)
+                server.state.withLock { $0.open += 1 }
+            }
+
+            deinit { server.state.withLock { $0.open -= 1 } }
 
             func send(_ bytes: [UInt8]) -> Int32 {
                 let words = String(decoding: bytes, as: UTF8.self).split(separator: "bytes=")
@@ -48,6 +59,7 @@ import Testing
                     if waiting.isCancelled { return cancelled }
                     HostInstant.now.advanced(by: .milliseconds(5)).sleep()
                 }
+                if server.isAway.withLock({ $0 }) { return -ECONNRESET }
                 if !head.isEmpty {
                     let count = target.update(fromContentsOf: head.prefix(target.count))
                     head = head.dropFirst(count)
@@ -84,16 +96,42 @@ import Testing
     private let server = Server()
     private let cache: WebCache
 
-    init() throws {
-        let (server, url) = (server, "http://a.org/film")
+    init() throws { (cache, _) = try Self.open(server) }
+
+    /// Opens the file.
+    private static func open(
+        _ server: Server, bytes: Int = 32 << 20, delays: [Duration] = [.zero, .zero],
+        onTrouble: (@Sendable (String) -> Void)? = nil
+    ) throws -> (WebCache, HTTPRequestBuilder) {
+        let url = "http://a.org/film"
         var options = ReadOptions()
-        options.reconnectDelays = [.zero, .zero]
-        options.connect = { _, waiting in Server.Connection(server, waiting) }
+        options.reconnectDelays = delays
+        options.readAheadBytes = bytes
+        options.onTrouble = onTrouble
+        options.connect = { (_, waiting) throws(WebFailure) in
+            guard !server.isAway.withLock({ $0 }) else {
+                server.state.withLock { $0.refused += 1 }
+                throw WebFailure(code: -ECONNREFUSED)
+            }
+            return Server.Connection(server, waiting)
+        }
         let (requestBuilder, waiting) = (HTTPRequestBuilder(url, options), InterruptCallback([]))
         let input = try HTTPStream(try #require(WebAddress(url)), requestBuilder: requestBuilder, waiting: waiting) {
             (address) throws(WebFailure) in try requestBuilder.connect(address, waiting)
         }
-        cache = try #require(WebCache(input, requestBuilder, waiting: waiting))
+        let cache = try #require(WebCache(input, requestBuilder, waiting: waiting))
+        requestBuilder.share(cache, of: url)
+        return (cache, requestBuilder)
+    }
+
+    /// Waits until a condition is true; returns false after 20 s.
+    private static func wait(_ isTrue: () -> Bool) -> Bool {
+        let end = HostInstant.now.advanced(by: .seconds(20))
+        while !isTrue() {
+            if HostInstant.now > end { return false }
+            HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+        }
+        return true
     }
 
     private var starts: [Int64] { server.state.withLock { $0.starts } }
@@ -163,7 +201,7 @@ import Testing
         }
         worker.join()
         #expect(starts == [0] && sent == Self.size)
-        #expect(ahead.withLock { $0 } <= WebCache.maxLead + 2 << 20)
+        #expect(ahead.withLock { $0 } <= cache.maxLead + 2 << 20)
     }
 
     @Test func interleavedTracksAreReadThroughAndSeeksAreNot() {
@@ -242,5 +280,120 @@ import Testing
         server.isStalled.withLock { $0 = false }
         workers[2].join()
         #expect(codes.withLock { $0 } == [Self.cancelled, Self.cancelled, nil])
+    }
+
+    // MARK: Reading ahead
+
+    @Test func readingAheadFillsTheBudgetAndSeeksWithinItSendNoRequest() throws {
+        let server = Server()
+        let (cache, requestBuilder) = try Self.open(server, bytes: 2 << 20)
+        let budget = Int64(2 << 20)
+        let reader = cache.reader(InterruptCallback([]))
+        requestBuilder.startReadingAhead()
+        read(100_000, from: reader)
+        #expect(Self.wait { cache.bytesAhead >= cache.maxLead })
+        #expect(cache.bytesAhead <= cache.maxLead + ByteBlocks.blockSize && cache.storedBytes <= budget)
+        #expect(server.state.withLock { $0.sent } <= budget)
+        #expect(requestBuilder.progress?.byteCount ?? 0 >= Int(cache.maxLead))
+        // Within the stored bytes: forward and back.
+        for place in [1_000_000, 300_000, 1_400_000] {
+            _ = reader.seek(to: Int64(place))
+            read(50_000, from: reader)
+        }
+        #expect(server.state.withLock { $0.starts } == [0])
+        // Elsewhere: one request, and the memory stays within the budget.
+        _ = reader.seek(to: 30 << 20)
+        read(50_000, from: reader)
+        #expect(Self.wait { cache.bytesAhead >= cache.maxLead })
+        #expect(server.state.withLock { $0.starts } == [0, 30 << 20])
+        read(10 << 20, from: reader)
+        #expect(cache.storedBytes <= budget && server.state.withLock { $0.starts } == [0, 30 << 20])
+    }
+
+    /// Audio and video are megabytes apart; the bytes of both come from one connection.
+    @Test func readersShareWhatWasReadAhead() throws {
+        let server = Server()
+        let (cache, requestBuilder) = try Self.open(server, bytes: 8 << 20)
+        let (first, second) = (cache.reader(InterruptCallback([])), cache.reader(InterruptCallback([])))
+        requestBuilder.startReadingAhead()
+        for _ in 0..<20 {
+            read(2 << 20, from: first)
+            read(2 << 20, from: second)
+        }
+        #expect(server.state.withLock { $0.starts } == [0] && cache.storedBytes <= 8 << 20)
+    }
+
+    @Test func aServerThatReturnsWhileBytesAreStoredIsNotMissed() throws {
+        let (server, reports) = (Server(), Lock<[String]>([]))
+        let (cache, requestBuilder) = try Self.open(
+            server, bytes: 16 << 20, delays: HTTPRequestBuilder.usualDelays
+        ) { text in reports.withLock { $0.append(text) } }
+        let reader = cache.reader(InterruptCallback([]))
+        requestBuilder.startReadingAhead()
+        read(100_000, from: reader)
+        #expect(Self.wait { cache.bytesAhead >= cache.maxLead })
+        server.isAway.withLock { $0 = true }
+        read(1 << 20, from: reader)
+        #expect(Self.wait { server.state.withLock { $0.refused } >= 2 }, "the server is tried again")
+        let began = HostInstant.now
+        read(10 << 20, from: reader)
+        #expect(HostInstant.now - began < .seconds(2))
+        #expect(requestBuilder.lostServer == nil && reports.withLock { $0 }.isEmpty)
+        server.isAway.withLock { $0 = false }
+        #expect(Self.wait { cache.bytesAhead >= cache.maxLead })
+        #expect(requestBuilder.lostServer == nil && reports.withLock { $0 }.isEmpty)
+    }
+
+    @Test func aServerThatStaysAwayIsAnErrorAfterTheStoredBytes() throws {
+        let server = Server()
+        let (cache, requestBuilder) = try Self.open(server, bytes: 4 << 20)
+        let reader = cache.reader(InterruptCallback([]))
+        requestBuilder.startReadingAhead()
+        read(100_000, from: reader)
+        #expect(Self.wait { cache.bytesAhead >= cache.maxLead })
+        server.isAway.withLock { $0 = true }
+        #expect(read(3 << 20, from: reader) == nil, "stored")
+        #expect(read(20 << 20, from: reader) == -ECONNREFUSED)
+        #expect(requestBuilder.lostServer == nil)
+    }
+
+    @Test func withoutReadersReadingAheadEndsAtOnce() throws {
+        let server = Server()
+        let (cache, requestBuilder) = try Self.open(server, bytes: 16 << 20)
+        var reader: WebCache.Reader? = cache.reader(InterruptCallback([]))
+        requestBuilder.startReadingAhead()
+        read(100_000, from: try #require(reader))
+        server.isStalled.withLock { $0 = true }
+        #expect(Self.wait { cache.isReadingAhead })
+        let began = HostInstant.now
+        reader = nil
+        #expect(Self.wait { !cache.isReadingAhead })
+        // The server sends nothing, and a connection is replaced after ten seconds.
+        #expect(HostInstant.now - began < .milliseconds(500))
+        // A further reader continues.
+        server.isStalled.withLock { $0 = false }
+        let other = cache.reader(InterruptCallback([]))
+        read(100_000, from: other)
+        #expect(Self.wait { cache.bytesAhead >= cache.maxLead })
+    }
+
+    /// The blocked read is that of the thread which reads ahead.
+    @Test func aReaderThatWaitsForWhatIsReadAheadIsCancelledAtOnce() throws {
+        let (server, cancellation) = (Server(), Cancellation())
+        let (cache, requestBuilder) = try Self.open(server, bytes: 2 << 20)
+        let reader = cache.reader(InterruptCallback([cancellation]))
+        requestBuilder.startReadingAhead()
+        read(100_000, from: reader)
+        server.isStalled.withLock { $0 = true }
+        let code = Lock<Int32?>(nil)
+        let worker = try WorkerThread.start(name: "reader") {
+            let got = self.read(20 << 20, from: reader)
+            code.withLock { $0 = got }
+        }
+        #expect(Self.wait { cache.bytesAhead == 0 })
+        let began = HostInstant.now
+        cancellation.cancel()
+        worker.join()
+        #expect(HostInstant.now - began < .milliseconds(500) && code.withLock { $0 } == Self.cancelled)
     }
 }
