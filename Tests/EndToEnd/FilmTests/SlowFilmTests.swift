@@ -48,10 +48,12 @@ struct SlowFilmTests {
         let process: ChildProcess
         let address: String
 
-        /// - Parameter share: of the film's bit rate.
-        init(share: Double) throws {
-            let film = URL(filePath: try SlowFilmTests.film.get())
-            let rate = Double(try Data(contentsOf: film).count) / Double(SlowFilmTests.seconds.count)
+        /// - Parameters:
+        ///   - share: of the film's bit rate.
+        ///   - seconds: the duration of the film; nil: `SlowFilmTests.film`.
+        init(share: Double, of film: String? = nil, seconds: Int = SlowFilmTests.seconds.count) throws {
+            let film = URL(filePath: try film ?? SlowFilmTests.film.get())
+            let rate = Double(try Data(contentsOf: film).count) / Double(seconds)
             process = try ChildProcess(
                 "/usr/bin/python3",
                 [
@@ -244,9 +246,56 @@ struct SlowFilmTests {
         #expect((10...19).contains(length), "\(length) s")
     }
 
+    /// The film is read ahead at six times its rate for three seconds; then its server is away for five. After that the
+    /// server is tried within another two and a half, and the tracks read five seconds ahead of the film.
+    // feature: --demuxer-max-bytes, --cache-secs
+    @Test func aServerThatIsAwayWhileTheFilmIsReadAheadIsNotNoticed() throws {
+        let film = try TestClips.make(
+            "slow-long.mkv", ["-stream_loop", "3", "-i", try Self.film.get(), "-c", "copy", "-t", "24"])
+        let server = try Server(share: 6, of: film, seconds: 24)
+        var (left, isBack) = (Double?.none, false)
+        let options = ["--demuxer-max-bytes", "100MiB", "--cache-secs", "600"]
+        let played = try play(server, options) { playback in
+            guard let first = playback.looks.first(where: { $0.second != nil })?.at, let now = playback.looks.last?.at,
+                !isBack
+            else { return }
+            if let left, now - left > 5 {
+                isBack = true
+                server.resumeServing()
+            } else if left == nil, now - first > 3 {
+                left = now
+                server.stopServing()
+            }
+        }
+        #expect(isBack && played.run.result.status == 0, "\(played.run.result.errors)")
+        #expect(played.waits == 0 && !played.run.result.errors.contains("reconnecting"), "\(played.run.result.errors)")
+        #expect(!played.events.contains { $0["event"] as? String == "underrun" })
+        let (first, last) = (try #require(played.run.seen.first), try #require(played.run.seen.last))
+        #expect((23...25.5).contains(last.to - first.from), "\(last.to - first.from) s")
+    }
+
+    /// Without reading ahead, the same absence is noticed.
+    // feature: --cache-secs
+    @Test func aServerThatIsAwayIsNoticedWithoutReadingAhead() throws {
+        let server = try Server(share: 3)
+        var (left, isBack) = (Double?.none, false)
+        let played = try play(server, ["--cache-secs", "0"]) { playback in
+            guard let last = playback.looks.last, let second = last.second, second >= 1, !isBack else { return }
+            if let left, last.at - left > 6 {
+                isBack = true
+                server.resumeServing()
+            } else if left == nil {
+                left = last.at
+                server.stopServing()
+            }
+        }
+        try expectWhole(played)
+        #expect(played.waits >= 1)
+    }
+
     // feature: exit status 1
     @Test func aServerThatStaysAwayIsAFailureAndNotTheEnd() throws {
-        let server = try Server(share: 4)
+        let server = try Server(share: 1.3)
         let played = try play(server, ["--network-timeout", "2"]) { playback in
             if playback.looks.last?.second == 1 { server.stopServing() }
         }
