@@ -52,6 +52,9 @@ package final class FilmPictureDecoder: PictureDecoder {
         set { decoder.skipPolicy = newValue }
     }
 
+    /// Whether tones are mapped with less precision. May be changed between any two calls.
+    package var prefersFastConversion = false
+
     /// The number of packets that could not be decoded.
     package var decodeErrorCount: Int { decoder.decodeErrorCount }
 
@@ -161,7 +164,9 @@ package final class FilmPictureDecoder: PictureDecoder {
         guard picture.color.isHighDynamicRange, !toneMapping.isDoneByScreen else { return buffer }
         let tones = self.tones ?? ToneMapper(drawing)
         self.tones = tones
-        guard let mapped = tones.map(picture, of: decoder.format) else { return buffer }
+        guard let mapped = tones.map(picture, of: decoder.format, isCoarse: prefersFastConversion) else {
+            return buffer
+        }
         var shown = buffer
         shown.payload = .picture(mapped)
         return shown

@@ -37,10 +37,12 @@ struct SkipPolicySelector {
     mutating func reset() { self = SkipPolicySelector() }
 
     /// Returns the advice after a frame that ends at `end` was decoded at `now`.
-    mutating func advice(end: MediaTime, now: MediaTime) -> Advice {
+    ///
+    /// - Parameter followsSkip: Whether the decoder skipped to this frame, which counts as a dozen.
+    mutating func advice(end: MediaTime, now: MediaTime, followsSkip: Bool = false) -> Advice {
         guard end >= now else {
             timelySince = nil
-            lateInARow += 1
+            lateInARow += followsSkip ? Self.maxLateFrames : 1
             let first = firstLate ?? (end, now)
             firstLate = first
             guard lateInARow >= Self.maxLateFrames else { return .same }

@@ -43,6 +43,18 @@ final class VideoStage: TrackStage {
     /// The skip policy before fast playback exceeded the screen's frame rate; nil otherwise.
     private var unhurried: SkipPolicy?
 
+    /// Frames that the decoder skipped before one that is not due yet: reported as dropped when it is.
+    private var skipped: [(count: Int, from: MediaTime, until: MediaTime)] = []
+    /// Whether the decoder skips to a frame that can be in time.
+    private var isSkipping = false
+    /// The distance of the last skip from the playhead; doubled by each frame that is late in spite of it.
+    private var skipDistance = VideoStage.skips.lowerBound
+
+    /// The shortest and the longest distance of a skip from the playhead.
+    private static let skips = Duration.milliseconds(100)...Duration.seconds(1)
+    /// The decoder returns sync frames only if its frames are later than this: they may be ten seconds apart.
+    private static let longestDelay = Duration.seconds(1)
+
     /// If the first frame comes later than this, black precedes it.
     private static let longestStart: Duration = .milliseconds(250)
 
@@ -68,6 +80,7 @@ final class VideoStage: TrackStage {
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         layer.flush()
         (lastEnd, lastTime, isGaplessBoundary) = (nil, nil, false)
+        (skipped, isSkipping, skipDistance) = ([], false, Self.skips.lowerBound)
         policy.reset()
         guard let entry = list.current else { return time }
         self.entry = entry
@@ -123,6 +136,7 @@ final class VideoStage: TrackStage {
     // MARK: Steps
 
     func step() throws(MediaError) -> TrackStep {
+        reportSkipped()
         guard let entry else { return .full }
         if isAtEnd { return try proceed(behind: entry) }
         guard layer.isReadyForMoreMediaData else { return try readAhead() ? .moved : .full }
@@ -153,6 +167,7 @@ final class VideoStage: TrackStage {
     private func stepAdaptively(
         _ pictures: PictureTrack, of entry: PlaybackList.ScheduledItem
     ) throws(MediaError) -> PictureTrack.Step {
+        adaptConversion(of: pictures.decoder)
         guard pictures.decoder.skipPolicy == .syncOnly else { return try pictures.step(noting: intake) }
         let timebase = setting.timebase
         pictures.playhead = timebase.rate > 0 ? timebase.currentTime - (entry.offset ?? .zero) : nil
@@ -229,11 +244,40 @@ final class VideoStage: TrackStage {
             if time >= gaplessBoundary { return reachEnd(of: entry) }
             if let end = picture.end, end > gaplessBoundary { picture.duration = gaplessBoundary - time }
         }
-        adaptEffort(to: picture, of: decoder)
+        let delay = delay(of: picture)
+        let followsSkip = isSkipping
+        adaptEffort(to: picture, delay, of: decoder)
         noteHanded(picture)
-        layer.enqueue(picture)
+        if delay.map({ picture.isExpired(after: $0.host, $0.media) }) == true, !layer.awaitsFirst {
+            drop(picture, delay, decoder, again: followsSkip)
+        } else {
+            layer.enqueue(picture)
+        }
         setting.progress.report()
         return .moved
+    }
+
+    /// Returns how late a decoded frame is, in host and media time; nil while the timeline is stopped.
+    private func delay(of picture: SampleBuffer) -> (host: Duration, media: Duration)? {
+        let timebase = setting.timebase
+        guard timebase.rate > 0, let start = picture.presentationTime else { return nil }
+        let media = (timebase.currentTime - start).duration
+        return (media / timebase.rate, media)
+    }
+
+    /// Drops a frame that cannot be shown in time, and lets the decoder skip those that would be late as well: they are
+    /// neither converted nor, if no other frame needs them, decoded.
+    private func drop(
+        _ picture: SampleBuffer, _ delay: (host: Duration, media: Duration)?, _ decoder: any PictureDecoder,
+        again: Bool
+    ) {
+        guard let delay, let start = picture.presentationTime, let present else { return }
+        setting.events.append(.framesDropped(count: 1, at: start, reason: .late))
+        guard decoder.skipPolicy > .syncOnly, !present.isOnePicture else { return }
+        // As far ahead as the decoder is behind: enough for one that skips twice as fast as the film is played. Farther
+        // if that was not enough, also where the conversion of one frame lasts longer than several frames.
+        skipDistance = min(max(delay.media, again ? skipDistance * 2 : skipDistance), Self.skips.upperBound)
+        isSkipping = decoder.skipForward(to: (start - shift.offset).advanced(by: delay.media + skipDistance))
     }
 
     /// Replaces an undecodable image by black and reports it.
@@ -297,16 +341,31 @@ final class VideoStage: TrackStage {
 
     // MARK: Skip policy
 
+    /// The frames that wait at the screen, below which the conversion is fast, and from which it is precise again.
+    private static let waiting = (few: 2, enough: 4)
+
+    /// Reduces the quality of the conversion while few frames wait at the screen, before any is late.
+    private func adaptConversion(of decoder: any PictureDecoder) {
+        let limit = decoder.prefersFastConversion ? Self.waiting.enough : Self.waiting.few
+        decoder.prefersFastConversion = setting.timebase.rate > 0 && layer.count < limit
+    }
+
     /// Adapts the skip policy: first no deblocking, then no non-reference frames, then sync frames only.
-    private func adaptEffort(to picture: SampleBuffer, of decoder: any PictureDecoder) {
+    private func adaptEffort(
+        to picture: SampleBuffer, _ delay: (host: Duration, media: Duration)?, of decoder: any PictureDecoder
+    ) {
         noteSkipped(before: picture, decoder)
-        guard setting.timebase.rate > 0, let end = picture.end else { return }
+        let followsSkip = isSkipping
+        isSkipping = false
+        guard let delay, let end = picture.end else { return }
+        let now = setting.timebase.currentTime
         let step =
-            switch policy.advice(end: end, now: setting.timebase.currentTime) {
+            switch policy.advice(end: end, now: now, followsSkip: followsSkip) {
             case .same: 0
-            case .less: -1
+            case .less: decoder.skipPolicy > .referencesOnly || delay.host > Self.longestDelay ? -1 : 0
             case .more: 1
             }
+        if step > 0 { skipDistance = Self.skips.lowerBound }
         if step != 0, let skipPolicy = SkipPolicy(rawValue: decoder.skipPolicy.rawValue + step) {
             decoder.skipPolicy = skipPolicy
         }
@@ -324,11 +383,24 @@ final class VideoStage: TrackStage {
         }
     }
 
-    /// Logs skipped frames, which are visible as gaps in media time.
+    /// Records skipped frames, which are visible as gaps in media time.
     private func noteSkipped(before picture: SampleBuffer, _ decoder: any PictureDecoder) {
         defer { lastEnd = picture.end }
-        guard decoder.skipPolicy < .plain, let lastEnd, let time = picture.presentationTime else { return }
+        guard isSkipping || decoder.skipPolicy < .plain, let lastEnd, let time = picture.presentationTime else {
+            return
+        }
         let count = SkipPolicySelector.missing(from: lastEnd, to: time, each: picture.duration)
-        if count > 0 { setting.events.append(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
+        if count > 0 { skipped.append((count, lastEnd, time)) }
+        reportSkipped()
+    }
+
+    /// Reports the skipped frames whose time has passed. With sync frames only, seconds are skipped in advance.
+    private func reportSkipped() {
+        guard !skipped.isEmpty else { return }
+        let now = setting.timebase.currentTime
+        while let first = skipped.first, first.until <= now {
+            skipped.removeFirst()
+            setting.events.append(.framesDropped(count: first.count, at: first.from, reason: .skippedDecoding))
+        }
     }
 }

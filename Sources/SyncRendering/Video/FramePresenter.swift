@@ -111,10 +111,14 @@ package final class FramePresenter {
     }
 
     private func presentDue(upTo time: MediaTime, snapshot: TimebaseSnapshot, now: HostInstant) -> Next {
+        let isFirst = layer.awaitsFirst
         let selection = layer.takeFrame(upTo: time)
         noteSkipped(selection)
         guard let picture = selection.picture, let pts = picture.presentationTime else { return .whenSomethingArrives }
-        show(picture, target: snapshot.hostInstant(of: pts, at: now) ?? now)
+        let visible = now.advanced(by: output.latency.delay + output.presentCost)
+        if isFirst || !drops(picture, at: visible, snapshot.segment(at: visible)) {
+            show(picture, target: snapshot.hostInstant(of: pts, at: now) ?? now)
+        }
         return .at(timebase.clock.now)
     }
 
@@ -139,9 +143,12 @@ package final class FramePresenter {
         }
         // Nearest refresh: a frame is due at the first refresh not earlier than half a period before its time.
         let half = HostInstant(nanoseconds: light.nanoseconds + periodNs / 2)
+        let isFirst = layer.awaitsFirst
         let selection = layer.takeFrame(upTo: segment.mediaTime(at: half))
         noteSkipped(selection)
-        if let picture = selection.picture, let pts = picture.presentationTime {
+        if let picture = selection.picture, let pts = picture.presentationTime,
+            isFirst || !drops(picture, at: light, segment)
+        {
             show(picture, target: segment.hostInstant(of: pts) ?? light)
         }
         return .at(flip.advanced(by: period - output.presentCost))
@@ -164,6 +171,19 @@ package final class FramePresenter {
         shownCount += 1
         events.append(
             .frame(pts: pts, target: target, presented: visible.advanced(by: output.latency.delay)), at: visible)
+    }
+
+    /// Drops a frame that would be visible too late, so that what is shown belongs to what is heard.
+    ///
+    /// - Parameter segment: The timeline when the frame would be visible.
+    private func drops(_ picture: SampleBuffer, at visible: HostInstant, _ segment: TimebaseSegment) -> Bool {
+        guard let pts = picture.presentationTime, let due = segment.hostInstant(of: pts),
+            picture.isExpired(after: visible - due, (segment.mediaTime(at: visible) - pts).duration)
+        else { return false }
+        prepared = nil
+        droppedCount += 1
+        events.append(.framesDropped(count: 1, at: pts, reason: .late))
+        return true
     }
 
     private func noteSkipped(_ selection: DisplayLayer.Selection) {
@@ -239,6 +259,15 @@ package final class FramePresenter {
 }
 
 extension SampleBuffer {
+    /// How late a frame is shown at most. EBU R37 permits 40 ms for audio ahead of video.
+    private static let maxFrameDelay = Duration.milliseconds(40)
+
+    /// Returns whether a frame is too late to be shown: by more than 40 ms of host time, and past its end. A frame
+    /// without a duration is displayed until the next one and is never too late.
+    package func isExpired(after host: Duration, _ media: Duration) -> Bool {
+        duration > .zero && host > Self.maxFrameDelay && media >= duration.duration
+    }
+
     /// The decoded frame; nil if the buffer has another payload.
     public var picture: (any Picture)? {
         if case .picture(let picture) = payload { return picture }

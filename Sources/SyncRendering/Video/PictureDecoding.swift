@@ -38,6 +38,8 @@ public protocol PictureDecoder: AnyObject {
     func skipForward(to time: MediaTime) -> Bool
     /// The skip policy; may change between any two calls.
     var skipPolicy: SkipPolicy { get set }
+    /// Whether frames are converted for display with less precision in less time; may change between any two calls.
+    var prefersFastConversion: Bool { get set }
     /// The number of undecodable packets since creation.
     var decodeErrorCount: Int { get }
     /// The error after which no more frames are returned; nil if there is none. `send` throws it.
@@ -49,6 +51,11 @@ extension PictureDecoder {
     public func skipForward(to time: MediaTime) -> Bool { false }
     /// Nil: every call of `send` may succeed.
     public var failure: MediaError? { nil }
+    /// False, and ignored: there is one conversion or none.
+    public var prefersFastConversion: Bool {
+        get { false }
+        set {}
+    }
 }
 
 /// A factory of video decoders. The application passes the one from MediaCodecs or its own.

@@ -171,6 +171,24 @@ struct ToneReference {
         #expect(errors.last! < 10)
     }
 
+    @Test(arguments: [false, true]) func coarseLumaIsNearTheTables(hlg: Bool) throws {
+        let table = ToneTable.table(of: try mapping(hlg: hlg))
+        var errors: [Float] = []
+        forColors(upTo: hlg ? 1 : ToneReference.pqSignal(1000)) { color in
+            let code = ToneReference.codes(color)
+            let place = table.place(blue: code.blue, red: code.red)
+            let coarse = table.coarseLuma(code.luma, at: table.node(blue: code.blue, red: code.red))
+            errors.append(abs(Float(coarse) - table.luma(code.luma, at: place)))
+        }
+        errors.sort()
+        #expect(errors.reduce(0, +) / Float(errors.count) < 2)
+        #expect(errors[errors.count * 95 / 100] < 6)
+        let (grey, node) = (table.place(blue: 512, red: 512), table.node(blue: 512, red: 512))
+        for luma in 64...940 {
+            #expect(abs(Float(table.coarseLuma(luma, at: node)) - table.luma(luma, at: grey)) < 3)
+        }
+    }
+
     @Test(arguments: [false, true]) func greyStaysGreyAndGrowsWithTheFilm(hlg: Bool) throws {
         let table = ToneTable.table(of: try mapping(hlg: hlg))
         let place = table.place(blue: 512, red: 512)

@@ -20,7 +20,8 @@ final class ToneMapper {
     /// - Parameters:
     ///   - picture: A decoded frame.
     ///   - format: The format of its track.
-    func map(_ picture: DecodedPicture, of format: VideoFormat) -> DecodedPicture? {
+    ///   - isCoarse: Whether to map with less precision in a third of the time.
+    func map(_ picture: DecodedPicture, of format: VideoFormat, isCoarse: Bool = false) -> DecodedPicture? {
         peak = picture.codedPeak ?? peak
         guard let source = readable(picture) else { return nil }
         let depth = source.bitDepth
@@ -38,10 +39,13 @@ final class ToneMapper {
         target.frame.pointee.colorspace = AVCOL_SPC_BT709
         target.frame.pointee.color_range = AVCOL_RANGE_MPEG
         target.describe(format)
+        func run<Sample: FixedWidthInteger & UnsignedInteger>(_: Sample.Type, _ shifts: (up: Int, down: Int)) {
+            Self.run(Sample.self, table, from: source, to: target, shifts, isCoarse: isCoarse)
+        }
         switch source.libavFormat {
-        case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P: run(UInt8.self, table, from: source, to: target, up: 2, down: 0)
-        case AV_PIX_FMT_P010LE: run(UInt16.self, table, from: source, to: target, up: 0, down: 6)
-        default: run(UInt16.self, table, from: source, to: target, up: 0, down: depth - 10)
+        case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P: run(UInt8.self, (2, 0))
+        case AV_PIX_FMT_P010LE: run(UInt16.self, (0, 6))
+        default: run(UInt16.self, (0, depth - 10))
         }
         return target
     }
@@ -60,8 +64,9 @@ final class ToneMapper {
         return scaler.convert(picture, into: plain, as: AV_PIX_FMT_YUV420P10LE, matrix: matrix) ? plain : nil
     }
 
-    private func run<Sample: FixedWidthInteger & UnsignedInteger>(
-        _: Sample.Type, _ table: ToneTable, from source: DecodedPicture, to target: DecodedPicture, up: Int, down: Int
+    private static func run<Sample: FixedWidthInteger & UnsignedInteger>(
+        _: Sample.Type, _ table: ToneTable, from source: DecodedPicture, to target: DecodedPicture,
+        _ shifts: (up: Int, down: Int), isCoarse: Bool
     ) {
         let (from, to) = (source.frame.pointee, target.frame.pointee)
         // P010 interleaves both chroma components in one plane.
@@ -81,9 +86,10 @@ final class ToneMapper {
                 luma: samples(luma), blue: samples(first), red: samples(last),
                 lumaStride: Int(from.linesize.0) / bytes, blueStride: Int(from.linesize.1) / bytes,
                 redStride: Int(isTogether ? from.linesize.1 : from.linesize.2) / bytes,
-                chromaStep: isTogether ? 2 : 1, up: up, down: down),
+                chromaStep: isTogether ? 2 : 1, up: shifts.up, down: shifts.down),
             to: TonePass<Sample>.Target(
                 luma: y, blue: b, red: r, lumaStride: Int(to.linesize.0), blueStride: Int(to.linesize.1),
-                redStride: Int(to.linesize.2)), width: target.size.width, height: target.size.height)
+                redStride: Int(to.linesize.2)), width: target.size.width, height: target.size.height,
+            isCoarse: isCoarse)
     }
 }

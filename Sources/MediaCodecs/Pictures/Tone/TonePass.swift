@@ -28,7 +28,19 @@ struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
     /// Maps each pixel by its luma and its shared chroma, and the chroma by the mean of its four lumas.
     ///
     /// Fractions are dithered; otherwise a sky in 10 bits would show banding.
-    static func run(_ table: ToneTable, from source: Source, to target: Target, width: Int, height: Int) {
+    ///
+    /// - Parameter isCoarse: Whether luma is neither interpolated nor dithered, for machines that are too slow.
+    static func run(
+        _ table: ToneTable, from source: Source, to target: Target, width: Int, height: Int, isCoarse: Bool = false
+    ) {
+        if isCoarse {
+            for row in 0..<(height + 1) / 2 {
+                coarsePair(
+                    table, from: source, to: target, rows: (2 * row, min(2 * row + 1, height - 1)), chroma: row,
+                    width: width)
+            }
+            return
+        }
         withUnsafeTemporaryAllocation(of: Float.self, capacity: 64) { pattern in
             for index in 0..<64 { pattern[index] = Dither.threshold(index & 7, index >> 3) }
             for row in 0..<(height + 1) / 2 {
@@ -69,6 +81,33 @@ struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
             let threshold = thirds[column & 7]
             blueOut[column] = byte(shared.blue + threshold)
             redOut[column] = byte(shared.red + (1 - threshold))
+        }
+    }
+
+    private static func coarsePair(
+        _ table: ToneTable, from source: Source, to target: Target, rows: (Int, Int), chroma row: Int, width: Int
+    ) {
+        let (upper, lower) = (source.luma + rows.0 * source.lumaStride, source.luma + rows.1 * source.lumaStride)
+        let (blues, reds) = (source.blue + row * source.blueStride, source.red + row * source.redStride)
+        let (above, below) = (target.luma + rows.0 * target.lumaStride, target.luma + rows.1 * target.lumaStride)
+        let (blueOut, redOut) = (target.blue + row * target.blueStride, target.red + row * target.redStride)
+        let (up, down, step) = (source.up, source.down, source.chromaStep)
+        @inline(__always) func number(_ sample: Sample) -> Int { ((Int(sample) &<< up) &>> down) & 1023 }
+        @inline(__always) func byte(_ value: Float) -> UInt8 { UInt8(truncatingIfNeeded: Int32(value)) }
+        for column in 0..<(width + 1) / 2 {
+            let (left, right) = (2 * column, min(2 * column + 1, width - 1))
+            let (blue, red) = (number(blues[column * step]), number(reds[column * step]))
+            let (place, node) = (table.place(blue: blue, red: red), table.node(blue: blue, red: red))
+            let (a, b, c, d) = (
+                number(upper[left]), number(upper[right]), number(lower[left]), number(lower[right])
+            )
+            above[left] = table.coarseLuma(a, at: node)
+            above[right] = table.coarseLuma(b, at: node)
+            below[left] = table.coarseLuma(c, at: node)
+            below[right] = table.coarseLuma(d, at: node)
+            let shared = table.chroma((a + b + c + d + 2) >> 2, at: place)
+            blueOut[column] = byte(shared.blue + 0.5)
+            redOut[column] = byte(shared.red + 0.5)
         }
     }
 }

@@ -14,6 +14,8 @@ final class ToneTable: @unchecked Sendable {
     private let luma: UnsafeMutablePointer<SIMD4<Float>>
     /// Blue differences of the four neighbours, then red ones.
     private let chroma: UnsafeMutablePointer<SIMD8<Float>>
+    /// Rounded luma for each value of 8 bits at each node of chroma, of which grey is one: 1 MB.
+    private let coarse: UnsafeMutablePointer<UInt8>
 
     private struct Entry: Sendable { weak var table: ToneTable? }
     private static let inUse = Lock<[Entry]>([])
@@ -31,12 +33,15 @@ final class ToneTable: @unchecked Sendable {
         let count = Self.cells * Self.cells * Self.lumaNodes
         luma = .allocate(capacity: count)
         chroma = .allocate(capacity: count)
+        coarse = .allocate(capacity: (Self.cells + 1) * (Self.cells + 1) * 256)
         fill()
+        fillCoarse()
     }
 
     deinit {
         luma.deallocate()
         chroma.deallocate()
+        coarse.deallocate()
     }
 
     private func fill() {
@@ -76,6 +81,20 @@ final class ToneTable: @unchecked Sendable {
         }
     }
 
+    private func fillCoarse() {
+        for blue in 0...Self.cells {
+            for red in 0...Self.cells {
+                let place = place(
+                    blue: min(blue << Self.chromaShift, 1023), red: min(red << Self.chromaShift, 1023))
+                let node = coarse + (blue * (Self.cells + 1) + red) * 256
+                for value in 0..<256 {
+                    let luma = luma(value << 2, at: place)
+                    (node + value).initialize(to: UInt8(clamping: Double(luma + 0.5), in: 0...255))
+                }
+            }
+        }
+    }
+
     // MARK: Lookup
 
     /// The chroma neighbours of a colour and their weights.
@@ -102,6 +121,15 @@ final class ToneTable: @unchecked Sendable {
         let near = luma[place.base &+ node]
         return ((near + (luma[place.base &+ node &+ 1] - near) * part) * place.weights).sum()
     }
+
+    /// Returns the index of the node nearest to 10-bit chroma values, for `coarseLuma`.
+    @inline(__always) func node(blue: Int, red: Int) -> Int {
+        let (shift, half) = (Self.chromaShift, 1 << (Self.chromaShift - 1))
+        return ((blue &+ half) &>> shift) &* (Self.cells + 1) &+ (red &+ half) &>> shift
+    }
+
+    /// Returns the rounded luma at a node of chroma: one load, without interpolation.
+    @inline(__always) func coarseLuma(_ value: Int, at node: Int) -> UInt8 { coarse[node &* 256 &+ value &>> 2] }
 
     /// Returns 8-bit chroma, not rounded.
     @inline(__always) func chroma(_ value: Int, at place: Place) -> (blue: Float, red: Float) {
