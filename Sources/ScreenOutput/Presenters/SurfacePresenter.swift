@@ -54,10 +54,11 @@ final class SurfacePresenter: PicturePresenter {
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         let wanted = picture.map { placement(of: $0, on: whole.size) }
         let isFullRedraw = isStale || wanted == nil || wanted != placement
-        var changed = isFullRedraw ? whole : wanted.map { $0.rect.intersection($0.visible) } ?? whole
+        let redrawn = isFullRedraw ? whole : wanted.map { $0.rect.intersection($0.visible) } ?? whole
+        var changed = redrawn
         // Borders are painted only if they moved, or where an overlay was.
         if isFullRedraw { Self.blacken(whole, of: surface) }
-        for rect in covered where !rect.isInside(changed) {
+        for rect in covered where !rect.isInside(redrawn) {
             Self.blacken(rect, of: surface)
             changed = changed.union(rect)
         }

@@ -68,7 +68,7 @@ final class ResumePositions {
     func report(_ item: QueueItem) {
         guard let position = position(of: item.address), !isBehindEnd(item) else { return }
         let state = player.state
-        console.show("Resumed at \(position.shortClock)\n" + StatusText.film(state), for: .seconds(3))
+        console.showFirmly("Resumed at \(position.shortClock)\n" + StatusText.film(state), for: .seconds(3))
         console.say(
             .info,
             "'\(item.title ?? state.title)' resumes at \(position.shortClock); use --no-resume-playback to start at"

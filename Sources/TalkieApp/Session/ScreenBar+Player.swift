@@ -23,11 +23,15 @@ extension ScreenBar {
             ]
         }
         if let track = state.audioTrack, state.audioTracks.count > 1 {
-            buttons[.sound] = ["Sound: \(track.name)", "Sound"]
+            buttons[.sound] = Self.texts("Sound: ", of: track) + ["Sound"]
         }
         if !state.subtitleTracks.isEmpty {
-            let shown = state.showsSubtitles ? state.subtitleTrack?.name ?? "none" : "hidden"
-            buttons[.subtitles] = ["Subtitles: \(shown)", "Subs: \(shown)", "Subs"]
+            if state.showsSubtitles, let track = state.subtitleTrack {
+                buttons[.subtitles] = ["Subtitles: \(track.name)"] + Self.texts("Subs: ", of: track) + ["Subs"]
+            } else {
+                let shown = state.showsSubtitles ? "none" : "hidden"
+                buttons[.subtitles] = ["Subtitles: \(shown)", "Subs: \(shown)", "Subs"]
+            }
         }
         let time = [state.position.clock, state.duration?.clock].compactMap { $0 }.joined(separator: " / ")
         func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.lineOffset) } }
@@ -41,6 +45,12 @@ extension ScreenBar {
             handed: isWaiting ? handed.map { min($0, loaded ?? 0) } : handed,
             chapters: state.chapters.compactMap { share($0.start) }, time: time, buttons: buttons,
             hasPrevious: hasPrevious, hasNext: hasNext)
+    }
+
+    /// Returns the texts of a track's button, longest first: a narrow window shows the language without the title.
+    private static func texts(_ label: String, of track: Track) -> [String] {
+        let language = track.languageName.map(PrintableText.of) ?? track.name
+        return [label + track.name] + (language == track.name ? [] : [label + language])
     }
 }
 

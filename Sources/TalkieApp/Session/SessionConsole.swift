@@ -27,6 +27,8 @@ final class SessionConsole {
     /// The sign of the current outputs.
     private var outputSign: String?
     private var shownMark: String?
+    /// The message that warnings do not replace, and until when.
+    private var kept: (text: String, until: HostInstant)?
     private let stage: SessionDirector.Stage
     private let arguments: PlayArguments
 
@@ -51,11 +53,23 @@ final class SessionConsole {
         stage.log?.write(
             .debug, "over the film: " + text.split(separator: "\n").joined(separator: " / "))
         stage.screen?.show(ScreenMessage(text, for: duration))
+        kept = nil
+    }
+
+    /// Displays text over the video that a warning does not replace: it is added below.
+    func showFirmly(_ text: String, for duration: Duration) {
+        show(text, for: duration)
+        // A window that is about to open shows it later.
+        kept = (text, HostInstant.now.advanced(by: duration + .seconds(1)))
     }
 
     /// Prints a warning and displays it over the video.
     func warn(_ text: String) {
-        show(text)
+        if let kept, .now < kept.until {
+            showFirmly(kept.text + "\n" + text, for: Self.listDuration)
+        } else {
+            show(text)
+        }
         say(.warning, text)
     }
 

@@ -236,6 +236,42 @@ struct MenusOnScreenTests {
         }
     }
 
+    /// The picture has the display's height: left and right are black bars.
+    @Test func nothingOfAClosedPageRemainsBesideThePicture() throws {
+        let evening = try Evening(on: VirtualDisplay("760x400"))
+        try eventually("the film plays") { try evening.said("playing") && evening.isRed(380, 200) }
+        func isLit() throws -> Bool {
+            let picture = try evening.display.picture()
+            return (0..<60).contains { x in (10..<200).contains { y in picture.color(x, y).green > 60 } }
+        }
+        // The bar is as wide as the display, and covers both black bars.
+        var column = 200
+        try eventually("the page is there, above the bar") {
+            column = column == 200 ? 202 : 200
+            try evening.point(column, 385)
+            if try !isLit() { try evening.press("i") }
+            return try isLit() && evening.display.picture().color(20, 398).green > 10
+        }
+        try evening.press("i")
+        try eventually("it has left") { try !isLit() }
+    }
+
+    @Test func theUnderscoreSelectsTheOtherPictureTrack() throws {
+        let home = try Self.folder { $0 }
+        try PlayedFilm.make([
+            "-f", "lavfi", "-i", "color=c=0xA00000:s=640x400:r=25:d=60", "-f", "lavfi", "-i",
+            "color=c=0x0000A0:s=640x400:r=25:d=60", "-map", "0", "-map", "1", "-c:v", "mpeg4", "-g", "25",
+            home + "/two.mkv",
+        ])
+        let evening = try Evening(home + "/two.mkv", home: home)
+        try evening.begin()
+        try evening.press("underscore")
+        try eventually("the blue track is shown") {
+            let color = try evening.display.picture().color(5, 200)
+            return color.blue > 120 && color.red < 40
+        }
+    }
+
     // feature: window
     @Test func theWindowIsMovedByThePicture() throws {
         let display = try VirtualDisplay("1000x700")

@@ -67,6 +67,21 @@ import Testing
         }
     }
 
+    // feature: bar
+    @Test func aNarrowWindowShowsTheLanguagesWhole() throws {
+        var bar = full
+        bar.buttons[.sound] = ["Sound: English, commentary of the director", "Sound: English", "Sound"]
+        bar.buttons[.subtitles] = [
+            "Subtitles: German, for the hard of hearing", "Subs: German, for the hard of hearing", "Subs: German",
+            "Subs",
+        ]
+        let drawing = BarDrawing(painter: try #require(TextPainter()))
+        let layout = try #require(BarLayout(bar, in: PixelSize(width: 594, height: 334), width: drawing.width))
+        let words = layout.parts.map(\.words)
+        #expect(words.contains("Sound: English") && words.contains("Subs: German"), "\(words)")
+        #expect(layout.time != nil && layout.volume != nil && words.contains { $0.hasPrefix("3/12") }, "\(words)")
+    }
+
     /// The edges of a screen stop the pointer: the outermost pixels belong to the nearest part.
     // feature: bar
     @Test(arguments: windows) func theLowestRowAndTheOutermostColumnsBelongToTheParts(_ wide: Int, _ high: Int) throws {

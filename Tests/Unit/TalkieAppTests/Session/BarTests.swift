@@ -59,7 +59,10 @@ import Testing
             Chapter(start: MediaTime(value: $0.0, timescale: 1), title: $0.1)
         }
         let fullBar = ScreenBar(state, hasPrevious: true, hasNext: true)
-        #expect(fullBar.buttons[.subtitles]?.first == "Subtitles: German, signs")
+        #expect(
+            fullBar.buttons[.subtitles] == [
+                "Subtitles: German, signs", "Subs: German, signs", "Subs: German", "Subs",
+            ])
         #expect(fullBar.buttons[.chapters] == ["2/2 Wind", "2/2"])
         #expect(ScreenBar.Aim(0.1, in: state)?.words == "00:00:10  Calm")
     }

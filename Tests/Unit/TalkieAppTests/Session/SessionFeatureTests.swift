@@ -118,6 +118,31 @@ import Testing
         #expect(other.end(.terminalKey("q")) == 0)
     }
 
+    @Test func aWarningIsShownBelowWhereAFilmResumesAndDoesNotReplaceIt() {
+        let folder = TemporaryFolder()
+        let rig = Rig("long", folder: folder, logs: true)
+        let console = SessionConsole(rig.stage, PlayArguments(files: []))
+        console.showFirmly("Resumed at 0:30", for: .seconds(3))
+        console.warn("The sound continues on 'Kitchen'.")
+        #expect(folder.read("log").contains("over the film: Resumed at 0:30 / The sound continues on 'Kitchen'."))
+        // What the user requests replaces it.
+        console.show("Volume: 80%")
+        console.warn("'Kitchen' is silent.")
+        #expect(folder.read("log").contains("over the film: 'Kitchen' is silent."))
+    }
+
+    // feature: key C
+    @Test(.timeLimit(.minutes(5))) func theKeyForLouderVoicesSaysWhatTheSoundLacks() throws {
+        let folder = TemporaryFolder()
+        let rig = Rig("long", folder: folder, logs: true)
+        try rig.director.start()
+        rig.wait { $0.phase == .playing }
+        rig.mailbox.post(.terminalKey("C"))
+        rig.wait { _ in folder.read("log").contains("This sound is stereo: its voices cannot be louder") }
+        #expect(folder.read("log").contains("This sound is stereo: its voices cannot be louder"))
+        #expect(rig.end(.terminalKey("q")) == 0)
+    }
+
     @Test(.timeLimit(.minutes(5))) func aListBeginsWithTheFilmThatWasStopped() {
         let folder = TemporaryFolder()
         let films = ["long 1", "long 2", "long 3"].map { folder.write($0, to: $0) }
