@@ -5,13 +5,15 @@ package import SyncRendering
 package final class NumberedPicture: Picture {
     /// The number.
     package let number: Int
-    package let size = PixelSize(width: 16, height: 16)
+    package let size: PixelSize
     package let pixelFormat = PixelFormat.other
     package let pixelAspect = Ratio.one
     package let rotation = 0
     package let color = ColorDescription()
     package let bitDepth = 8
-    package init(_ number: Int) { self.number = number }
+    package init(_ number: Int, size: PixelSize = PixelSize(width: 16, height: 16)) {
+        (self.number, self.size) = (number, size)
+    }
     package func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
         body(PicturePlanes(bases: (nil, nil, nil, nil), strides: (0, 0, 0, 0)))
     }

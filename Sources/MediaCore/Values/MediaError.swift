@@ -19,6 +19,8 @@ extension CodedError<MediaErrors>.Code {
     public static var damagedPacket: Self { Self(rawValue: "damagedPacket") }
     /// A segment of a stream cannot be read. Reading continues after it.
     public static var lostSegment: Self { Self(rawValue: "lostSegment") }
+    /// The stream changes in a way that is not supported. Reading continues after the change.
+    public static var unsupportedChange: Self { Self(rawValue: "unsupportedChange") }
     /// Reading failed permanently.
     public static var readFailed: Self { Self(rawValue: "readFailed") }
     /// The data ends before the length in the container's header. Everything before was read.
@@ -37,7 +39,9 @@ extension CodedError<MediaErrors>.Code {
 
 extension MediaError {
     /// Whether the next call to `SampleSource.read()` may succeed.
-    package var isRecoverable: Bool { code == .damagedPacket || code == .lostSegment }
+    package var isRecoverable: Bool { code == .damagedPacket || isPartial }
+    /// Whether a part of the stream is missing or wrong, and reading continues after it.
+    package var isPartial: Bool { code == .lostSegment || code == .unsupportedChange }
     /// Whether data is missing at the end, and everything before was read.
     package var isIncomplete: Bool { code == .incomplete || code == .truncated }
 }

@@ -12,6 +12,10 @@ final class DemuxContext {
     private var pipe: PipeInput?
     /// Packets read ahead to find start times; returned before any others.
     private let primed = PacketQueue()
+    private var isPriming = false
+    /// The first change of the stream that is not supported.
+    private var change: MediaError?
+    private var isChangeReported = false
     /// Whether no packet was returned since the input was opened.
     private var isFresh = true
     /// Whether reading begins with the first segment of the playlists.
@@ -269,10 +273,20 @@ final class DemuxContext {
     /// The duration stated by the container; nil if there is none or it exceeds ten years.
     var duration: MediaTime? {
         guard let value = context?.pointee.duration else { return nil }
-        if value > 0 { return MediaTime(boundedTicks: value, timescale: 1_000_000) }
+        if value > 0 {
+            return MediaTime(boundedTicks: value, timescale: 1_000_000).flatMap { isWraparound($0) ? nil : $0 }
+        }
         // FFmpeg 7.1 reads only the durations of tracks from an MP4's header; that of the film needs probing.
         let longest = streams.map { TrackClock(stream: $0, origin: .zero).length($0.pointee.duration) }.max()
         return longest.flatMap { $0 > .zero ? $0 : nil }
+    }
+
+    /// Whether a duration is that of timestamps that step back, which look as if 33 bits at 90 kHz had wrapped: more
+    /// than half of that in less than 1 kB/s.
+    func isWraparound(_ length: MediaTime) -> Bool {
+        let (half, seconds) = (Double(1 << 32) / 90_000, length.seconds)
+        guard stampsMayJump, !managesOwnInputs, seconds > half, let size = byteCount else { return false }
+        return Double(size) < seconds * 1000
     }
 
     /// The chapters in the order of the container.
@@ -375,6 +389,7 @@ final class DemuxContext {
                 gate?.isJumping = false
                 let index = Int(packet.pointee.stream_index)
                 if streams.indices.contains(index) { Self.bound(packet, of: streams[index]) }
+                noteOtherRate(packet)
                 film.number(packet)
                 return packet
             }
@@ -386,7 +401,7 @@ final class DemuxContext {
                 if let input = context.pointee.pb, input.pointee.error < 0, input.pointee.error != cff_error_eof {
                     throw ReadingErrors.reading(input.pointee.error, address, waiting)
                 }
-                guard try openNextPart() else { return nil }
+                guard !isPriming, try openNextPart() else { return nil }
                 return try readFromInput()
             }
             consecutiveFailures += 1
@@ -400,13 +415,17 @@ final class DemuxContext {
     }
 
     /// Returns the last bytes of the input, whose position stays; empty if they cannot be read.
-    func lastBytes(_ count: Int) -> [UInt8] {
-        guard hasRandomAccess, let input = context?.pointee.pb, let size = byteCount else { return [] }
-        let position = avio_seek(input, 0, SEEK_CUR)
-        guard position >= 0, avio_seek(input, max(0, size - Int64(count)), SEEK_SET) >= 0 else { return [] }
+    func lastBytes(_ count: Int) -> [UInt8] { byteCount.map { bytes(count, before: $0) } ?? [] }
+
+    /// Returns the bytes before a position, as far as there are any.
+    private func bytes(_ count: Int, before end: Int64) -> [UInt8] {
+        guard hasRandomAccess, end > 0, let input = context?.pointee.pb else { return [] }
+        let (position, start) = (avio_seek(input, 0, SEEK_CUR), max(0, end - Int64(count)))
+        guard position >= 0, avio_seek(input, start, SEEK_SET) >= 0 else { return [] }
         defer { avio_seek(input, position, SEEK_SET) }
-        return [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
-            read = max(0, Int(avio_read(input, buffer.baseAddress, Int32(clamping: count))))
+        let wanted = Int32(clamping: end - start)
+        return [UInt8](unsafeUninitializedCapacity: Int(wanted)) { buffer, read in
+            read = max(0, Int(avio_read(input, buffer.baseAddress, wanted)))
         }
     }
 
@@ -418,8 +437,30 @@ final class DemuxContext {
         }
     }
 
+    /// Notes a link of a chained Ogg file whose sample rate is not that of the first one, by which libavformat computes
+    /// times (FFmpeg 5.1). It reports the comments of each link, but not its rate.
+    private func noteOtherRate(_ packet: UnsafeMutablePointer<AVPacket>) {
+        var size = 0
+        guard packet.pointee.side_data_elems > 0, formatName == "ogg", change == nil,
+            av_packet_get_side_data(packet, AV_PKT_DATA_METADATA_UPDATE, &size) != nil,
+            let stream = streams.first(where: { $0.pointee.index == packet.pointee.stream_index }),
+            let position = packet.pointee.pos.boundedTicks,
+            let rate = OggPages.vorbisRate(in: bytes(OggPages.searched, before: position))
+        else { return }
+        let first = Int(stream.pointee.codecpar.pointee.sample_rate)
+        guard rate != first else { return }
+        change = MediaError(
+            .unsupportedChange,
+            "its sample rate becomes \(rate) Hz instead of \(first) Hz, which changes speed and pitch; split the file into "
+                + "its songs")
+    }
+
     /// Returns the error of segments of active streams skipped since the last call; nil if there are none.
     func takeLostSegment() -> MediaError? {
+        if let change, !isChangeReported {
+            isChangeReported = true
+            return change
+        }
         guard !lostSegments.isEmpty else { return nil }
         defer { lostSegments.removeAll() }
         return lostSegments.first { isRead($0.playlist) }.map { ReadingErrors.segment($0.code, at: $0.address) }
@@ -453,6 +494,9 @@ final class DemuxContext {
     /// Reads ahead without consuming, until `body` returns true, 500 packets or 8 MiB were read, or the input ends. A
     /// stream without a packet by then hardly starts with the film.
     func prime(_ body: (UnsafeMutablePointer<AVPacket>) -> Bool) throws(MediaError) {
+        // The streams that the caller inspects are freed where the next part of a playlist is opened.
+        isPriming = true
+        defer { isPriming = false }
         var bytes = 0
         while primed.count < 500, bytes < 8 << 20 {
             guard let read = try readPacket(), let kept = primed.insert(read, shift: shift) else { return }

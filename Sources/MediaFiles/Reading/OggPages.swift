@@ -4,7 +4,7 @@ internal import MediaCore
 /// Reads pages of an Ogg file (RFC 3533, 6).
 enum OggPages {
     /// The longest page has 65,307 bytes.
-    private static let searched = 128 * 1024
+    static let searched = 128 * 1024
 
     /// Returns the duration in ticks of an Opus stream that begins late, as a part of a recording does; nil for others.
     ///
@@ -21,6 +21,19 @@ enum OggPages {
         guard let last = lastPosition(in: bytes)?.boundedTicks else { return nil }
         let end = av_rescale_q(last - skipped, AVRational(num: 1, den: 48_000), stream.pointee.time_base)
         return end > start ? end - start : nil
+    }
+
+    /// Returns the sample rate of the last identification header of Vorbis (Vorbis I, 4.2.2); nil if there is none.
+    static func vorbisRate(in bytes: [UInt8]) -> Int? {
+        let start = [1] + Array("vorbis".utf8)
+        var offset = bytes.count - 16
+        while offset >= 0 {
+            if bytes[offset] == 1, bytes[offset..<offset + 7].elementsEqual(start) {
+                return bytes[offset + 12..<offset + 16].reversed().reduce(0) { $0 << 8 | Int($1) }
+            }
+            offset -= 1
+        }
+        return nil
     }
 
     /// Returns the granule position of the last page that has one.

@@ -130,6 +130,19 @@ struct TrackInspection {
         return PictureHeader(UnsafeRawBufferPointer(start: data, count: Int(picture.size)))
     }
 
+    /// Returns the duration of a stream in ticks. FFmpeg 5.1 states the end of the last fragment of an MP4 without
+    /// samples in its index, also if a recording of a live stream begins hours later than zero.
+    private func fragmentsDuration(
+        of stream: UnsafeMutablePointer<AVStream>, in context: DemuxContext, _ starts: Starts
+    ) -> Int64 {
+        let stated = stream.pointee.duration
+        guard context.formatName.hasPrefix("mov,"), stream.pointee.nb_frames == 0, stated > 0,
+            let start = starts.byStream[stream.pointee.index]
+        else { return stated }
+        let ticks = TrackClock(stream: stream, origin: .zero).raw(start)
+        return ticks > 0 && ticks < stated ? stated - ticks : stated
+    }
+
     private static func length(_ ticks: Int64, _ clock: TrackClock) -> MediaTime? {
         let length = clock.length(ticks)
         return length > .zero ? length : nil
@@ -154,7 +167,8 @@ struct TrackInspection {
             let kind: Track.Kind = isAudio ? .audio : .video
             numbers[kind]! += 1
             let clock = TrackClock(stream: stream, origin: starts.origin.common)
-            let duration = OggPages.opusDuration(of: stream, in: context) ?? stream.pointee.duration
+            let duration =
+                OggPages.opusDuration(of: stream, in: context) ?? fragmentsDuration(of: stream, in: context, starts)
             let purpose = purposes.first { stream.pointee.disposition & $0.0 != 0 }?.1
             let language = DemuxContext.value(of: "language", in: stream.pointee.metadata)
             var track = Track(
@@ -165,7 +179,7 @@ struct TrackInspection {
                 isSpecialPurpose: purpose != nil,
                 isCoverArt: !isAudio && isCoverArt(stream),
                 start: starts.start(of: stream.pointee.index),
-                duration: Self.length(duration, clock))
+                duration: Self.length(duration, clock).flatMap { context.isWraparound($0) ? nil : $0 })
             if isAudio {
                 track.replayGain = ReplayGainReading.read { key in
                     DemuxContext.value(of: key, in: stream.pointee.metadata) ?? context.metadata(key)

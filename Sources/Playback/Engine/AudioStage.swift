@@ -170,7 +170,7 @@ final class AudioStage: TrackStage {
             // A damaged packet is skipped; a source that fails repeatedly ends.
             failuresInARow += 1
             if error.code == .damagedPacket, failuresInARow == 1 { list.noteDamage(of: entry.serial) }
-            if error.code == .lostSegment {
+            if error.isPartial {
                 list.record(lostSegment: error, at: readUntil, cursor, of: entry.serial)
             }
             if error.isRecoverable, failuresInARow < Self.maxFailures { return .moved }

@@ -89,7 +89,9 @@ final class EntryFactory {
     /// Returns the requested start and the end, requested or of the file, if the range is empty; nil otherwise.
     private func emptyRange(of summary: MediaSummary) -> (start: MediaTime, end: MediaTime, isRequested: Bool)? {
         let start = options.start?.moment(in: summary.duration) ?? .zero
-        if let length = summary.duration, length > .zero, start >= length { return (start, length, false) }
+        // The duration of a transport stream whose timestamps step back is computed from them and is too short.
+        let isCertain = summary.isDurationStated || !["mpegts", "mpeg"].contains(summary.container)
+        if let length = summary.duration, length > .zero, start >= length, isCertain { return (start, length, false) }
         guard let end = options.end?.moment(in: summary.duration), end <= start else { return nil }
         return (start, end, true)
     }

@@ -103,7 +103,7 @@ final class SubtitleStage: TrackStage {
         } catch {
             failuresInARow += 1
             if error.code == .cancelled { throw error }
-            if error.code == .lostSegment {
+            if error.isPartial {
                 list.record(lostSegment: error, at: readUntil, cursor, of: entry.serial)
             }
             // A damaged packet is skipped; a source that fails ends, and the item continues without subtitles.

@@ -25,6 +25,19 @@ struct TrackSupply {
             loadedUntil: readUntil, handedUntil: sound?.acceptedUntil, soundReadUntil: sound?.enqueuedUntil,
             soundIsRead: tracks.isSoundRead, picturesAreRead: tracks.arePicturesRead,
             readAhead: context.list.current?.film.readAhead)
+        adoptPictureSize()
+    }
+
+    /// Adopts the size of the displayed frames, which may change within a track.
+    private func adoptPictureSize() {
+        let state = context.status.state
+        guard state.hasVideo, let size = tracks.layer.shownSize, size != BlankPicture.shared.size,
+            let format = state.pictureFormat, format.size != size
+        else { return }
+        let fresh = VideoFormat(
+            parameters: format.parameters, size: size, pixelAspect: format.pixelAspect, rotation: format.rotation,
+            color: format.color, frameRate: format.frameRate, peakLuminance: format.peakLuminance)
+        context.status.change { $0.pictureFormat = fresh }
     }
 
     /// Returns the reserves of the tracks from a position on the timeline on.

@@ -28,6 +28,8 @@ struct EntryLosses: Sendable {
 
     /// Shorter gaps are caused by rounded timestamps.
     static let shortestHole = MediaTime(value: 1, timescale: 4)
+    /// A shorter loss is inaudible, as that of a packet where two files were joined.
+    static let shortestLoss = MediaTime(value: 1, timescale: 20)
     /// Losses are reported together until audio is intact for this long.
     static let stretch = MediaTime(value: 5, timescale: 1)
     /// The tolerance of a duration in a header; alternatively a twentieth of it.
@@ -75,12 +77,14 @@ extension PlaybackList.ScheduledItem {
         // A truncated entry is reported once its end is settled.
         guard !losses.isReported, moment == nil || brokenOff == nil else { return nil }
         return lossOfSegment(at: moment) ?? lossOfTracks(at: moment) ?? lossOfSound(at: moment)
+            ?? endOfSound(at: moment)
     }
 
     private func lossOfSegment(at moment: MediaTime?) -> MediaFailure? {
         guard let lost = losses.lostSegment, moment.map({ $0 >= lost.place }) ?? true else { return nil }
-        return MediaFailure(
-            .failed, "“\(title)” lacks a part from \(lost.place.clock) on: \(lost.error.message)", at: lost.place)
+        let place = lost.place.clock
+        let what = lost.error.code == .unsupportedChange ? "changes at \(place)" : "lacks a part from \(place) on"
+        return MediaFailure(.failed, "“\(title)” \(what): \(lost.error.message)", at: lost.place)
     }
 
     private func lossOfTracks(at moment: MediaTime?) -> MediaFailure? {
@@ -119,7 +123,8 @@ extension PlaybackList.ScheduledItem {
         let isWhole = summary.isDurationStated && !["mp4", "hls", "dash"].contains(summary.container)
         guard
             let missing = losses.missingSound(
-                countsHoles: isWhole || losses.isDamaged || losses.undecodable != nil)
+                countsHoles: isWhole || losses.isDamaged || losses.undecodable != nil),
+            missing.duration >= EntryLosses.shortestLoss
         else { return nil }
         guard moment.map({ $0 >= missing.end + EntryLosses.stretch }) ?? true else { return nil }
         return MediaFailure(
@@ -127,6 +132,20 @@ extension PlaybackList.ScheduledItem {
             "\(missing.duration.seconds.oneDecimal) s of sound of “\(title)” could not be decoded at "
                 + "\(missing.start.clock); the file is damaged, copy or download it again",
             at: missing.start)
+    }
+
+    /// Returns why a transport stream becomes silent: its sound continues with another codec or packet identifier,
+    /// which is not read, or in another track.
+    private func endOfSound(at moment: MediaTime?) -> MediaFailure? {
+        guard film.summary.container == "mpegts", let sound = losses.soundRead, setEnd == nil,
+            videoTrack.map({ !$0.isCoverArt }) ?? false, let end = losses.picturesRead ?? film.summary.duration,
+            end - sound > EntryLosses.stretch, moment.map({ $0 >= sound }) ?? true
+        else { return nil }
+        return MediaFailure(
+            .failed,
+            "The sound of “\(title)” ends at \(sound.clock), before the picture: it may continue in another track, or "
+                + "with another codec or packet identifier (PID); choose another track, or convert the file",
+            at: sound)
     }
 
     /// Whether the read tracks end well before the duration in the header. Requires audio: the last video frame of a

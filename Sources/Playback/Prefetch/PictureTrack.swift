@@ -258,7 +258,7 @@ final class PictureTrack: @unchecked Sendable {
     }
 
     private func noteLostSegment(_ error: MediaError) {
-        if error.code == .lostSegment { lostSegment = lostSegment ?? (error, readUntil) }
+        if error.isPartial { lostSegment = lostSegment ?? (error, readUntil) }
     }
 
     /// Returns the first segment that was skipped since the last call.

@@ -28,6 +28,7 @@ public final class DisplayLayer: Sendable {
         var finished = false
         var shownTime: MediaTime?
         var shownEnd: MediaTime?
+        var shownSize: PixelSize?
         var flushes: UInt64 = 0
         var wasFull = false
         var enqueueCount = 0
@@ -170,6 +171,9 @@ public final class DisplayLayer: Sendable {
     /// The end of the last frame taken, as far as known; nil if there is none. Any thread.
     public var shownEnd: MediaTime? { state.withLock { $0.shownEnd } }
 
+    /// The size of the last frame taken since a flush; nil if there is none. Any thread.
+    package var shownSize: PixelSize? { state.withLock { $0.shownSize } }
+
     /// Drops all waiting frames; the displayed one remains until the next is taken.
     public func flush() { flush(removingImage: false) }
 
@@ -187,6 +191,7 @@ public final class DisplayLayer: Sendable {
             state.isEnding = false
             state.shownTime = nil
             state.shownEnd = nil
+            state.shownSize = nil
             state.flushes += 1
             state.failure = nil
             if removingImage { state.removals += 1 }
@@ -265,6 +270,7 @@ public final class DisplayLayer: Sendable {
             state.hasShown = true
             state.shownTime = picture.presentationTime
             state.shownEnd = picture.end
+            state.shownSize = picture.picture?.size
             let hasRoom = state.wasFull && isReady(state)
             if hasRoom { state.wasFull = false }
             return (Selection(picture: picture, skipped: last, firstSkipped: first), hasRoom)

@@ -107,8 +107,8 @@ import Testing
         #expect(try SeenPictures.decode(video).flashes.count >= 5)
     }
 
-    /// FFmpeg's MP4 demuxer reads the first init section only.
-    @Test(arguments: [false, true]) func anotherInitSectionHasItsOwnFormats(isSeekingIntoIt: Bool) throws {
+    /// Writes a playlist of two parts of 3 s, each with an init section of its own.
+    private func makeTwoInitSections() throws {
         for (name, size, rate) in [("a", "160x90", 48_000), ("b", "320x180", 44_100)] {
             try make(
                 "-s \(size) -c:v libx264 -g 25 -c:a aac -ar \(rate) -f hls -hls_time 1 -hls_playlist_type vod "
@@ -124,6 +124,25 @@ import Testing
             "maps.m3u8",
             ["#EXT-X-VERSION:7", "#EXT-X-TARGETDURATION:2", "#EXT-X-PLAYLIST-TYPE:VOD"] + parts[0]
                 + ["#EXT-X-DISCONTINUITY"] + parts[1] + ["#EXT-X-ENDLIST"])
+    }
+
+    /// The second part was opened while the streams of the first were inspected, which freed them.
+    @Test func aPartWithoutPacketsDoesNotEndTheInspectionOfItsTracks() throws {
+        try makeTwoInitSections()
+        let segments = folder.read("maps.m3u8").split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
+        for name in segments + ["a-init.mp4", "b-init.mp4"] {
+            let whole = try TestClips.bytes(of: folder.path(name))
+            try folder.write(Array(whole.prefix(whole.count / 2)), to: name)
+        }
+        do {
+            let film = try MediaFile.open(folder.path("maps.m3u8"))
+            #expect(!film.summary.tracks.isEmpty)
+        } catch { #expect(error.message.contains("maps.m3u8"), "\(error.message)") }
+    }
+
+    /// FFmpeg's MP4 demuxer reads the first init section only.
+    @Test(arguments: [false, true]) func anotherInitSectionHasItsOwnFormats(isSeekingIntoIt: Bool) throws {
+        try makeTwoInitSections()
         let film = try MediaFile.open(folder.path("maps.m3u8"))
         #expect(abs((film.summary.duration?.seconds ?? 0) - 6) < 0.2)
         let video = try film.reader(for: try #require(film.summary.track(.video)))

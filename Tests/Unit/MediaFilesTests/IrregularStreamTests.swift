@@ -69,6 +69,60 @@ import Testing
         #expect(zip(flashes.suffix(expected.count), expected).allSatisfy { abs($0 - $1) < 0.2 }, "\(flashes)")
     }
 
+    /// 35 s back: the duration computed from the timestamps is too short. 200 s back: it is that of a wraparound, 26 h.
+    @Test func timestampsThatStepBackFarStateNoDurationOfHours() throws {
+        let codec = "-c:v libx264 -g 25 -c:a aac"
+        let path = try TestClips.join(
+            [clip("far-ahead.ts", codec + " -output_ts_offset 200"), clip("start.ts", codec)], to: "far-back.ts")
+        let film = try MediaFile.open(path)
+        #expect((film.summary.duration?.seconds ?? 0) < 100, "\(film.summary.duration?.seconds ?? 0)")
+        #expect(try flashes(film).count >= 6)
+    }
+
+    /// libavformat computes all times by the first rate.
+    @Test func anotherRateInAChainedOggFileIsReported() throws {
+        let songs = [("one.ogg", 48_000), ("two.ogg", 44_100)]
+        let path = try TestClips.join(
+            songs.map { try clip($0.0, "-vn -c:a libvorbis", sampleRate: $0.1) }, to: "chained.ogg")
+        let film = try MediaFile.open(path)
+        let reader = try film.reader(for: #require(film.summary.track(.audio)))
+        var (errors, end) = ([MediaError](), 0.0)
+        while true {
+            do throws(MediaError) {
+                guard let buffer = try reader.read() else { break }
+                end = buffer.end?.seconds ?? end
+            } catch {
+                errors.append(error)
+                guard error.isRecoverable else { break }
+            }
+        }
+        #expect(errors.count == 1, "\(errors)")
+        #expect(errors.first?.message.contains("44100 Hz instead of 48000 Hz") == true)
+        #expect(end > 7)
+    }
+
+    /// The header and the fragments from eight seconds on, as a recording of a live stream begins.
+    @Test func fragmentsThatBeginLateStateTheirOwnLength() throws {
+        let whole = try TestClips.bytes(
+            of: clip(
+                "fragments.mp4", "-c:v libx264 -g 25 -c:a aac -movflags frag_keyframe+empty_moov+default_base_moof",
+                seconds: 12))
+        var (boxes, offset) = ([(kind: String, bytes: ArraySlice<UInt8>)](), 0)
+        while offset + 8 <= whole.count {
+            let size = whole[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+            let kind = String(decoding: whole[offset + 4..<offset + 8], as: UTF8.self)
+            boxes.append((kind, whole[offset..<offset + size]))
+            offset += size
+        }
+        let header = boxes.prefix { $0.kind != "moof" }
+        let fragments = boxes.filter { ["moof", "mdat"].contains($0.kind) }
+        let kept = header + fragments.dropFirst(fragments.count / 4 * 2)
+        let film = try MediaFile.open(try folder.write(kept.flatMap(\.bytes), to: "late-fragments.mp4"))
+        let heard = try HeardSound.decode(try film.reader(for: #require(film.summary.track(.audio))))
+        let length = try #require(film.summary.duration?.seconds)
+        #expect(length > 3 && length < 9 && abs(heard.end.seconds - length) < 0.2, "\(length), \(heard.end.seconds)")
+    }
+
     /// The pages from eight seconds on, behind the two headers.
     @Test func anOpusFileThatBeginsLateStatesItsOwnLength() throws {
         let clip = try TestClips.bytes(of: clip("long.opus", "-vn -c:a libopus", seconds: 12))

@@ -20,7 +20,7 @@ final class ToneMapper {
     /// - Parameters:
     ///   - picture: A decoded frame.
     ///   - format: The format of its track.
-    ///   - isCoarse: Whether to map with less precision in a third of the time.
+    ///   - isCoarse: Whether to map with less precision in less than half of the time.
     func map(_ picture: DecodedPicture, of format: VideoFormat, isCoarse: Bool = false) -> DecodedPicture? {
         peak = picture.codedPeak ?? peak
         guard let source = readable(picture) else { return nil }

@@ -9,7 +9,7 @@ import MediaCore
 /// - rate: video frames per second, such as "24000:1001".
 /// - words: "stated" (the container states the duration of the video), "once" (the input cannot be opened twice),
 ///   "late" (video starts a second after audio), "torn20" (the video ends after that many frames), and "cut20" (the
-///   file was truncated there after its audio was read).
+///   file was truncated there after its audio was read), "grows" (frames from 10 on have twice the stated size).
 ///
 /// "item/frames/cover" has a cover image, "item/none/picture" one image that is shown for two seconds; "broken" after
 /// it has no decodable image.
@@ -45,9 +45,9 @@ final class NumberedFilm: MediaSource {
         isTruncated = cut != nil
         present = cut ?? words.first { $0.hasPrefix("torn") }.flatMap { Int64($0.dropFirst(4)) } ?? count
         first = words.contains("late") ? MediaTime(value: 1, timescale: 1) : .zero
+        let kind = words.contains("broken") ? "nothing" : words.contains("grows") ? "grows" : "numbers"
         let format = VideoFormat(
-            parameters: CodecParameters(
-                codec: "\(words.contains("broken") ? "nothing" : "numbers") \(item) \(frame.value) \(frame.timescale)"),
+            parameters: CodecParameters(codec: "\(kind) \(item) \(frame.value) \(frame.timescale)"),
             size: PixelSize(width: 16, height: 16))
         var video = Track(
             id: Self.videoID, number: 1, format: .video(format), isCoverArt: isCover && !isPicture, start: first,
@@ -101,6 +101,7 @@ final class NumberedPictureDecoder: PictureDecoder {
     let item: Int
     private let frame: MediaTime
     private let givesNothing: Bool
+    private let grows: Bool
     /// The number of frames that it holds for reordering until it is finished.
     private var delay: Int
     private var waiting: [SampleBuffer] = []
@@ -114,17 +115,17 @@ final class NumberedPictureDecoder: PictureDecoder {
         guard words.count == 4, let item = Int(words[1]), let value = Int64(words[2]), let scale = Int32(words[3])
         else { throw MediaError(.unsupported, "there is no decoder for \(format.parameters.codec)") }
         (self.item, frame) = (item, MediaTime(value: value, timescale: scale))
-        givesNothing = words[0] == "nothing"
+        (givesNothing, grows) = (words[0] == "nothing", words[0] == "grows")
     }
 
     func send(_ buffer: SampleBuffer) {
         guard let time = buffer.presentationTime, !givesNothing else { return }
         if let limit = discardsBefore, time + frame <= limit { return }
         let number = Int((time.seconds / frame.seconds).rounded())
-        waiting.append(
-            SampleBuffer(
-                payload: .picture(NumberedPicture(item * NumberedFilm.spread + number)), presentationTime: time,
-                duration: frame))
+        let side = grows && number >= 10 ? 32 : 16
+        let picture = NumberedPicture(
+            item * NumberedFilm.spread + number, size: PixelSize(width: side, height: side))
+        waiting.append(SampleBuffer(payload: .picture(picture), presentationTime: time, duration: frame))
     }
     func finish() { delay = 0 }
     func receive() -> SampleBuffer? { waiting.count <= delay ? nil : waiting.removeFirst() }

@@ -436,6 +436,14 @@ import Testing
         #expect(queue.state.duration == MediaTime(value: 1, timescale: 1))
     }
 
+    @Test func anInterfaceReceivesTheSizeOfTheShownFramesWhereItChangesInAFilm() {
+        let queue = queue(items(["1/16000/25:1/50/grows"]))
+        run(queue, to: 0.2)
+        #expect(queue.state.pictureFormat?.size == PixelSize(width: 16, height: 16))
+        run(queue, to: 1.2)
+        #expect(queue.state.pictureFormat?.size == PixelSize(width: 32, height: 32))
+    }
+
     @Test func withoutPicturesNothingIsShownAndWhatHasNoSoundIsPassedOver() {
         var options = PlayerOptions()
         options.playsVideo = false
