@@ -34,7 +34,7 @@ extension TCPSocket {
 
 extension TCPSocket.Persistence {
     /// For requests: the next one arrives within a second after an outage. The session's own timeout is shorter.
-    static let requests = TCPSocket.Persistence(longestPause: .seconds(1), timeout: .seconds(40))
-    /// For audio, which a paused speaker may not read for hours: 15 retransmissions take 39 s with these intervals.
-    static let sound = TCPSocket.Persistence(longestPause: .seconds(3), timeout: nil)
+    static let requests = TCPSocket.Persistence(longestPause: .seconds(1), timeout: .seconds(62))
+    /// For audio, which a paused speaker may not read for hours: 15 retransmissions take 61 s with these intervals.
+    static let sound = TCPSocket.Persistence(longestPause: .seconds(5), timeout: nil)
 }

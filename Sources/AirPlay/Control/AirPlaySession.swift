@@ -41,11 +41,13 @@ package final class AirPlaySession: Sendable {
         package var network: (any SpeakerSource)?
         /// Timeout since the last response, after which an unresponsive speaker counts as lost.
         ///
-        /// A speaker with minutes of buffered audio keeps playing during a network outage. After an outage of 20 s, TCP
-        /// retransmits up to 28 s after the first loss on kernels without a configurable limit
-        /// (`TCPSocket.Persistence`). The session then continues without a gap; after longer outages a new connection
-        /// is faster.
-        package var timeout = Duration.seconds(35)
+        /// A speaker with minutes of buffered audio keeps playing during a network outage, and continues without a gap
+        /// if the session survives: shairport-sync ends one that sent nothing for 60 s (`session_timeout`, its default).
+        /// On kernels without a configurable limit (`TCPSocket.Persistence`) TCP retransmits 25 and 51 s after the first
+        /// loss.
+        package var timeout: Duration { ownTimeout ?? (route == .buffered ? .seconds(57) : .seconds(35)) }
+        /// Replaces that timeout, for tests.
+        package var ownTimeout: Duration?
         /// Receives the speaker's commands by DACP; nil: only the event channel does.
         package var remote: RemoteControlServer?
         /// The application's wording of remedies.

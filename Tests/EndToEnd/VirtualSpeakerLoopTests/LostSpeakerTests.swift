@@ -63,7 +63,7 @@ extension LoopTests {
             var configuration = AirPlaySession.Configuration(
                 address: SpeakerAddress(host: "\(receiver.configuration.address)", port: receiver.port),
                 identity: identity)
-            configuration.timeout = .seconds(1)
+            configuration.ownTimeout = .seconds(1)
             return configuration
         }
 
