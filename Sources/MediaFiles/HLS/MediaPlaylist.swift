@@ -74,16 +74,13 @@ struct MediaPlaylist: Sendable {
         guard bytes.starts(with: "#EXTM3U".utf8), bytes.count <= Self.maxBytes,
             bytes.count(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) < Self.maxLines
         else { return nil }
-        // The same line ends as in libavformat.
-        lines = bytes.split { $0 == 0x0A || $0 == 0x0D || $0 == 0 }.map { line in
-            line.prefix((line.lastIndex { $0 != 0x20 && $0 != 0x09 } ?? line.startIndex - 1) + 1 - line.startIndex)
-        }
+        var budget = WorkBudget(3 * Self.maxBytes + 2 * Self.maxLines, isCancelled: isCancelled)
+        do throws(WorkBudget.Exceeded) { lines = try Self.lines(of: bytes, &budget) } catch { return nil }
         var (state, first, seconds, breaks) = (State(), 1, Double?.none, 0)
         var date: Double?
         var range: (count: Int64, offset: Int64?)?
         var rangeEnd: Int64 = 0
         var before = 0
-        var budget = WorkBudget(2 * Self.maxBytes + Self.maxLines, isCancelled: isCancelled)
         for (index, line) in lines.enumerated().dropFirst() {
             do throws(WorkBudget.Exceeded) { try budget.spend(line.count + 1) } catch { return nil }
             if let value = Self.value(of: "#EXTINF:", in: line) {
@@ -258,6 +255,22 @@ struct MediaPlaylist: Sendable {
     }
 
     // MARK: Parsing
+
+    /// Returns the lines without trailing blanks, with the same line ends as in libavformat.
+    private static func lines(
+        of bytes: [UInt8], _ budget: inout WorkBudget
+    ) throws(WorkBudget.Exceeded) -> [ArraySlice<UInt8>] {
+        var (lines, rest) = ([ArraySlice<UInt8>](), bytes[...])
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != 0x0A && $0 != 0x0D && $0 != 0 }
+            try budget.spend(line.count + 1)
+            rest = rest[line.endIndex...].dropFirst()
+            guard !line.isEmpty else { continue }
+            let end = line.lastIndex { $0 != 0x20 && $0 != 0x09 } ?? line.startIndex - 1
+            lines.append(line[..<(end + 1)])
+        }
+        return lines
+    }
 
     /// Returns the keys in effect after a key tag. Keys of different formats coexist; a key replaces the previous one
     /// of its format (RFC 8216, 4.3.2.4).

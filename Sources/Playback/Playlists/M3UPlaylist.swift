@@ -5,7 +5,7 @@ internal import MediaCore
 enum M3UPlaylist {
     /// Returns true for an HLS playlist: a line starts with a tag that only HLS has (RFC 8216, 4.3).
     static func isHLS(_ text: [UInt8]) -> Bool {
-        PlaylistText.lines(of: text).contains { $0.starts(with: "#EXT-X-".utf8) }
+        PlaylistText.hasLine(startingWith: "#EXT-X-", in: text)
     }
 
     /// Returns the entries, at most `limit`.

@@ -40,6 +40,8 @@ package struct PlaylistLoader {
     static let largestFile = 4 << 20
     /// The maximum size of all playlists together: a list may name another one many times.
     static let maxBytes = 8 << 20
+    /// The maximum number of lines of all playlists together.
+    static let maxLines = 250_000
 
     /// The items in order.
     package private(set) var items: [Item] = []
@@ -52,6 +54,7 @@ package struct PlaylistLoader {
     /// The number of playlists and of their bytes, all together.
     private var playlists = 0
     private var budget = WorkBudget(Self.maxBytes)
+    private var lines = 0
     private let readBytes: FileBytes.Read?
     private var leftOut = 0
 
@@ -184,6 +187,11 @@ package struct PlaylistLoader {
         if let sheet, sheet.files.count < 2 { return false }
         if ancestors.contains(identity) {
             throw Self.failure("the playlist '\(path)' contains itself; remove that line")
+        }
+        lines += PlaylistText.lineCount(of: text)
+        guard lines <= Self.maxLines else {
+            throw Self.failure(
+                "the playlists have more than \(Self.maxLines) lines together; specify the films themselves")
         }
         guard ancestors.count < Self.deepestNesting else {
             throw Self.failure(

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MediaCore
 
 /// Parsing shared by the playlist formats: lines, character encoding, percent-encoding.
@@ -11,6 +12,34 @@ enum PlaylistText {
     /// blanks.
     static func lines(of text: [UInt8]) -> Lines {
         Lines(text, from: text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+    }
+
+    /// Returns the number of line ends.
+    static func lineCount(of text: [UInt8]) -> Int {
+        text.withUnsafeBufferPointer { bytes in
+            var count = 0
+            for index in 0..<bytes.count where Lines.isEnd(bytes[index]) { count += 1 }
+            return count
+        }
+    }
+
+    /// Returns true if a line starts with a text, after blanks.
+    static func hasLine(startingWith start: StaticString, in text: [UInt8]) -> Bool {
+        text.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            var from = 0
+            while let found = memchr(base + from, Int32(start.utf8Start[0]), bytes.count - from) {
+                let place = UnsafeRawPointer(found) - base
+                from = place + 1
+                guard bytes.count - place >= start.utf8CodeUnitCount,
+                    memcmp(found, start.utf8Start, start.utf8CodeUnitCount) == 0
+                else { continue }
+                var before = place
+                while before > 0, Lines.isBlank(bytes[before - 1]) { before -= 1 }
+                if before == 0 || Lines.isEnd(bytes[before - 1]) { return true }
+            }
+            return false
+        }
     }
 
     /// Iterates on bytes in memory: millions of lines as slices of a collection take seconds without optimization.
@@ -32,8 +61,8 @@ enum PlaylistText {
             return found.isEmpty ? nil : PlaylistText.trimmed(text[found])
         }
 
-        private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-        private static func isEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
+        fileprivate static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        fileprivate static func isEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
     }
 
     static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -1,8 +1,12 @@
 import Foundation
 import Glibc
+import MediaCore
+import Sockets
+import TalkieTestKit
 import Testing
 
 @testable import ProgramTestSupport
+@testable import RouteTestSupport
 
 /// `talkie play` in a terminal: keys, status line, and restored terminal settings however the program ends.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct TerminalTests {
@@ -80,5 +84,56 @@ import Testing
         ])
         #expect(process.wait() == .status(0))
         #expect(process.output == "")
+    }
+
+    /// Ways to quit.
+    enum Quit: CaseIterable { case key, controlC, signal, command }
+
+    /// Manifests and playlists of untrusted servers on which the parser works for a second.
+    @Test(.repeatedWhenTheMachineStalls, arguments: Quit.allCases, ["timeline.mpd", "keys.m3u8"])
+    func workOnUntrustedInputDelaysNoQuit(_ quit: Quit, of name: String) throws {
+        let scratch = try Scratch()
+        let head = "<MPD mediaPresentationDuration='PT10S'><Period><AdaptationSet mimeType='video/mp4'>"
+        let timeline =
+            "<SegmentTemplate media='ftp://b'><SegmentTimeline><S d='1' r='99999'/></SegmentTimeline></SegmentTemplate>"
+        let key = "#EXT-X-KEY:METHOD=AES-128,URI=\"k\",KEYFORMAT=\"x\"\n"
+        let text =
+            name == "keys.m3u8"
+            ? "#EXTM3U\n#EXT-X-TARGETDURATION:1\n" + String(repeating: key, count: 600_000)
+                + "#EXTINF:1,\nnone.ts\n#EXT-X-ENDLIST\n"
+            : head + timeline + String(repeating: "<Representation/>", count: 90_000)
+                + "</AdaptationSet></Period></MPD>"
+        try Data(text.utf8).write(to: URL(filePath: scratch.path(name)))
+        let server = try TinyWebServer(serving: scratch.folder.path)
+        defer { server.stop() }
+        let socket = scratch.path("ipc")
+        let process = TerminalProcess(["play", server.url(name), "--no-audio", "--input-ipc-server", socket])
+        // The reply of a quit by IPC needs no time of its own.
+        let stream = quit == .command ? Self.connect(to: socket) : nil
+        let deadline = HostInstant.now.advanced(by: .seconds(30))
+        while process.processorTime(of: "prefetch").map({ $0 < 0.1 }) ?? true, HostInstant.now < deadline {
+            HostInstant.now.advanced(by: .milliseconds(2)).sleep()
+        }
+        let begin = HostInstant.now
+        switch quit {
+        case .key: process.type("q")
+        case .controlC: process.type("\u{3}")
+        case .signal: process.send(SIGTERM)
+        case .command: _ = Array("{\"command\":[\"quit\"]}\n".utf8).withUnsafeBytes { stream?.send($0) }
+        }
+        let ending = process.wait()
+        let seconds = (HostInstant.now - begin).inSeconds
+        #expect(!process.output.contains("talkie: "), "it was parsed before the quit: \(process.output)")
+        #expect([.status(0), .status(130), .status(143)].contains(ending), "\(ending)")
+        #expect(seconds < 0.5)
+    }
+
+    private static func connect(to path: String) -> LocalStream? {
+        let deadline = HostInstant.now.advanced(by: .seconds(30))
+        while HostInstant.now < deadline {
+            if let stream = LocalStream.connect(to: path) { return stream }
+            HostInstant.now.advanced(by: .milliseconds(2)).sleep()
+        }
+        return nil
     }
 }

@@ -109,6 +109,19 @@ final class TerminalProcess {
 
     func send(_ signal: Int32) { kill(process, signal) }
 
+    /// Returns the processor time of the program's thread with a name in seconds; nil if there is none.
+    func processorTime(of thread: String) -> Double? {
+        let folder = "/proc/\(process)/task"
+        // ignored: a thread may end meanwhile.
+        func text(_ id: String, _ file: String) -> String? {
+            try? String(contentsOfFile: "\(folder)/\(id)/\(file)", encoding: .utf8)
+        }
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        guard let id = threads.first(where: { text($0, "comm") == thread + "\n" }) else { return nil }
+        // proc(5), schedstat: nanoseconds on the processor.
+        return text(id, "schedstat")?.split(separator: " ").first.flatMap { Double($0) }.map { $0 / 1e9 }
+    }
+
     /// True if the terminal is in canonical mode with echo, as shells leave it.
     var isAsShellsLeaveIt: Bool {
         var settings = termios()
