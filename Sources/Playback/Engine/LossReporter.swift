@@ -5,7 +5,7 @@ internal import SyncRendering
 /// thread.
 final class LossReporter {
     /// The last reported failure of an incomplete item.
-    private var reported: (item: QueueItem.ID, failure: MediaFailure)?
+    private var reported: (item: QueueItem.ID, pass: Int, failure: MediaFailure)?
     private let renderer: AudioRenderer?
     private let list: SharedPlaybackList
     private let status: PlayerStatus
@@ -33,9 +33,10 @@ final class LossReporter {
         guard let failure else { return }
         list.update { list in list.change(entry.serial) { $0.losses.isReported = true } }
         if entry.item.id == status.state.current?.id { status.change { $0.mediaFailure = failure } }
-        // A loop encounters the same error in each pass.
-        guard reported?.item != entry.item.id || reported?.failure != failure else { return }
-        reported = (entry.item.id, failure)
+        // An item that loops encounters the same error again.
+        let pass = entry.listPosition.listPass
+        if let reported, reported == (entry.item.id, pass, failure) { return }
+        reported = (entry.item.id, pass, failure)
         status.report(.incomplete(entry.item, failure))
     }
 
@@ -48,6 +49,7 @@ final class LossReporter {
             own.end = lost.end - (entry.offset ?? .zero)
             list.change(entry.serial) { $0.losses.record(undecodable: own) }
         }
+        status.change { $0.soundLostUntil = lost.end }
     }
 
     /// Returns the reason why neither audio nor video of an entry was decoded.

@@ -182,9 +182,16 @@ final class VideoStage: TrackStage {
         if pictures.decoder.decodeErrorCount > 0 { list.noteDamage(of: entry.serial) }
         if let end {
             list.noteRead(picturesUntil: end, failure: pictures.failure, of: entry.serial)
-        } else if let error = pictures.failure {
+        } else if let error = pictures.failure ?? Self.undecodable(pictures) {
             list.recordFailure(error, at: entry.start, .picture, of: entry.serial)
         }
+    }
+
+    /// Returns the error of a track that was read to its end without a decoded frame; nil without a decode error.
+    private static func undecodable(_ pictures: PictureTrack) -> MediaError? {
+        guard pictures.decoder.decodeErrorCount > 0 else { return nil }
+        return MediaError(
+            .damagedPacket, "no picture of it can be decoded; it is damaged, or it needs a newer FFmpeg")
     }
 
     /// Reads packets in advance as the engine requires, although the layer is full.

@@ -142,6 +142,8 @@ public struct PlayerState: Sendable, Equatable {
     package internal(set) var soundIsRead = true
     /// Position on the player's timeline up to which audio has been read; nil before the first packet.
     package internal(set) var soundReadUntil: MediaTime?
+    /// Position on the player's timeline up to which audio could not be decoded; nil if all of the item could.
+    package internal(set) var soundLostUntil: MediaTime?
     /// Whether the video track was read to its end or waits for the next item.
     package internal(set) var picturesAreRead = true
     /// The number of video frames dropped.

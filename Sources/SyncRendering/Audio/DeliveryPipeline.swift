@@ -237,15 +237,22 @@ struct DeliveryPipeline {
         guard !isRefused else { return false }
         do {
             batch.removeAll()
-            guard let sound = try conversion.receive(into: batch, until: limit, from: &resume) else { return false }
+            let sound = try conversion.receive(into: batch, until: limit, from: &resume)
+            reportDamage()
+            guard let sound else { return false }
             pending = sound
         } catch {
             renderer.report(.cannotDecode(error))
             isRefused = true
+            reportDamage()
         }
+        return true
+    }
+
+    /// Reports new undecodable packets, also if nothing was decoded.
+    private mutating func reportDamage() {
         let count = conversion.decodeErrorCount
         if count != decodeErrorCount { report(count, conversion.takeUndecodableSound()) }
-        return true
     }
 
     /// Reports the number of undecodable packets and their audio.

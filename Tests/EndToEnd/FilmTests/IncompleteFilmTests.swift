@@ -110,4 +110,28 @@ import Testing
         let result = try play([try scratch.file("noise." + ending, bytes)])
         expectOneSentence(result, " s of sound of “noise.\(ending)” could not be decoded at 00:00:0")
     }
+
+    /// After another film, its pictures are read and dropped without a start of its own.
+    @Test func aFilmOfWhichNoPictureCanBeDecodedIsNamed() throws {
+        let good = try TestClips.make(
+            "good-pictures.mp4",
+            TestClips.words("-f lavfi -i testsrc=s=320x180:r=25:d=2 -c:v libx264 -preset ultrafast -g 25"))
+        var bytes = try Data(contentsOf: URL(filePath: good))
+        let media = try #require(bytes.range(of: Data("mdat".utf8)))
+        let length = bytes[(media.lowerBound - 4)..<media.lowerBound].reduce(0) { $0 << 8 | Int($1) }
+        let end = media.lowerBound - 4 + length
+        bytes.replaceSubrange(media.upperBound..<end, with: Data(count: end - media.upperBound))
+        let dead = try scratch.file("dead.mp4", bytes)
+        for (films, sentence) in [
+            ([good, dead, good], "breaks off at 00:00:00: no picture of it can be decoded"),
+            ([dead], "“dead.mp4” cannot be decoded"),
+        ] {
+            // The pictures are decoded for the dummy screen.
+            let said = try Program.run(
+                Program.talkie, ["play", "--audio-device", "null"] + films,
+                environment: ["SDL_VIDEODRIVER": "dummy"], atMost: 60
+            ).errors
+            #expect(said.components(separatedBy: sentence).count == 2, "\(said)")
+        }
+    }
 }
