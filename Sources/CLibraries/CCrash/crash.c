@@ -15,8 +15,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void on_fault(int number, siginfo_t *info, void *context) {
   (void)context;
   volatile unsigned char *mark = atomic_load(&place);
-  /* A positive code is a fault of the processor (sigaction(2)). A service manager sends SIGABRT after a timeout. */
-  if (mark && (info->si_code > 0 || info->si_pid == getpid())) *mark = (unsigned char)number;
+  if (mark && (number != SIGABRT || info->si_pid == getpid())) *mark = (unsigned char)number;
   for (int i = 0; i < fault_count; i++)
     if (faults[i] == number) sigaction(number, &previous[i], NULL);
   /* A repeated instruction causes the other faults again. */

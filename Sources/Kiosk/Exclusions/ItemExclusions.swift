@@ -14,7 +14,7 @@ struct ItemExclusions {
         /// The server or the disk is slower than the item's data rate.
         case slow
 
-        /// The reason to exclude an item that stalls; nil if the cause may be outside the item.
+        /// The reason to exclude an item that stalls; nil if the outputs may be the cause.
         init?(of cause: Liveness.Cause) {
             switch cause {
             case .waiting, .silence: self = .slow
@@ -22,6 +22,15 @@ struct ItemExclusions {
             case .engine, .picture, .sound: return nil
             }
         }
+    }
+
+    /// An item that was left because it made no progress.
+    private struct Stall {
+        var item: Item
+        /// Nil if the outputs may be the cause.
+        var reason: Reason?
+        /// Whether its audio was missing: only another item with audio shows that the outputs accept some.
+        var lacksSound: Bool
     }
 
     private struct Entry {
@@ -47,7 +56,16 @@ struct ItemExclusions {
     /// The same for a file that was only opened ahead: it is opened and read ahead again within a second or two.
     static let provingTimeOfOpening = Duration.seconds(5)
 
+    /// The number of stalls without a known cause after which an item is excluded: each time another one has played on
+    /// the same outputs.
+    private static let maxStalls = 2
+
     private let crashes: CrashRecord
+    private var stalls: [Stall] = []
+    /// Whether two items in a row lacked progress for causes that may be in the outputs, and none has advanced since.
+    private var areOutputsAtFault = false
+    /// The number of consecutive stalls without a known cause, by item.
+    private var stallCounts: [Item: Int] = [:]
     private var entries: [Item: Entry] = [:]
     private var excluded: [(item: Item, reason: Reason)] = []
     /// When items that ended the program are played because nothing else is left; nil while other items are.
@@ -100,6 +118,38 @@ struct ItemExclusions {
         init(_ item: Item, _ reason: Reason) { (self.item, self.reason) = (item, reason) }
     }
 
+    /// Records that an item is left because it makes no progress. It is excluded once another one has played.
+    ///
+    /// If two items in a row are left for causes that may be in the outputs, these are the cause.
+    ///
+    /// - Parameter isDamaged: Whether its media cannot be decoded.
+    mutating func noteStalled(_ item: Item, for cause: Liveness.Cause, isDamaged: Bool) {
+        let reason = isDamaged && cause == .silence ? .stuck : Reason(of: cause)
+        if reason == nil, stalls.contains(where: { $0.reason == nil && $0.item != item }) { areOutputsAtFault = true }
+        stalls.removeAll { $0.item == item || areOutputsAtFault && $0.reason == nil }
+        guard reason != nil || !areOutputsAtFault, stalls.count < Self.maxEntries else { return }
+        stalls.append(Stall(item: item, reason: reason, lacksSound: cause == .sound || cause == .silence))
+    }
+
+    /// Excludes the items that were left before one that advances. Returns true if there are any.
+    mutating func noteAdvancing(_ item: Item, hasSound: Bool, at now: HostInstant) -> Bool {
+        if hasSound { areOutputsAtFault = false }
+        guard !stalls.isEmpty else { return false }
+        var isExcluding = false
+        for stall in stalls where stall.item != item && (hasSound || !stall.lacksSound) {
+            if stall.reason == nil {
+                if stallCounts.count >= Self.maxEntries { stallCounts.removeAll() }
+                stallCounts[stall.item, default: 0] += 1
+                guard stallCounts[stall.item, default: 0] >= Self.maxStalls else { continue }
+            }
+            exclude(stall.item, for: stall.reason ?? .stuck, at: now)
+            stallCounts[stall.item] = nil
+            isExcluding = true
+        }
+        stalls.removeAll { $0.item == item || hasSound || !$0.lacksSound }
+        return isExcluding
+    }
+
     mutating func exclude(_ item: Item, for reason: Reason, at now: HostInstant) {
         var count = 1
         if reason == .slow, let before = entries[item], before.reason == .slow { count = before.count + 1 }
@@ -142,7 +192,7 @@ struct ItemExclusions {
     func isSuspect(_ address: String) -> Bool { crashes.history.isSuspect(CrashHistory.key(of: address)) }
 
     /// Returns true if an item was excluded because it stalled, and has not played since.
-    func hasFailed(_ item: Item) -> Bool { entries[item] != nil }
+    func hasFailed(_ item: Item) -> Bool { entries[item] != nil || stallCounts[item] != nil }
 
     /// Records that an item is perceived; the previous one was played to its end, unless it was left.
     mutating func noteBegan(_ item: Item, at now: HostInstant) {
@@ -185,6 +235,7 @@ struct ItemExclusions {
 
     /// Forgets an exclusion whose time is over.
     private mutating func readmit(_ item: Item, at now: HostInstant) {
+        stallCounts[item] = nil
         if let entry = entries[item], entry.until <= now { entries[item] = nil }
     }
 

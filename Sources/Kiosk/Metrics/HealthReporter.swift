@@ -17,6 +17,10 @@ struct HealthReporter: Sendable {
         var outputProblems: [String] = []
         /// Sentences about items that are skipped.
         var skippedItems: [String] = []
+        /// Sentences about items of which a part was missing the last time.
+        var incompleteItems: [String] = []
+        /// The number of playbacks that were missing or incomplete.
+        var problemCount = 0
         var isWall = false
         var statistics = PlaybackStatistics()
         /// The names of the outputs, with their statistics if known.
@@ -64,7 +68,8 @@ struct HealthReporter: Sendable {
         health.fault =
             presence.fault(at: now)
             ?? seen.stall.map { "\($0.cause.rawValue) for \(Decimals.text((now - $0.since).inSeconds, 0)) s" }
-        health.degradations = seen.outputProblems + seen.skippedItems
+        health.degradations = seen.outputProblems + seen.skippedItems + seen.incompleteItems
+        health.problemCount = seen.problemCount
         if seen.isWall, !seen.skippedItems.isEmpty {
             health.degradations.append("this screen is out of sync with its wall while it skips films of the list")
         }

@@ -82,6 +82,8 @@ struct KioskHealth: Sendable, Equatable {
     var degradations: [String] = []
     /// The number of playlist items that are not played at present.
     var skippedItems = 0
+    /// The number of playbacks of items that were missing or incomplete.
+    var problemCount = 0
     /// The time since a frame became visible; nil before the first.
     var sincePicture: Duration?
     /// The time since an output accepted audio; nil before the first.

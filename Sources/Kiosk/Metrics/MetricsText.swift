@@ -47,6 +47,9 @@ enum MetricsText {
                 "talkie_skipped_items", .gauge, help: "Items of the list that are not played at present.",
                 value: Double(health.skippedItems)),
             MetricFamily(
+                "talkie_broken_items_total", .counter, help: "Items that were not played, or not completely.",
+                value: Double(health.problemCount)),
+            MetricFamily(
                 "talkie_repairs_total", .counter, help: "Repairs made.",
                 samples: health.repairs.sorted { $0.key < $1.key }.map {
                     .init(Double($0.value), [.init("stage", $0.key)])

@@ -411,6 +411,7 @@ final class KioskDirector: @unchecked Sendable {
         seen.isHeard = isHeard
         seen.stall = watch.fault
         (seen.outputProblems, seen.skippedItems) = (sound?.problems ?? [], playback.skippedItems)
+        (seen.incompleteItems, seen.problemCount) = (playback.incompleteItems, playback.problemCount)
         seen.isWall = playback.isWall
         seen.statistics = stage.distributor.statistics
         let known = Dictionary(outputs.all.map { ($0.output.index, $0) }) { first, _ in first }
@@ -463,6 +464,7 @@ final class KioskDirector: @unchecked Sendable {
                 KioskNote(.fault))
         }
         if outcome.isHealthy { playback.noteProgress(at: now) }
+        if outcome.isProved { playback.noteAdvancing(at: now) }
         if let repair = outcome.repair { run(repair) }
     }
 

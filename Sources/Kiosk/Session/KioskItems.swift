@@ -24,14 +24,27 @@ struct KioskItems: Sendable {
     /// The addresses of items that are played while no other item is open.
     private var alone: Set<String> = []
     private var unopened: Playlist?
-    /// The items whose failure was logged, so that each edition is logged once.
-    private var logged: Set<Item> = []
+    /// The failures that were logged, with `completed` at that time: each edition is logged once, and again in each
+    /// pass in which another item plays.
+    private var logged: [Item: Int] = [:]
+    /// The number of items that have played to their end, without those of which a part was missing.
+    private var completed = 0
+    /// A sentence about each item of which the last playback was missing or incomplete.
+    private var problems: [String: (sentence: String, isSkipped: Bool)] = [:]
+    /// The number of such playbacks.
+    private(set) var problemCount = 0
+    /// The items that have been opened since, and had no problem so far.
+    private var reopened: Set<String> = []
+    private static let maxProblems = 20
 
     // MARK: Items
 
     mutating func setFound(_ items: [Item]) {
         found = items
-        logged.formIntersection(items)
+        let (known, addresses) = (Set(items), Set(items.map(\.address)))
+        logged = logged.filter { known.contains($0.key) }
+        problems = problems.filter { addresses.contains($0.key) }
+        reopened.formIntersection(addresses)
     }
 
     /// Sets the found items that are not excluded.
@@ -59,9 +72,45 @@ struct KioskItems: Sendable {
         return found[place...].first(where: Set(items).contains)?.address
     }
 
-    /// Returns true if the failure of an item was not logged yet, or if the item is not in the playlist.
-    mutating func shouldLogFailure(of address: String) -> Bool {
-        items.first { $0.address == address }.map { logged.insert($0).inserted } ?? true
+    // MARK: Problems
+
+    /// Records that an item was not played, or not completely.
+    ///
+    /// - Returns: Whether to log it: once per pass in which another item plays, or if the item is not in the playlist.
+    mutating func recordProblem(of address: String, _ sentence: String, isSkipped: Bool) -> Bool {
+        guard let item = items.first(where: { $0.address == address }) else { return true }
+        problems[address] = (sentence, isSkipped)
+        reopened.remove(address)
+        let isNew = logged[item] != completed
+        if isNew { problemCount += 1 }
+        logged[item] = completed
+        return isNew
+    }
+
+    /// Records that an item is opened.
+    mutating func noteOpened(_ address: String) { if problems[address] != nil { reopened.insert(address) } }
+
+    /// Records that an item has ended, or has played for long enough.
+    mutating func noteEnded(_ address: String) {
+        if reopened.remove(address) != nil { problems[address] = nil }
+        if problems[address] == nil { completed += 1 }
+    }
+
+    /// Sentences about items of which the last playback was missing or incomplete, without those of `others`.
+    ///
+    /// - Parameter isSkipped: Whether nothing of them was played.
+    func sentences(isSkipped: Bool) -> [String] {
+        let all = items.compactMap { problems[$0.address] }.filter { $0.isSkipped == isSkipped }.map(\.sentence)
+        guard all.count > Self.maxProblems else { return all }
+        return all.prefix(Self.maxProblems) + ["\(all.count - Self.maxProblems) more films have such problems"]
+    }
+
+    /// The number of items of which nothing was played the last time.
+    var skippedCount: Int { problems.values.count(where: \.isSkipped) }
+
+    /// Returns the address of the item that follows another one in the playlist; nil for the first one.
+    func address(after address: String) -> String? {
+        items.firstIndex { $0.address == address }.flatMap { items.dropFirst($0 + 1).first?.address }
     }
 
     // MARK: Playlists

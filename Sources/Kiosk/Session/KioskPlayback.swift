@@ -38,8 +38,9 @@ final class KioskPlayback {
     private var hasPlayed = false
     /// The last failure, shown on the slate.
     private var lastFailure: String?
-    /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and its failure.
-    private var stopBefore: (item: QueueItem, failure: TalkieError)?
+    /// With `on_broken_item = "stop"` or `"slate"`: the item before which the kiosk ends or shows a slate, and its
+    /// failure.
+    private var pauseBefore: (item: QueueItem, failure: TalkieError)?
     /// The item that was shown last.
     private(set) var shownItem: KioskHealth.Item?
     /// The reason to end the kiosk; nil while it continues.
@@ -130,7 +131,7 @@ final class KioskPlayback {
             if admitted.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
             messages.sayAlways(.error, sentence, KioskNote(.broken, item: item.address))
         }
-        stopBefore = nil
+        pauseBefore = nil
         items.setAdmitted(admitted)
         guard !items.isEmpty else {
             wall?.cancelMeasurement()
@@ -173,7 +174,7 @@ final class KioskPlayback {
 
     /// Applies a change of the items that are played alone.
     private func applySuspects() {
-        guard rules.allowsSeeking, stopBefore == nil else { return }
+        guard rules.allowsSeeking, pauseBefore == nil else { return }
         if let changed = items.changedPlaylist(exclusions.isSuspect) { player.replaceAll(with: changed) }
     }
 
@@ -190,6 +191,8 @@ final class KioskPlayback {
         slate.noteImageReplaced()
         let attempt = retry.take()
         if let unopened = items.takeUnopened() {
+            // `pause(before:)` ends the loop.
+            applyLoop()
             player.open(unopened.items, startingWith: unopened.first, at: unopened.position, order: order)
             progress.expectOpening()
         } else if attempt == .skip {
@@ -213,9 +216,10 @@ final class KioskPlayback {
     /// Skips an item that makes no progress.
     func passOver(for cause: Liveness.Cause) {
         guard let current else { return }
-        if let reason = ItemExclusions.Reason(of: cause) { exclusions.exclude(current, for: reason, at: now) }
+        _ = items.recordProblem(
+            of: current.address, "'\(ItemProgress.name(of: current))' was left: \(cause.rawValue)", isSkipped: false)
+        exclusions.noteStalled(current, for: cause, isDamaged: player.state.soundLostUntil != nil)
         exclusions.noteLeft()
-        applyExclusions()
         if rules.restartsByClock { return open() }
         progress.leave()
         player.skip()
@@ -238,12 +242,12 @@ final class KioskPlayback {
             exclusions.noteFailed(item.address)
             guard !progress.isReplaced else { return }
             record(progress.skip(item))
-            if configuration.onBrokenItem == .stop, rules.allowsSeeking { return stop(before: item, failure) }
+            if configuration.onBrokenItem != .skip, rules.allowsSeeking { return pause(before: item, failure) }
             noteBroken(item.address, failure)
         case .incomplete(let item, let failure):
-            // Once per item: a playlist may loop for months.
-            guard !progress.isReplaced, items.shouldLogFailure(of: item.address) else { return }
-            messages.say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
+            guard !progress.isReplaced else { return }
+            record(problemOf: item.address, failure.error.message, isSkipped: false, .warning)
+        case .ended(let item): items.noteEnded(item.address)
         case .lost(let failure):
             guard !progress.isReplaced else { return }
             guard rules.allowsWaiting else { return messages.say(.error, failure.message) }
@@ -254,7 +258,7 @@ final class KioskPlayback {
             // It may have returned before this event was handled: the image would interrupt the film.
             if ![.buffering, .playing].contains(player.state.phase) { showNothing(lastFailure) }
             if slate.isImage { retry.scheduleNextPass(at: now) }
-        case .ended, .message, .outputProblem, .outputRecovered, .looped, .seeking, .sought: break
+        case .message, .outputProblem, .outputRecovered, .looped, .seeking, .sought: break
         }
     }
 
@@ -297,6 +301,12 @@ final class KioskPlayback {
         if !slate.isNothing { isPlaying = true }
     }
 
+    /// Logs that an item was not played, or not completely, once per pass.
+    private func record(problemOf address: String, _ sentence: String, isSkipped: Bool, _ level: LogLevel) {
+        guard items.recordProblem(of: address, sentence, isSkipped: isSkipped) else { return }
+        messages.sayAlways(level, sentence, KioskNote(.broken, item: address))
+    }
+
     private func record(_ remarks: [TimelineRemark]) {
         for remark in remarks { stage.distributor.record(remark) }
     }
@@ -317,6 +327,7 @@ final class KioskPlayback {
     /// Shows the current item: title, log line, window and display mode.
     private func showFilm() {
         guard let current else { return }
+        items.noteOpened(current.address)
         let state = player.state
         let title = current.title ?? state.title
         messages.say(
@@ -331,10 +342,10 @@ final class KioskPlayback {
 
     // MARK: Ends and failures
 
-    /// Lets the items before a broken one play to their end; the kiosk ends then.
-    private func stop(before item: QueueItem, _ failure: TalkieError) {
-        guard stopBefore == nil else { return }
-        stopBefore = (item, failure)
+    /// Lets the items before a broken one play to their end; the kiosk ends then, or shows a slate.
+    private func pause(before item: QueueItem, _ failure: TalkieError) {
+        guard pauseBefore == nil else { return }
+        pauseBefore = (item, failure)
         let state = player.state
         let all = state.items
         let present = all.firstIndex { $0 == state.current } ?? 0
@@ -347,9 +358,11 @@ final class KioskPlayback {
     /// Continues after the end of the playlist.
     private func continueAfterItem() {
         isPlaying = false
-        if let stopBefore {
-            noteBroken(stopBefore.item.address, stopBefore.failure)
-            return end(.broken(stopBefore.failure))
+        if let broken = pauseBefore {
+            pauseBefore = nil
+            noteBroken(broken.item.address, broken.failure)
+            guard configuration.onBrokenItem != .stop else { return end(.broken(broken.failure)) }
+            return showSlate(after: broken.item.address)
         }
         guard !items.isEmpty, current != nil else { return show(.nothing(lastFailure)) }
         if !configuration.loops, progress.isOpen { return end(.done) }
@@ -359,9 +372,18 @@ final class KioskPlayback {
         showNothing(lastFailure)
     }
 
+    /// Names a broken item on the slate for a while; the items that follow it are opened then.
+    private func showSlate(after address: String) {
+        let next = items.address(after: address)
+        guard !items.isEmpty, next != nil || configuration.loops else { return end(.done) }
+        load(startingWith: next, at: nil)
+        retry.schedule(.reopen, at: now)
+        showNothing(lastFailure)
+    }
+
     private func continueAfterFailure() {
         isPlaying = false
-        if stopBefore != nil || items.isEmpty { return continueAfterItem() }
+        if pauseBefore != nil || items.isEmpty { return continueAfterItem() }
         if rules.restartsByClock {
             if hasPlayed { return open() }
             retry.schedule(.reopen, at: now)
@@ -378,9 +400,7 @@ final class KioskPlayback {
 
     private func noteBroken(_ address: String, _ failure: TalkieError) {
         lastFailure = failure.message
-        if items.shouldLogFailure(of: address) {
-            messages.say(.error, failure.message, KioskNote(.broken, item: address))
-        }
+        record(problemOf: address, failure.message, isSkipped: true, .error)
         if configuration.onBrokenItem == .stop { end(.broken(failure)) }
     }
 
@@ -573,7 +593,11 @@ final class KioskPlayback {
     /// Whether the kiosk is in sync with others.
     var isWall: Bool { rules == .wall }
     /// Sentences about items that are not played at present.
-    var skippedItems: [String] { exclusions.sentences + (wall?.failures ?? []) }
+    var skippedItems: [String] { exclusions.sentences + (wall?.failures ?? []) + items.sentences(isSkipped: true) }
+    /// Sentences about items of which a part was missing the last time.
+    var incompleteItems: [String] { items.sentences(isSkipped: false) }
+    /// The number of playbacks that were missing or incomplete.
+    var problemCount: Int { items.problemCount }
     /// The item that follows; nil if none is known.
     var next: QueueItem? { items.isEmpty ? nil : player.state.next }
 
@@ -590,13 +614,20 @@ final class KioskPlayback {
         let isListed = items.contains(address)
         let hasOther = rules.allowsSeeking && (items.count > 1 || !isListed || !configuration.loops)
         return RepairLadder.Item(
-            address, isRemote: InputCheck.isAddress(address), hasOther: hasOther,
+            address, isRemote: InputCheck.isAddress(address), hasOther: hasOther, otherCount: items.count - 1,
             hasFailed: exclusions.hasFailed(current))
+    }
+
+    /// Records that the current item has advanced for some time: items that were left before it are at fault.
+    func noteAdvancing(at now: HostInstant) {
+        guard let current, exclusions.noteAdvancing(current, hasSound: player.state.hasAudio, at: now) else { return }
+        applyExclusions()
     }
 
     /// Records that the current item presents video or audio.
     func noteProgress(at now: HostInstant) {
-        if let current, exclusions.noteProgress(of: current, at: now) { applySuspects() }
+        guard let current else { return }
+        if exclusions.noteProgress(of: current, at: now) { applySuspects() }
     }
 
     /// Permits stuck items again: the fault was not in the items.

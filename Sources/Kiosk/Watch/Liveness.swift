@@ -29,7 +29,7 @@ struct Liveness: Sendable {
         var soundAhead: Duration?
         /// The end of the audio read last. One packet crosses a gap, although its silence is accepted gradually.
         var soundRead: MediaTime?
-        /// All audio that was read has played, and more follows in the file.
+        /// All audio that was read has played, or cannot be decoded, and more follows in the file.
         var isSoundMissing = false
         /// All audio is read, and not all is played yet.
         var isSoundPlayingOut = false
@@ -153,7 +153,8 @@ struct Liveness: Sendable {
             start(of: cause).map { now - $0 >= timeout(of: cause, beat) } ?? false
         }
         verdict = stalled.map { .stalled($0, since: start(of: $0)!) } ?? .alive
-        advances = hasAdvanced && hasMedia && isPlaying && !isOverdue ? advances + 1 : 0
+        // A film whose sound does not arrive presents frames all the same.
+        advances = hasAdvanced && hasMedia && isPlaying && !isOverdue && !isSilent ? advances + 1 : 0
         if let stalled {
             if fault?.cause != stalled { fault = (stalled, fault?.since ?? min(progress, troubles[stalled]!)) }
             advances = 0
@@ -191,6 +192,9 @@ struct Liveness: Sendable {
         else { return beat.waitingTimeout }
         return min(silence, beat.waitingTimeout)
     }
+
+    /// Whether the item has advanced for long enough to prove a repair, with video or audio.
+    var isAdvancing: Bool { advances >= Self.provingBeats }
 
     /// Since when playback lacks data; nil unless it has waited for some since the last progress.
     var waitingSince: HostInstant? { start(of: .waiting) }

@@ -22,6 +22,8 @@ struct PlaybackWatch: Sendable {
         var droppedFrames: Int?
         /// True if playback advances, and no earlier fault awaits the proof of its repair.
         var isHealthy = false
+        /// True if the item has advanced for some time.
+        var isProved = false
         /// The repair that is due.
         var repair: Repair?
     }
@@ -29,6 +31,8 @@ struct PlaybackWatch: Sendable {
     private var liveness = Liveness()
     private var ladder = RepairLadder()
     private var drops = DroppedFrameMonitor()
+    /// The fault of an item that was left; kept until another item has advanced.
+    private var faultBefore: (cause: Liveness.Cause, since: HostInstant)?
     /// The number of repairs per stage.
     private(set) var repairs: [RepairLadder.Stage: Int] = [:]
 
@@ -50,7 +54,9 @@ struct PlaybackWatch: Sendable {
         let isAdvancing = liveness.verdict == .alive
         var outcome = Outcome()
         outcome.droppedFrames = drops.observe(total: droppedFrames, isExpected: isAdvancing, at: now)
-        outcome.isHealthy = isAdvancing && liveness.fault == nil
+        outcome.isProved = liveness.isAdvancing && liveness.fault == nil
+        if outcome.isProved || !beat.isExpected { faultBefore = nil }
+        outcome.isHealthy = isAdvancing && fault == nil
         if isAdvancing { ladder.noteAlive(at: now) }
         guard var item, let (cause, since) = stall(of: item, at: now) else { return outcome }
         item.isArriving = liveness.hasArrived(within: RepairLadder.serverPause, at: now)
@@ -76,7 +82,7 @@ struct PlaybackWatch: Sendable {
     }
 
     /// The present fault; kept until a repair is proved.
-    var fault: (cause: Liveness.Cause, since: HostInstant)? { liveness.fault }
+    var fault: (cause: Liveness.Cause, since: HostInstant)? { liveness.fault ?? faultBefore }
 
     /// See `Liveness.waitingSince`.
     var waitingSince: HostInstant? { liveness.waitingSince }
@@ -91,8 +97,11 @@ struct PlaybackWatch: Sendable {
     /// Discards observations, for instance those from before a sleep of the computer. The present fault remains.
     mutating func forgive(at now: HostInstant) { liveness.forgive(at: now) }
 
-    /// Discards observations and the present fault, for another item.
-    mutating func startOver() { liveness.startOver() }
+    /// Discards observations, for another item. The present fault remains until that one has advanced.
+    mutating func startOver() {
+        faultBefore = fault
+        liveness.startOver()
+    }
 }
 
 extension Liveness.Beat {
@@ -125,7 +134,9 @@ extension Liveness.Beat {
         let ahead = ((state.handedUntil ?? .zero) - moment).duration
         if state.soundIsRead { isSoundPlayingOut = hasSound && ahead > .zero } else { soundAhead = ahead }
         // Reading stays ahead of the playhead, also for outputs that accept nothing.
-        isSoundMissing = state.soundReadUntil.map { $0 < moment } ?? false
+        isSoundMissing =
+            state.soundReadUntil.map { $0 < moment } ?? true
+            || state.soundLostUntil.map { $0 > state.handedUntil ?? .zero } ?? false
         readUntil = state.soundReadUntil ?? state.loadedUntil
         soundRead = hasSound ? readUntil : nil
     }

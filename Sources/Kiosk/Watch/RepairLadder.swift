@@ -51,14 +51,16 @@ struct RepairLadder: Sendable {
         var isArriving = false
         /// Another item can be played instead.
         var hasOther = true
+        /// The number of other items.
+        var otherCount = 1
         /// The item was excluded before, and has not played since.
         var hasFailed = false
 
         init(
             _ address: String, isRemote: Bool = false, isArriving: Bool = false, hasOther: Bool = true,
-            hasFailed: Bool = false
+            otherCount: Int = 1, hasFailed: Bool = false
         ) {
-            self.address = address
+            (self.address, self.otherCount) = (address, otherCount)
             (self.isRemote, self.isArriving, self.hasOther) = (isRemote, isArriving, hasOther)
             self.hasFailed = hasFailed
         }
@@ -67,7 +69,8 @@ struct RepairLadder: Sendable {
     /// The time without a stall that proves a repair. Longer than `Liveness.timeout`, so that the next stall is
     /// detected within it.
     private static let recovery = Duration.seconds(10)
-    /// The maximum number of consecutive skipped items; after them the fault is assumed to be elsewhere.
+    /// The maximum number of consecutive skipped items; after them the fault is assumed to be elsewhere. Items that
+    /// lack media of their own are all skipped once.
     private static let maxPassed = 2
     /// The interval at which the only item of a playlist is reopened while its server sends nothing.
     static let serverPause = Duration.seconds(60)
@@ -100,7 +103,10 @@ struct RepairLadder: Sendable {
 
     /// Returns true if another item can be played instead of a stalled one.
     func canPass(_ item: Item, for cause: Liveness.Cause) -> Bool {
-        item.hasOther && (passed < Self.maxPassed || cause == .waiting && item.isRemote)
+        let isFaultOfItem = ItemExclusions.Reason(of: cause) != nil
+        return item.hasOther
+            && (passed < (isFaultOfItem ? max(Self.maxPassed, item.otherCount) : Self.maxPassed)
+                || cause == .waiting && item.isRemote)
     }
 
     private func choice(

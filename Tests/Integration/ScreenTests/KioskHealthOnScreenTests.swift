@@ -27,7 +27,7 @@ struct KioskHealthOnScreenTests {
         ///   - films: names and arguments for ffmpeg; nil is one film of a minute.
         init(
             _ lines: String, playlist: [String] = ["films"], films: [String: [String]]? = nil,
-            environment: [String: String] = [:]
+            environment: [String: String] = [:], damage: (_ films: String) throws -> Void = { _ in }
         ) throws {
             folder = NSTemporaryDirectory() + "talkie-health-\(UUID().uuidString)"
             port = try ReservedPort()
@@ -44,6 +44,7 @@ struct KioskHealthOnScreenTests {
                 try PlayedFilm.make(arguments + [folder + "/" + name])
                 rename(folder + "/" + name, folder + "/films/" + name)
             }
+            try damage(folder + "/films")
             try configure(lines)
             try supervisor.start()
         }
@@ -237,6 +238,50 @@ struct KioskHealthOnScreenTests {
             within: .seconds(6))
         #expect(answer.metrics.contains("talkie_skipped_items 1\n") && answer.metrics.contains("talkie_degraded 1\n"))
         #expect(kiosk.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 1)
+    }
+
+    /// A copy of which only the header arrived: zeros in place of the media.
+    @Test func aFilmWithoutMediaIsLeftAndSkippedAndHealthDoesNotAlternate() throws {
+        let server = try PulseServer()
+        defer { server.stop() }
+        let card = NSTemporaryDirectory() + "talkie-card-\(UUID().uuidString).conf"
+        try "</usr/share/alsa/alsa.conf>\npcm.!default { type pulse }\nctl.!default { type pulse }\n".write(
+            toFile: card, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: card) }
+        let kiosk = try Kiosk(
+            "",
+            films: [
+                "1.mp4": Kiosk.film(seconds: 6), "2.mp4": Kiosk.film(seconds: 60), "3.mp4": Kiosk.film(seconds: 6),
+            ],
+            environment: ["ALSA_CONFIG_PATH": card, "PULSE_SERVER": server.address]
+        ) { films in
+            let file = URL(filePath: films + "/2.mp4")
+            var bytes = try Data(contentsOf: file)
+            let media = try #require(bytes.range(of: Data("mdat".utf8)))
+            let length = bytes[(media.lowerBound - 4)..<media.lowerBound].reduce(0) { $0 << 8 | Int($1) }
+            let end = media.lowerBound - 4 + length
+            bytes.replaceSubrange(media.upperBound..<end, with: Data(count: end - media.upperBound))
+            try bytes.write(to: file)
+        }
+        try eventually("it is due") { kiosk.log.contains("playing '2.mp4'") }
+        let began = ContinuousClock.now
+        var statuses: [Int] = []
+        try eventually("the next film plays, and is healthy") {
+            let status = kiosk.answer.status
+            if status != statuses.last { statuses.append(status) }
+            return kiosk.log.contains("playing '3.mp4'") && statuses.count > 1 && status == 200
+        }
+        #expect(statuses == [200, 503, 200], "\(kiosk.log)")
+        #expect(ContinuousClock.now - began < .seconds(20))
+        let answer = try kiosk.waitForHealth(
+            200, shown: "playing", prefix: "ok playing '", suffix: "it showed neither picture nor sound")
+        #expect(answer.metrics.contains("talkie_skipped_items 1\n"))
+        #expect(!kiosk.log.contains("no output accepts sound"))
+        try eventually("the list repeats without it", within: .seconds(40)) {
+            kiosk.log.components(separatedBy: "playing '3.mp4'").count > 2
+        }
+        let rest = kiosk.log.components(separatedBy: "is skipped for a day").dropFirst().joined()
+        #expect(!rest.contains("playing '2.mp4'"))
     }
 
     @Test func aSoundServerThatEndsInMidFilmAndComesBack() throws {

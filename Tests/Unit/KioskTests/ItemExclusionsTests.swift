@@ -182,4 +182,61 @@ import Testing
             #expect(!exclusions.isSuspect("/a.mp4"))
         }
     }
+
+    // MARK: Items without progress
+
+    /// Returns what `admit` excludes.
+    private func excluded(_ exclusions: inout ItemExclusions) -> [PlaylistLoader.Item] {
+        let admitted = exclusions.admit(items, at: start).items
+        return items.filter { !admitted.contains($0) }
+    }
+
+    @Test func anItemWithoutProgressIsExcludedOnceAnotherOneHasPlayed() {
+        var exclusions = exclusions()
+        exclusions.noteStalled(items[0], for: .hole, isDamaged: false)
+        exclusions.noteStalled(items[1], for: .silence, isDamaged: true)
+        #expect(excluded(&exclusions) == [])
+        // Only sound shows that the outputs accept some.
+        let isPicture = exclusions.noteAdvancing(items[2], hasSound: false, at: start)
+        #expect(isPicture && excluded(&exclusions) == [items[0]])
+        let isSound = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        #expect(isSound && excluded(&exclusions) == [items[0], items[1]])
+        #expect(exclusions.sentences.allSatisfy { $0.contains("showed neither picture nor sound") })
+    }
+
+    @Test func anItemThatAdvancesAfterAllIsNotExcluded() {
+        var exclusions = exclusions()
+        exclusions.noteStalled(items[0], for: .frozen, isDamaged: false)
+        let isOwn = exclusions.noteAdvancing(items[0], hasSound: true, at: start)
+        let isOther = exclusions.noteAdvancing(items[1], hasSound: true, at: start)
+        #expect(!isOwn && !isOther && excluded(&exclusions) == [])
+    }
+
+    /// A dead sound server, or a dead display.
+    @Test(arguments: [Liveness.Cause.sound, .picture])
+    func ifTwoItemsInARowLackOutputTheOutputIsTheFault(_ cause: Liveness.Cause) {
+        var exclusions = exclusions()
+        for item in [items[0], items[1], items[0], items[2], items[0]] {
+            exclusions.noteStalled(item, for: cause, isDamaged: false)
+        }
+        let isExcluding = exclusions.noteAdvancing(items[1], hasSound: true, at: start)
+        #expect(!isExcluding && excluded(&exclusions) == [])
+        // A film without media is at fault all the same.
+        exclusions.noteStalled(items[0], for: .decoder, isDamaged: false)
+        exclusions.noteStalled(items[1], for: cause, isDamaged: false)
+        exclusions.noteStalled(items[2], for: cause, isDamaged: false)
+        let isDead = exclusions.noteAdvancing(items[1], hasSound: true, at: start)
+        #expect(isDead && excluded(&exclusions) == [items[0]])
+    }
+
+    @Test func anItemThatAloneLacksOutputIsExcludedTheSecondTime() {
+        var exclusions = exclusions()
+        for pass in 1...2 {
+            exclusions.noteStalled(items[0], for: .sound, isDamaged: false)
+            let isExcluding = exclusions.noteAdvancing(items[1], hasSound: true, at: start)
+            #expect(isExcluding == (pass == 2))
+            #expect(exclusions.hasFailed(items[0]))
+        }
+        #expect(excluded(&exclusions) == [items[0]])
+    }
 }

@@ -33,12 +33,40 @@ import Testing
         _ = rig.end()
     }
 
-    @Test func aBrokenFilmIsReportedOnceAndSkipped() {
-        let rig = KioskRig(films: ["1.mp4", "bad.mp4"])
+    @Test func aBrokenFilmIsReportedOnceInEachPassAndIsAProblem() {
+        let rig = KioskRig(films: ["1.mp4", "bad.mp4", "c.mp4"])
         rig.start()
-        #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "bad.mp4" } } >= 3 })
+        #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "bad.mp4" } } >= 4 })
+        #expect(rig.wait { rig.health.withLock { $0.skippedItems == 1 && $0.problemCount >= 3 } })
+        let health = rig.health.withLock { $0 }
+        #expect(health.degradations.count == 1 && health.degradations[0].contains("'bad.mp4' is no film"))
+        #expect(rig.director.stateMessage.problems.count == 1)
         _ = rig.end()
-        #expect(rig.said.withLock { $0.count { $0.contains("'bad.mp4' is no film") } } == 1)
+        let (lines, attempts) = (
+            rig.said.withLock { $0.count { $0.contains("'bad.mp4' is no film") } },
+            rig.opened.withLock { $0.count { $0 == "bad.mp4" } }
+        )
+        #expect(lines >= 3 && lines <= attempts)
+    }
+
+    @Test func aBrokenFilmInTheMiddleIsNamedOnTheSlateForTenSeconds() {
+        let rig = KioskRig {
+            $0.programme.playlist = ["long1", "bad", "long2"].map { "http://server/\($0).mp4" }
+            $0.onBrokenItem = .slate
+        }
+        rig.start()
+        for pass in 1...2 {
+            #expect(
+                rig.wait {
+                    guard case .nothing(let reason) = rig.health.withLock({ $0.shown }) else { return false }
+                    return reason.contains("'bad.mp4' is no film")
+                })
+            let shown = rig.clock.now
+            #expect(rig.wait { rig.said.withLock { $0.count { $0.contains("playing 'long2.mp4'") } } == pass })
+            #expect(rig.clock.now - shown >= .seconds(8), "\(rig.said.withLock { $0 })")
+            #expect(rig.wait { rig.health.withLock { $0.shown == .playing } })
+        }
+        _ = rig.end()
     }
 
     @Test func aBrokenFilmEndsTheKioskWhereThatIsWanted() {

@@ -70,14 +70,37 @@ import Testing
         #expect(items.unopenedPosition == nil)
     }
 
-    @Test func aFailureIsLoggedOnceForEachEdition() {
-        var items = items("a", "b")
-        var answers: [Bool] = []
-        for address in ["a", "a", "b", "elsewhere", "elsewhere"] { answers.append(items.shouldLogFailure(of: address)) }
+    @Test func aProblemIsLoggedOnceForEachEditionAndPass() {
+        var items = items("a", "b", "c")
+        func isLogged(_ address: String) -> Bool { items.recordProblem(of: address, "no \(address)", isSkipped: true) }
+        let answers = ["a", "a", "b", "elsewhere", "elsewhere"].map(isLogged)
         #expect(answers == [true, false, true, true, true])
-        items.setFound(list("b"))
-        items.setFound(list("a", "b"))
-        let again = [items.shouldLogFailure(of: "a"), items.shouldLogFailure(of: "b")]
-        #expect(again == [true, false])
+        items.setFound(list("b", "c"))
+        items.setFound(list("a", "b", "c"))
+        #expect([isLogged("a"), isLogged("b")] == [true, false])
+        // The next pass: another item plays.
+        items.noteOpened("c")
+        items.noteEnded("c")
+        #expect([isLogged("a"), isLogged("b"), isLogged("b")] == [true, true, false])
+        #expect(items.problemCount == 5)
+    }
+
+    @Test func aProblemIsOverOnceTheItemHasPlayedToItsEnd() {
+        var items = items("a", "b")
+        _ = items.recordProblem(of: "a", "a is damaged", isSkipped: false)
+        _ = items.recordProblem(of: "b", "b is no film", isSkipped: true)
+        #expect(items.sentences(isSkipped: false) == ["a is damaged"])
+        #expect(items.sentences(isSkipped: true) == ["b is no film"])
+        items.noteEnded("a")
+        #expect(items.sentences(isSkipped: false) == ["a is damaged"], "the end of the same playback")
+        items.noteOpened("a")
+        _ = items.recordProblem(of: "a", "a is still damaged", isSkipped: false)
+        items.noteEnded("a")
+        #expect(items.sentences(isSkipped: false) == ["a is still damaged"])
+        items.noteOpened("a")
+        items.noteEnded("a")
+        #expect(items.sentences(isSkipped: false) == [])
+        items.setFound(list("a"))
+        #expect(items.sentences(isSkipped: true) == [])
     }
 }

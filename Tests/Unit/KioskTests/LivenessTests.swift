@@ -242,6 +242,31 @@ import Testing
         #expect(verdict == .alive)
     }
 
+    /// Its pictures move, and each repair ends the silence for a moment only.
+    @Test func aFaultIsNotOverWhilePicturesMoveWithoutSound() {
+        var liveness = Liveness()
+        var faults: [Bool] = []
+        for second in 0..<30 {
+            let now = start.advanced(by: .seconds(second))
+            var beat = Liveness.Beat()
+            (beat.isExpected, beat.turns, beat.shown) = (true, second, second * 24)
+            beat.position = MediaTime(value: Int64(second), timescale: 1)
+            beat.soundRead = beat.position
+            (beat.hasPicture, beat.hasSound, beat.soundAhead, beat.isSoundMissing) = (true, true, .seconds(-1), true)
+            liveness.observe(beat, at: now)
+            if case .stalled = liveness.verdict { liveness.forgive(at: now) }
+            faults.append(liveness.fault != nil)
+        }
+        #expect(faults.firstIndex(of: true).map { !faults[$0...].contains(false) } == true)
+    }
+
+    @Test func filmsWithoutMediaAreAllPassedOverAndNotTheOutputsRepaired() {
+        let dead = stages(for: .silence, seconds: Array(stride(from: 5, through: 80, by: 5))) {
+            RepairLadder.Item("\(($0 - 5) / 15).mp4", otherCount: 5)
+        }
+        #expect(dead.filter { $0 == .next }.count == 5 && !dead.contains(.window) && !dead.contains(.exit))
+    }
+
     private let film = RepairLadder.Item("a.mp4")
     private let onlyFilm = RepairLadder.Item("a.mp4", hasOther: false)
 

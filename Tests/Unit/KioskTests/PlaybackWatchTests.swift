@@ -67,6 +67,25 @@ import Testing
         #expect(stages == [7: .anchor, 13: .route, 15: .next], "13 s after second 2")
     }
 
+    @Test func theFaultOfAFilmThatWasLeftRemainsUntilTheNextOneAdvances() {
+        var watch = PlaybackWatch()
+        _ = outcomes(&watch, seconds: 0..<24, until: 10)
+        watch.startOver()
+        var seen: [Int: Bool] = [:]
+        for second in 24..<32 {
+            let outcome = watch.observe(
+                beat(second, until: second < 27 ? 0 : .max), droppedFrames: 0, item: RepairLadder.Item("b.mp4"),
+                at: at(second))
+            seen[second] = watch.fault == nil
+            #expect(outcome.isProved == (watch.fault == nil) && outcome.isHealthy == outcome.isProved)
+        }
+        #expect(seen.filter(\.value).keys.min() == 29)
+        _ = outcomes(&watch, seconds: 32..<56, until: 32)
+        watch.startOver()
+        _ = watch.observe(Liveness.Beat(), droppedFrames: 0, item: nil, at: at(56))
+        #expect(watch.fault == nil, "quiet hours begin")
+    }
+
     @Test func aRepairThatHelpsLateIsNotTakenBack() {
         var watch = PlaybackWatch()
         _ = outcomes(&watch, seconds: 0..<22, until: 10)
