@@ -125,7 +125,7 @@ let package = Package(
             "Kiosk",
             [
                 "Remote", "Talkie", "Playback", "Routing", "Telemetry", "ScreenOutput", "MediaCodecs", "SyncRendering",
-                "Storage", "Sockets", "MediaCore", "CTOML", "CSystemd", "CMosquitto", "CShim",
+                "Storage", "Sockets", "MediaFiles", "MediaCore", "CTOML", "CSystemd", "CMosquitto", "CShim",
                 "CCrash",
             ]),
         module(

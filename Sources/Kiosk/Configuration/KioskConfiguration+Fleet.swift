@@ -49,6 +49,10 @@ extension KioskConfiguration.Fleet {
                 table["password_file"]?.line ?? table.line, "password_file: a password needs a user; write user = \"…\""
             )
         }
+        if user != nil, table["password_file"] == nil {
+            inner.addMistake(
+                table["user"]?.line ?? table.line, "user: a user needs a password; write password_file = \"…\"")
+        }
         reader.finish(inner)
         guard let broker, let name else { return nil }
         func whole(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }

@@ -1,6 +1,10 @@
 package import MediaCore
+internal import MediaFiles
 internal import Playback
+internal import Remote
 internal import ScreenOutput
+internal import Sockets
+internal import Storage
 
 extension KioskConfiguration {
     /// Parses and validates a configuration.
@@ -42,6 +46,12 @@ extension KioskConfiguration {
         hooks = Hooks(&reader)
         readMetrics(&reader)
         remote = Page(&reader, folder: folder)
+        if let metrics, let page = remote?.address, metrics.port == page.port,
+            metrics.address == page.address || [metrics, page].contains(where: { $0.address.rawValue == 0 })
+        {
+            let line = max(lines.line("metrics.listen"), lines.line("remote.listen"), lines.line("remote"))
+            reader.addMistake(line, "[metrics] and [remote] listen on one port, \(page.port); choose another one")
+        }
         timeline = Timeline(&reader, folder: folder)
         wall = Wall(&reader)
         if wall != nil {
@@ -124,7 +134,7 @@ extension KioskConfiguration {
                 reader.addMistake(entry.node.line, "day_parts: expected \(expected)")
                 continue
             }
-            var part = reader.inside(inner)
+            var part = reader.inside(inner, name: "day_parts.\(PrintableText.of(entry.key))")
             let from = part.value("from", Self.time)
             let to = part.value("to", Self.time)
             let days = part.value("days", Self.days) ?? Set(1...7)
@@ -232,7 +242,10 @@ extension KioskConfiguration {
 extension KioskConfiguration.Programme {
     /// Reads the settings of a table; omitted settings are unchanged.
     fileprivate mutating func read(_ reader: inout TableReader, folder: String) {
-        if let texts = reader.texts("playlist") { playlist = texts.map { Self.whole($0.text, in: folder) } }
+        if let texts = reader.texts("playlist") {
+            for (text, line) in texts { if let why = Self.objection(to: text) { reader.addMistake(line, why) } }
+            playlist = texts.map { Self.whole($0.text, in: folder) }
+        }
         if let order = reader.choice("order", KioskConfiguration.Order.self) { self.order = order }
         if let texts = reader.texts("speakers") { speakers = texts.map(\.text) }
         if let texts = reader.texts("fallbacks") { fallbacks = texts.map(\.text) }
@@ -260,6 +273,23 @@ extension KioskConfiguration.Programme {
             languages[entry.key] = all
         }
         reader.finish(inner)
+    }
+
+    /// Returns the reason why a text can never be an item; nil if it may be one.
+    private static func objection(to text: String) -> String? {
+        let name = "'\(PrintableText.withoutCredentials(text))'"
+        if text.lowercased().hasSuffix(".toml") {
+            return "playlist: \(name) is a configuration; name films, folders or playlists"
+        }
+        if text == "/dev" || text.hasPrefix("/dev/") {
+            return "playlist: \(name) is a device, which cannot be played; name films, folders or playlists"
+        }
+        guard let separator = text.firstRange(of: "://"), InputCheck.isAddress(text) else { return nil }
+        let scheme = text[..<separator.lowerBound].lowercased()
+        guard scheme != "file", !MediaFile.networkSchemes.contains(scheme) else { return nil }
+        let hint = SimilarWord.nearest(to: scheme, among: MediaFile.networkSchemes.sorted())
+        return "playlist: \(name) starts with \(scheme)://, which is not supported; "
+            + (hint.map { "did you mean \($0)://?" } ?? "use a file or an http(s) address")
     }
 
     /// Returns web addresses and absolute paths unchanged; other paths are relative to `folder`.

@@ -37,7 +37,7 @@ extension KioskConfiguration.Timeline {
         }
         inner.read("max_age", into: &rotation.maxAge) { value throws(ValueError) in
             switch value {
-            case .integer(let seconds): return try TimelineRotation.age(seconds: Double(seconds))
+            case .integer: throw ValueError("a number has no unit; write \"24:00:00\" for a day")
             case .string(let text):
                 // ignored: the error that is thrown instead states the valid ages.
                 guard case .fromStart(let time)? = try? FilmPosition(parsing: text) else {
@@ -48,7 +48,9 @@ extension KioskConfiguration.Timeline {
             }
         }
         inner.read("keep", into: &rotation.keep) { value throws(ValueError) in
-            guard case .integer(let number) = value else { throw TimelineRotation.keepError }
+            guard case .integer(let number) = value, number > 0 else {
+                throw ValueError("1 to 99 older files can be kept")
+            }
             return try TimelineRotation.fileCount(Int(clamping: number))
         }
         reader.finish(inner)

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MediaCore
 
 extension KioskConfiguration {
@@ -22,8 +23,13 @@ extension KioskConfiguration.Wall {
         }
         inner.read("chrony", into: &chrony) { value throws(ValueError) in
             // chronyc would parse a leading hyphen as an option.
-            guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 255, !text.hasPrefix("-") else {
-                throw ValueError("expected an address of this computer or chronyd's socket, such as \"127.0.0.1\"")
+            // A server of the network is configured in chrony.
+            guard case .string(let text) = value, text.utf8.count <= 255,
+                text.hasPrefix("/") || text == "localhost" || Self.isNumeric(text)
+            else {
+                throw ValueError(
+                    "expected an address of this computer or chronyd's socket, such as \"127.0.0.1\"; time servers are "
+                        + "set in chrony.conf")
             }
             return text
         }
@@ -35,5 +41,11 @@ extension KioskConfiguration.Wall {
         }
         reader.finish(inner)
         if follows == false { return nil }
+    }
+
+    /// Whether a text is an IPv4 or IPv6 address.
+    private static func isNumeric(_ text: String) -> Bool {
+        var address = in6_addr()
+        return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1
     }
 }

@@ -65,9 +65,22 @@ struct TOMLDocument: Equatable {
         guard isRead else {
             let sentence = PrintableText.of(
                 String(decoding: words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
-            throw ConfigMistake(file, line: Int(line), "TOML syntax error: \(sentence)")
+            throw ConfigMistake(
+                file, line: Int(line), Self.timeHint(bytes, line: Int(line)) ?? "TOML syntax error: \(sentence)")
         }
         root = builder.root
+    }
+
+    /// Returns a sentence about a time without seconds and quotation marks, which TOML does not have; nil if the line
+    /// contains none.
+    private static func timeHint(_ bytes: [UInt8], line: Int) -> String? {
+        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+        guard lines.indices.contains(line - 1), lines[line - 1].count < 256 else { return nil }
+        let parts = String(decoding: lines[line - 1], as: UTF8.self).split(separator: "=", maxSplits: 1)
+        guard parts.count == 2, let time = parts[1].prefixMatch(of: /\s*([0-9]{1,2}:[0-9]{2})\s*(#|$|\r)/) else {
+            return nil
+        }
+        return "a time is written in quotation marks: \(parts[0].filter { !$0.isWhitespace }) = \"\(time.1)\""
     }
 
     /// Builds the document from the events of its traversal.

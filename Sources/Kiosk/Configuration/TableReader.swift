@@ -4,14 +4,20 @@ internal import MediaCore
 struct TableReader {
     let table: TOMLDocument.Table
     private let file: String
+    /// The name of the table; nil for the document.
+    private let name: String?
     /// The keys that were read.
     private var known: [String] = []
     private(set) var mistakes: [ConfigMistake] = []
 
-    init(_ table: TOMLDocument.Table, file: String) { (self.table, self.file) = (table, file) }
+    init(_ table: TOMLDocument.Table, file: String, name: String? = nil) {
+        (self.table, self.file, self.name) = (table, file, name)
+    }
 
     /// Returns a reader for a nested table. The caller must pass it to `finish(_:)`.
-    func inside(_ table: TOMLDocument.Table) -> TableReader { TableReader(table, file: file) }
+    func inside(_ table: TOMLDocument.Table, name: String) -> TableReader {
+        TableReader(table, file: file, name: name)
+    }
 
     /// Returns a reader for the table of a key; nil if the key is absent or has another value, which is recorded. The
     /// caller must pass the reader to `finish(_:)`.
@@ -23,7 +29,7 @@ struct TableReader {
             addMistake(node.line, "\(key): expected \(expected)")
             return nil
         }
-        return inside(table)
+        return inside(table, name: key)
     }
 
     /// Finishes the reader of a nested table and records its mistakes.
@@ -97,10 +103,35 @@ struct TableReader {
     /// Records every key that was not read. Must be the last call.
     mutating func finish() {
         for entry in table.entries where !known.contains(entry.key) {
-            let hint = SimilarWord.nearest(to: entry.key, among: known).map { "; did you mean \($0)?" } ?? ""
-            addMistake(entry.node.line, "there is no key '\(PrintableText.of(entry.key))'\(hint)")
+            addMistake(entry.node.line, "there is no key '\(PrintableText.of(entry.key))'\(hint(for: entry.key))")
         }
     }
+
+    /// Returns where a key belongs, or a similar key.
+    private func hint(for key: String) -> String {
+        if let name, Self.documentKeys.contains(key) {
+            return " in [\(name)]; write it above the first line in [brackets]"
+        }
+        if let tables = Self.tableKeys[key], name.map({ !tables.contains($0) }) ?? true {
+            let places = tables.map { "[\($0)]" }.joined(separator: " or ")
+            return "\(name.map { " in [\($0)]" } ?? ""); it belongs in \(places)"
+        }
+        return SimilarWord.nearest(to: key, among: known).map { "; did you mean \($0)?" } ?? ""
+    }
+
+    /// The keys above the first table.
+    private static let documentKeys: Set<String> = [
+        "playlist", "order", "loop", "speakers", "fallbacks", "speaker_languages", "speaker_timeout", "volume",
+        "image_duration", "screen", "operator_screen", "rotate", "mode", "overscan", "title_safe", "start_at",
+        "quiet_hours", "on_broken_item", "slate",
+    ]
+    /// The tables of other keys.
+    private static let tableKeys: [String: [String]] = [
+        "listen": ["metrics", "remote"], "token_file": ["remote"], "file": ["timeline"], "max_size": ["timeline"],
+        "max_age": ["timeline"], "keep": ["timeline"], "screen_on": ["hooks"], "screen_off": ["hooks"],
+        "chrony": ["wall"], "chrony_port": ["wall"], "follow": ["wall"], "broker": ["fleet"], "name": ["fleet"],
+        "prefix": ["fleet"], "user": ["fleet"], "password_file": ["fleet"], "ca_file": ["fleet"],
+    ]
 }
 
 extension TOMLDocument.Value {

@@ -26,6 +26,8 @@ final class FleetConnection {
     private let client: MosquittoLibrary.Client
     private let topics: FleetTopics
     private let take: Take
+    /// Whether MQTT 5 is used.
+    private var isVersion5 = false
     private(set) var isConnected = false
     /// The reason why the broker refused the connection.
     private var refusal: String?
@@ -43,6 +45,11 @@ final class FleetConnection {
     /// In bytes. A broker omits larger packets for an MQTT 5 client that states this limit (MQTT 5, 3.1.2.11.4). Far
     /// above a command with its topic, so that a slightly too large command is received and answered.
     private static let maxPacket: UInt32 = 64 << 10
+    /// The broker passes the retain flag of a message on, also to a client that is connected already (MQTT 5, 3.8.3.1).
+    private static let retainAsPublished: Int32 = 0x08
+    /// The reason code of MQTT 5, 3.14.2.1: another client uses the identifier.
+    private static let sessionTakenOver: Int32 = 0x8E
+    private let takenOver: String
     /// The timeout for sending the last packets.
     private static let farewell = Duration.milliseconds(500)
 
@@ -61,10 +68,17 @@ final class FleetConnection {
         }
         (self.library, self.client, self.take) = (library, client, take)
         topics = FleetTopics(fleet)
+        takenOver =
+            "another kiosk with the name '\(fleet.name)' has connected; give each kiosk its own name in [fleet]"
         library.setOwner(client, Unmanaged.passUnretained(self).toOpaque())
         library.onConnect(client) { _, owner, code in
             guard let owner else { return }
             Unmanaged<FleetConnection>.fromOpaque(owner).takeUnretainedValue().handle(connection: code)
+        }
+        library.onDisconnect(client) { _, owner, code in
+            guard let owner else { return }
+            let connection = Unmanaged<FleetConnection>.fromOpaque(owner).takeUnretainedValue()
+            if code == FleetConnection.sessionTakenOver { connection.refusal = connection.takenOver }
         }
         library.onMessage(client) { _, owner, message in
             guard let owner, let message else { return }
@@ -92,6 +106,7 @@ final class FleetConnection {
         var properties: OpaquePointer?
         defer { free(&properties) }
         guard setNumber(client, Int32(MOSQ_OPT_PROTOCOL_VERSION.rawValue), MQTT_PROTOCOL_V5) == 0 else { return }
+        isVersion5 = true
         if add(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), Self.maxPacket) == 0 {
             _ = connect(client, nil, 0, Self.keepAlive, nil, properties)
         }
@@ -157,13 +172,19 @@ final class FleetConnection {
             return
         }
         do throws(ValueError) {
-            try check(library.subscribe(client, nil, topics.command, Self.atLeastOnce))
-            try check(library.subscribe(client, nil, topics.commandToAll, Self.atLeastOnce))
+            for topic in [topics.command, topics.commandToAll] { try subscribe(to: topic) }
             try publish(topics.online, "1", isRetained: true)
             isConnected = true
         } catch {
             refusal = error.description
         }
+    }
+
+    private func subscribe(to topic: String) throws(ValueError) {
+        guard isVersion5, let subscribe = library.subscribeWithOptions else {
+            return try check(library.subscribe(client, nil, topic, Self.atLeastOnce))
+        }
+        try check(subscribe(client, nil, topic, Self.atLeastOnce, Self.retainAsPublished, nil))
     }
 
     private func handle(_ message: mosquitto_message) {
@@ -173,6 +194,10 @@ final class FleetConnection {
 
     private func check(_ code: Int32) throws(ValueError) {
         guard code != Int32(MOSQ_ERR_SUCCESS.rawValue) else { return }
+        if code == Int32(MOSQ_ERR_TLS.rawValue) {
+            throw ValueError(
+                "its certificate is not trusted, or is for another name; check ca_file and the name of the broker")
+        }
         if code == Int32(MOSQ_ERR_ERRNO.rawValue) { throw ValueError(SystemCause.text(errno)) }
         throw ValueError(library.words(code).map { PrintableText.of(String(cString: $0)) } ?? "error \(code)")
     }

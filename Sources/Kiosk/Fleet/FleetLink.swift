@@ -13,6 +13,8 @@ package final class FleetLink: Sendable {
         /// The state to send next; earlier unsent ones are dropped.
         var state: String?
         var answers: [String] = []
+        /// The number of answers that were discarded and not reported.
+        var lostAnswers = 0
         var lastState: String?
         var isStopping = false
         var isConnected = false
@@ -25,10 +27,12 @@ package final class FleetLink: Sendable {
     private static let timeout = Duration.seconds(15)
     /// The duration of a connection after which the next attempt has the shortest delay again.
     private static let goodFor = Duration.seconds(30)
+    /// The number of shorter connections in a row that indicates another kiosk of the same name.
+    private static let maxShortConnections = 3
     /// The minimum interval between state messages.
     private static let minInterval = Duration.seconds(1)
     /// The maximum number of answers that wait for a connection; the oldest is discarded first.
-    private static let maxAnswers = 64
+    private static let maxAnswers = 4096
     /// The timeout of `stop`: a name lookup cannot be interrupted.
     private static let farewellTimeout = Duration.seconds(2)
 
@@ -100,6 +104,8 @@ package final class FleetLink: Sendable {
     private func run() {
         var pause = Self.firstPause
         var isReported = false
+        // Consecutive connections that the broker accepted and soon closed.
+        var shortConnections = 0
         // MQTT 5 first: its broker does not send packets that are too large.
         var isBounded = true
         while !isStopping {
@@ -130,12 +136,17 @@ package final class FleetLink: Sendable {
                 return state.isConnected
             }
             if isStopping { return }
+            if wasConnected { shortConnections = HostInstant.now - began < Self.goodFor ? shortConnections + 1 : 0 }
             if !isReported {
                 isReported = true
                 let (host, port) = (fleet.host, fleet.port)
+                // A broker closes the connection of an earlier client of the same name; not all say so.
+                let hint =
+                    shortConnections < Self.maxShortConnections
+                    ? "" : "; another kiosk may have the name '\(fleet.name)': give each its own in [fleet]"
                 report(
                     wasConnected
-                        ? "The connection to the fleet's broker \(host) was lost (\(why)); the film continues, and the connection is retried."
+                        ? "The connection to the fleet's broker \(host) was lost (\(why)\(hint)); the film continues, and the connection is retried."
                         : "The fleet's broker cannot be reached at \(host), port \(port) (\(why)); the connection is retried."
                 )
             }
@@ -171,11 +182,14 @@ package final class FleetLink: Sendable {
                 whenConnected()
             }
             let mayTell = HostInstant.now >= nextState
-            let (answers, message) = state.withLock { state -> ([String], String?) in
-                defer { state.answers.removeAll() }
-                guard mayTell, let message = state.state else { return (state.answers, nil) }
+            let (answers, lost, message) = state.withLock { state -> ([String], Int, String?) in
+                defer { (state.answers, state.lostAnswers) = ([], 0) }
+                guard mayTell, let message = state.state else { return (state.answers, state.lostAnswers, nil) }
                 (state.state, state.lastState) = (nil, message)
-                return (state.answers, message)
+                return (state.answers, state.lostAnswers, message)
+            }
+            if lost > 0 {
+                report("\(lost) answers to commands of the fleet were discarded; send fewer commands at once.")
             }
             for answer in answers { try connection.publish(answer: answer) }
             if let message {
@@ -198,7 +212,10 @@ package final class FleetLink: Sendable {
 
     private func send(_ answer: FleetAnswer) {
         state.withLock { state in
-            if state.answers.count == Self.maxAnswers { state.answers.removeFirst() }
+            if state.answers.count == Self.maxAnswers {
+                state.answers.removeFirst()
+                state.lostAnswers += 1
+            }
             state.answers.append(answer.json)
         }
         signal.raise()

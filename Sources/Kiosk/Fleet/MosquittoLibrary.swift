@@ -30,6 +30,9 @@ struct MosquittoLibrary: Sendable {
         @convention(c) @Sendable (Client, UnsafeMutablePointer<Int32>?, Text, Int32, UnsafeRawPointer?, Int32, Bool) ->
             Int32
     let subscribe: @convention(c) @Sendable (Client, UnsafeMutablePointer<Int32>?, Text, Int32) -> Int32
+    /// Same with options and properties of MQTT 5.
+    let subscribeWithOptions:
+        (@convention(c) @Sendable (Client, UnsafeMutablePointer<Int32>?, Text, Int32, Int32, OpaquePointer?) -> Int32)?
     let socket: @convention(c) @Sendable (Client) -> Int32
     let wantsWrite: @convention(c) @Sendable (Client) -> Bool
     let read: @convention(c) @Sendable (Client, Int32) -> Int32
@@ -37,6 +40,7 @@ struct MosquittoLibrary: Sendable {
     let attend: @convention(c) @Sendable (Client) -> Int32
     let onConnect: @convention(c) @Sendable (Client, CodeNews?) -> Void
     let onMessage: @convention(c) @Sendable (Client, MessageNews?) -> Void
+    let onDisconnect: @convention(c) @Sendable (Client, CodeNews?) -> Void
     let words: @convention(c) @Sendable (Int32) -> Text?
     let refusal: @convention(c) @Sendable (Int32) -> Text?
     /// Same as `refusal`, for a reason code of MQTT 5.
@@ -67,6 +71,7 @@ struct MosquittoLibrary: Sendable {
             connectWithProperties = try? find("mosquitto_connect_bind_v5")
             freeProperties = try? find("mosquitto_property_free_all")
             reason = try? find("mosquitto_reason_string")
+            subscribeWithOptions = try? find("mosquitto_subscribe_v5")
             disconnect = try find("mosquitto_disconnect")
             publish = try find("mosquitto_publish")
             subscribe = try find("mosquitto_subscribe")
@@ -77,6 +82,7 @@ struct MosquittoLibrary: Sendable {
             attend = try find("mosquitto_loop_misc")
             onConnect = try find("mosquitto_connect_callback_set")
             onMessage = try find("mosquitto_message_callback_set")
+            onDisconnect = try find("mosquitto_disconnect_callback_set")
             words = try find("mosquitto_strerror")
             refusal = try find("mosquitto_connack_string")
             _ = begin()

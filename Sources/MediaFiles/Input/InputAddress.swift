@@ -30,7 +30,7 @@ struct InputAddress: Sendable, Hashable {
             return
         }
         if let scheme = Self.scheme(of: written), scheme != "file" {
-            guard Self.networkSchemes.contains(scheme) else {
+            guard MediaFile.networkSchemes.contains(scheme) else {
                 throw MediaError(
                     .unsupported,
                     "\"\(text)\" starts with \(scheme)://, which is not supported; use a file or an http(s) address"
@@ -48,12 +48,6 @@ struct InputAddress: Sendable, Hashable {
         kind = try Self.inspect(path, named: text)
         url = "file:" + path
     }
-
-    /// The protocols of libavformat that carry media over a network. Others would let a playlist or a typing error
-    /// reach devices and local programs.
-    private static let networkSchemes: Set<String> = [
-        "http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "rtp", "udp", "tcp", "tls", "srt", "ftp",
-    ]
 
     private static func scheme(of text: String) -> String? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[colon...].hasPrefix("://") else {
@@ -92,4 +86,12 @@ struct InputAddress: Sendable, Hashable {
         }
         return type == S_IFREG || type == S_IFBLK ? .file : .pipe
     }
+}
+
+extension MediaFile {
+    /// The protocols of libavformat that carry media over a network. Others would let a playlist or a typing error
+    /// reach devices and local programs.
+    package static let networkSchemes: Set<String> = [
+        "http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "rtp", "udp", "tcp", "tls", "srt", "ftp",
+    ]
 }

@@ -229,4 +229,44 @@ struct FleetLinkTests {
         shutdown(listener, Int32(SHUT_RDWR))
         talker.join()
     }
+
+    /// The broker clears the flag for clients that are connected, unless they subscribe with retain as published.
+    @Test func aRetainedCommandIsRefusedAlsoByAConnectedKiosk() throws {
+        let broker = try Mosquitto()
+        try broker.start()
+        let kiosk = try Kiosk(fleet(broker))
+        defer { kiosk.link.stop() }
+        try #require(eventually { kiosk.link.isConnected })
+        let answers = try answers(2, of: broker)
+        try broker.send("talkie/hall/command", "{\"id\":\"1\",\"do\":\"next\"}", ["-r"])
+        #expect(answers.readAll().contains("A retained command"))
+        #expect(kiosk.commands.withLock { $0 }.isEmpty)
+    }
+
+    @Test func aBurstOfCommandsIsAnsweredOrTheLossIsReported() throws {
+        let broker = try Mosquitto("allow_anonymous true\nmax_queued_messages 10000")
+        try broker.start()
+        let kiosk = try Kiosk(fleet(broker))
+        defer { kiosk.link.stop() }
+        try #require(eventually { kiosk.link.isConnected })
+        let answers = try answers(2001, of: broker)
+        try broker.send(
+            "talkie/hall/command", lines: (1...2000).map { "{\"id\":\"\($0)\",\"do\":\"next\"}" })
+        #expect(Set(answers.readAll().split(separator: "\n")).count == 2000)
+        #expect(kiosk.commands.withLock { $0.count } == 2000)
+        #expect(kiosk.messages.withLock { $0 } == [])
+    }
+
+    @Test func twoKiosksOfOneNameSaySo() throws {
+        let broker = try Mosquitto()
+        try broker.start()
+        let kiosks = try [Kiosk(fleet(broker)), Kiosk(fleet(broker))]
+        defer { for kiosk in kiosks { kiosk.link.stop() } }
+        #expect(
+            eventually(.seconds(60)) {
+                kiosks.contains {
+                    $0.messages.withLock { $0.contains { $0.contains("another kiosk may have the name 'hall'") } }
+                }
+            })
+    }
 }

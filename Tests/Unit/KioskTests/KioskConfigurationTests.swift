@@ -159,13 +159,13 @@ import Testing
         #expect(plain == .init(file: "/srv/kiosk/t.jsonl"))
         #expect(plain?.rotation == .init(maxSize: 64 << 20, maxAge: .seconds(86_400), keep: 7))
         let parsed = try read(
-            "playlist = \"a.mp4\"\n[timeline]\nfile = \"/var/t\"\nmax_size = \"10MiB\"\nmax_age = \"1:00:00\"\nkeep = 0"
+            "playlist = \"a.mp4\"\n[timeline]\nfile = \"/var/t\"\nmax_size = \"10MiB\"\nmax_age = \"1:00:00\"\nkeep = 1"
         )
         #expect(
             parsed.timeline
-                == .init(file: "/var/t", rotation: .init(maxSize: 10 << 20, maxAge: .seconds(3600), keep: 0)))
+                == .init(file: "/var/t", rotation: .init(maxSize: 10 << 20, maxAge: .seconds(3600), keep: 1)))
         #expect(
-            mistakes("playlist = \"a.mp4\"\n[timeline]\nmax_size = \"10 GB\"\nmax_age = -1\nkeep = 100\ncolour = 3")
+            mistakes("playlist = \"a.mp4\"\n[timeline]\nmax_size = \"10 GB\"\nmax_age = \"-1\"\nkeep = 100\ncolour = 3")
                 == [
                     "line 2: a timeline needs file, such as file = \"timeline.jsonl\"",
                     "line 3: max_size: a size must have the form 10MiB, from 64KiB to 1024GiB",
@@ -290,5 +290,50 @@ import Testing
             mistakes(String(repeating: "#", count: 2 << 20)) == [
                 "line 0: the file is larger than a megabyte, which is too large for a configuration"
             ])
+    }
+
+    @Test(arguments: [
+        (
+            "playlist = \"a.mp4\"\n[wall]\nchrony = \"time.google.com\"",
+            "line 3: chrony: expected an address of this computer"
+        ),
+        (
+            "playlist = \"htp://example.org/a.mp4\"",
+            "line 1: playlist: 'htp://example.org/a.mp4' starts with htp://, which"
+        ),
+        ("playlist = \"/dev/zero\"", "line 1: playlist: '/dev/zero' is a device"),
+        ("playlist = [\"a.mp4\",\n\"other.toml\"]", "line 2: playlist: 'other.toml' is a configuration"),
+        ("playlist = \"a.mp4\"\n[timeline]\nfile = \"t\"\nkeep = 0", "line 4: keep: 1 to 99"),
+        ("playlist = \"a.mp4\"\n[timeline]\nfile = \"t\"\nmax_age = 24", "line 4: max_age: a number has no unit"),
+        (
+            "playlist = \"a.mp4\"\n[fleet]\nbroker = \"mqtt://a\"\nname = \"b\"\nuser = \"c\"",
+            "line 5: user: a user needs a password"
+        ),
+        (
+            "playlist = \"a.mp4\"\n[metrics]\nlisten = \"127.0.0.1:9596\"\n[remote]\nlisten = \"0.0.0.0:9596\"",
+            "[metrics] and [remote] listen on one port, 9596"
+        ),
+        (
+            "playlist = \"a.mp4\"\n[day_parts.a]\nfrom = 18:00\nto = 19:00:00",
+            "a time is written in quotation marks: from = \"18:00\""
+        ),
+        (
+            "playlist = \"a.mp4\"\n[metrics]\nlisten = \"127.0.0.1:9595\"\nvolume = 50",
+            "line 4: there is no key 'volume' in [metrics]; write it above the first line in [brackets]"
+        ),
+        ("playlist = \"a.mp4\"\nbroker = \"mqtt://a\"", "line 2: there is no key 'broker'; it belongs in [fleet]"),
+        (
+            "playlist = \"a.mp4\"\n[remote]\nmax_size = 1",
+            "line 3: there is no key 'max_size' in [remote]; it belongs in [timeline]"
+        ),
+    ])
+    func whatCanNeverWorkIsAMistake(_ text: String, _ mistake: String) {
+        let found = mistakes(text)
+        #expect(found.contains { $0.contains(mistake) }, "\(found)")
+    }
+
+    @Test(arguments: ["127.0.0.1", "::1", "localhost", "/run/chrony/chronyd.sock"])
+    func chronyIsQueriedOnThisComputer(_ address: String) {
+        #expect(mistakes("playlist = \"a.mp4\"\n[wall]\nchrony = \"\(address)\"") == [])
     }
 }

@@ -67,7 +67,7 @@ import Testing
                 prefix = "$SYS"
                 password_file = "p"
                 """) == [
-                    "line 3: chrony: expected an address of this computer or chronyd's socket, such as \"127.0.0.1\"",
+                    "line 3: chrony: expected an address of this computer or chronyd's socket, such as \"127.0.0.1\"; time servers are set in chrony.conf",
                     "line 4: chrony_port: expected a port from 1 to 65535; chrony's is 323",
                     "line 5: there is no key 'folow'; did you mean follow?",
                     "line 7: broker: a broker is written \"mqtt://10.0.0.2\", \"mqtt://10.0.0.2:1884\" or \"mqtts://…\"",
