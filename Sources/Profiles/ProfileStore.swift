@@ -1,3 +1,4 @@
+internal import Glibc
 package import MediaCore
 package import Storage
 
@@ -33,6 +34,13 @@ package struct ProfileStore: Sendable {
         }
         profiles.sort { ($0.speakerName, $0.measuredAt) < ($1.speakerName, $1.measuredAt) }
         return (profiles, notes)
+    }
+
+    /// A number that changes when a profile is stored or removed; 0 without any. Reads the folder's time of change.
+    package var edition: Int64 {
+        var status = stat()
+        guard stat("\(folder.path)/\(Self.folderName)".systemPath, &status) == 0 else { return 0 }
+        return Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
     }
 
     /// Stores profiles, replacing those with the same keys.

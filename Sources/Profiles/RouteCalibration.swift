@@ -31,6 +31,8 @@ package final class RouteCalibration: Sendable {
     private let others = Lock<[OutputGroup]>([])
     private let identify: @Sendable (any AudioOutput) -> OutputIdentity?
     private let read: @Sendable () -> [LatencyProfile]
+    private let edition: @Sendable () -> Int64
+    private let readEdition = Lock<Int64?>(nil)
     private let place = Lock(Place())
     /// Stored profiles, nil until read. The lock is held while delays are set, so that of two threads the later choice
     /// is applied last.
@@ -40,13 +42,15 @@ package final class RouteCalibration: Sendable {
     ///
     /// - Parameters:
     ///   - identify: returns the identity of an output in profiles; nil if it has none.
-    ///   - profiles: returns all stored profiles; empty if the user's own delay replaces them. Called once, by the
-    ///     first `apply`, and may block on the disk.
+    ///   - edition: returns a number that changes with the stored profiles; called before they are read.
+    ///   - profiles: returns all stored profiles; empty if the user's own delay replaces them. Called by the first
+    ///     `apply` and by `refresh`, and may block on the disk.
     package init(
         _ group: OutputGroup, identify: @escaping @Sendable (any AudioOutput) -> OutputIdentity?,
-        profiles: @escaping @Sendable () -> [LatencyProfile]
+        edition: @escaping @Sendable () -> Int64 = { 0 }, profiles: @escaping @Sendable () -> [LatencyProfile]
     ) {
         self.group = group
+        self.edition = edition
         self.identify = identify
         read = profiles
     }
@@ -76,7 +80,7 @@ package final class RouteCalibration: Sendable {
     @discardableResult
     package func apply(to wanted: [any AudioOutput]? = nil) -> [Part] {
         profiles.withLock { kept in
-            let profiles = kept ?? read()
+            let profiles = kept ?? readStored()
             kept = profiles
             var outputs = (wanted ?? group.members).map { (group, $0) }
             for other in others.withLock({ $0 }) { outputs += other.members.map { (other, $0) } }
@@ -92,6 +96,19 @@ package final class RouteCalibration: Sendable {
                 return group.number(of: output).map { Part(speaker: speaker, use: use, output: output, number: $0) }
             }
         }
+    }
+
+    private func readStored() -> [LatencyProfile] {
+        let now = edition()
+        readEdition.withLock { $0 = now }
+        return read()
+    }
+
+    /// Reads the stored profiles again and sets the delays, if the profiles have changed. Blocks on the disk.
+    package func refresh() {
+        guard let last = readEdition.withLock({ $0 }), last != edition() else { return }
+        profiles.withLock { $0 = nil }
+        apply()
     }
 
     /// Returns a summary for the user at the start of playback; nil without calibrations.

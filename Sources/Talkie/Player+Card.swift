@@ -84,7 +84,8 @@ extension Player {
         let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: FilmAudioCodecs())
         let known = KnownOutputs(registry)
         let calibration = RouteCalibration(
-            group, identify: { known.identity(of: $0) }, profiles: { profiles.all().profiles })
+            group, identify: { known.identity(of: $0) }, edition: { profiles.edition },
+            profiles: { profiles.all().profiles })
         known.calibration.withLock { $0.value = calibration }
         registry?.onIdentityChange { [weak calibration] in calibration?.apply() }
         var parts = Player.Parts.film(audioOutput: group, options: options)

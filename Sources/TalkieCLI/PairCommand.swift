@@ -13,7 +13,8 @@ struct PairCommand: ParsableCommand, UsageLine {
             Without options the speaker shows its PIN, or the command asks for the password, which is then typed \
             here. The stored credentials are readable only by you.
             """)
-    static let usageLine = "talkie pair SPEAKER [--pin PIN | --password PW | --password-file FILE] [--forget]"
+    static let usageLine =
+        "talkie pair SPEAKER [--pin PIN | --password PW | --password-file FILE] [--forget] [--kiosk NAME]"
 
     @Argument(
         help: ArgumentHelp("Name, ID or address of the speaker.", valueName: "NAME|ID|airplay://HOST[:PORT]"))
@@ -31,7 +32,16 @@ struct PairCommand: ParsableCommand, UsageLine {
     @Flag(help: "Remove the stored credentials of the speaker.")
     var forget = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Pair the running kiosk with this configuration, which stores the credentials where it reads them.",
+            valueName: "NAME"))
+    var kiosk: String?
+
     func validate() throws {
+        if kiosk != nil, forget || pin != nil {
+            throw ValidationError("--kiosk excludes --forget and --pin; the speaker displays its PIN")
+        }
         if [pin != nil, password != nil, passwordFile != nil, forget].count(where: { $0 }) > 1 {
             throw ValidationError(
                 "--pin, --password, --password-file and --forget exclude each other; use one of them")
@@ -43,6 +53,11 @@ struct PairCommand: ParsableCommand, UsageLine {
 
     func run() throws {
         let password = try passwordFile.map { try SecretFile.read($0) } ?? password
+        if let kiosk {
+            let sentence = try KioskClient(kiosk).pair(speaker, code: password) { TerminalQuestion()?.ask($0) }
+            StandardStream.output.write("\(PrintableText.sentence(sentence))\n")
+            return
+        }
         let wish: PairingWish = forget ? .forget : password.map { .password($0) } ?? .pin(pin)
         let outcome = try introduce(wish)
         for remark in outcome.remarks { StandardStream.error.write("talkie: \(PrintableText.sentence(remark))\n") }

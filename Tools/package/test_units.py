@@ -65,6 +65,9 @@ class Units(unittest.TestCase):
                          "StartLimitIntervalSec=0", "ExecReload=/bin/kill -HUP $MAINPID"]:
                 self.assertIn(line, lines, unit)
 
+    def test_the_kiosk_has_a_folder_for_its_socket(self):
+        self.assertIn("RuntimeDirectory=talkie-kiosk/%i", (HERE / "talkie-kiosk@.service").read_text().splitlines())
+
     def test_the_ports_are_those_of_ptp_on_addresses_of_ipv4(self):
         ports = re.findall(r"^ListenDatagram=(.*)$", (HERE / "talkie-kiosk@.socket").read_text(), re.M)
         self.assertEqual(ports, ["0.0.0.0:319", "0.0.0.0:320"])

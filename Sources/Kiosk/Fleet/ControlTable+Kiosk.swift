@@ -3,6 +3,7 @@ package import Playback
 
 extension ControlTable {
     private static let maxSlateBytes = 500
+    private static let maxCodeBytes = 1024
 
     /// Returns the commands and properties of a kiosk: some of the player's, and its own.
     ///
@@ -10,12 +11,25 @@ extension ControlTable {
     package static func kiosk(
         _ perform: @escaping @Sendable (ControlRequest, @escaping ControlReply) -> Void
     ) -> ControlTable {
-        let (maxSlateBytes, player) = (maxSlateBytes, ControlTable.player)
+        let (maxSlateBytes, maxCodeBytes, player) = (maxSlateBytes, maxCodeBytes, ControlTable.player)
         return ControlTable(
             properties: ["pause", "volume"].compactMap { player.properties[$0] },
             commands: ["set", "playlist-next", "playlist-prev"].compactMap {
                 player.commands[$0]?.performed(by: perform)
             } + [
+                ControlCommand(
+                    "pair-output",
+                    [
+                        ControlCommand.Parameter("name", .text),
+                        ControlCommand.Parameter("code", .text, isOptional: true),
+                    ],
+                    "pairs with a speaker by its password or PIN; without a code the speaker displays its PIN, with which"
+                        + " the command is repeated",
+                    check: { (arguments) throws(ControlError) in
+                        guard arguments.text(1).utf8.count <= maxCodeBytes else {
+                            throw ControlError(.outOfRange, "a password has at most \(maxCodeBytes) bytes")
+                        }
+                    }, perform: perform),
                 ControlCommand("reload", [], "reads the configuration again", perform: perform),
                 ControlCommand(
                     "screenshot", [], "writes the picture of the screen to a file; its result has the `filename`",

@@ -102,6 +102,7 @@ package final class Kiosk: Sendable {
         var page: RemotePage?
         var metrics: MetricsServer?
         var inhibitor: SleepInhibitor?
+        var socket: IPCServer?
         do throws(ExhaustionError) {
             let awake = try SleepInhibitor(why: "Films are shown", scope: .sleep) { mailbox.post(.sleep($0)) }
             inhibitor = awake
@@ -130,12 +131,16 @@ package final class Kiosk: Sendable {
                     mailbox.post(.remark($0, $1))
                 }
             }
+            if let path = KioskSocket.path(configuration: file) {
+                socket = try KioskSocket.serve(director.control, at: path) { mailbox.post(.remark(.warning, $0)) }
+            }
             try awake.start()
             // Last: nothing ends its thread if a later step fails.
             try director.start()
         } catch {
             player.shutDown()
             page?.close()
+            socket?.close()
             metrics?.stop()
             inhibitor?.stop()
             distributor.stop()
@@ -144,6 +149,7 @@ package final class Kiosk: Sendable {
         loop.run()
         let end = director.join()
         page?.close()
+        socket?.close()
         director.control.close()
         let isDown = player.shutDown(within: Player.usualTimeout)
         metrics?.stop()

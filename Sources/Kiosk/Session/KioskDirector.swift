@@ -22,6 +22,7 @@ final class KioskDirector: @unchecked Sendable {
     private let screen: KioskScreen
     let resume: ResumeState
     private let fleet: KioskFleet
+    private let pairing: KioskPairing
     let sound: KioskRouteSupervisor?
     let playback: KioskPlayback
     private var watch = PlaybackWatch()
@@ -62,6 +63,7 @@ final class KioskDirector: @unchecked Sendable {
             hookRunner: HookRunner(start: stage.run) { mailbox.post(.remark(.warning, $0)) })
         resume = ResumeState(stage.places, messages: messages)
         fleet = KioskFleet(screenshot: stage.screenshot, messages: messages)
+        pairing = KioskPairing(stage.registry, run: stage.run)
         let now = stage.clock.now
         lastRelease = now
         reporter = HealthReporter(at: now, wall: stage.now())
@@ -147,6 +149,7 @@ final class KioskDirector: @unchecked Sendable {
         keepPlace()
         endsForFault ? stage.crashes.noteFault() : playback.noteEnd()
         fleet.stop()
+        pairing.stop()
         stopWorkers()
         screen.stop()
     }
@@ -255,6 +258,8 @@ final class KioskDirector: @unchecked Sendable {
             stage.releaseFreeMemory()
         }
         playback.expireExclusions(at: now)
+        // Another process may have calibrated an output.
+        stage.player.refreshCalibration()
         watchOver(at: now)
         playback.keepStep(at: now)
         reportHealth(at: now)
@@ -389,6 +394,10 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Runs a command and replies with its result. A screenshot is replied to later.
     private func carryOut(_ request: ControlRequest, _ reply: @escaping ControlReply) {
+        // With a password, which is not logged.
+        if request.command.name == "pair-output" {
+            return pairing.pair(request.arguments.text(0), code: request.arguments[1]?.words, reply)
+        }
         fleet.logCommand(request, at: now)
         do throws(ControlError) {
             switch request.command.name {

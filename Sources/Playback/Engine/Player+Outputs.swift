@@ -39,6 +39,9 @@ extension Player {
         }
     }
 
+    /// Applies calibrations that another process has stored since they were read. Blocks on the disk. Any thread.
+    package func refreshCalibration() { calibration?.refresh() }
+
     // MARK: Volumes
 
     /// The master volume, 0…130 (`VolumeCurve`): that of the loudest output; 100 without audio, and while no output's

@@ -214,6 +214,34 @@ struct KioskHealthOnScreenTests {
         try kiosk.waitForHealth(503, shown: "playing", prefix: "no sound: ", within: .seconds(8))
     }
 
+    /// As root does it with the service, whose user and state folder are its own.
+    @Test func aRunningKioskIsPairedAndStoresTheKeysItself() throws {
+        let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
+        let speaker = try ChildProcess(
+            program,
+            [
+                "speaker", "--address", "127.0.0.38", "--port", "0", "--clock", "ntp", "--no-mdns", "--pin", "3939",
+            ], keepsOutput: true)
+        defer { speaker.end() }
+        let address = try #require(speaker.readLine().firstMatch(of: /airplay:[0-9.:\/]+/)?.output)
+        let session = TemporaryFolder()
+        let kiosk = try Kiosk("speakers = []\n", environment: ["XDG_RUNTIME_DIR": session.path])
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '", suffix: "long.mkv'")
+        let pair = TerminalProcess(
+            ["pair", String(address), "--kiosk", "wall"],
+            environment: ["XDG_RUNTIME_DIR": session.path, "XDG_STATE_HOME": session.path + "/state"])
+        #expect(pair.see("PIN of"))
+        pair.type("3939\n")
+        #expect(pair.wait() == .status(0) && pair.output.contains("paired"), "\(pair.output)")
+        let files = FileManager.default.enumerator(atPath: kiosk.folder + "/state")?.allObjects as? [String] ?? []
+        #expect(files.contains { $0.contains("pairing") || $0.contains("accessor") }, "\(files)")
+        #expect(!FileManager.default.fileExists(atPath: session.path + "/state"))
+        #expect(!kiosk.log.contains("3939"))
+        let other = TerminalProcess(
+            ["pair", String(address), "--kiosk", "foyer"], environment: ["XDG_RUNTIME_DIR": session.path])
+        #expect(other.wait() == .status(69) && other.output.contains("no kiosk 'foyer'"), "\(other.output)")
+    }
+
     /// The frame 0.8 s after the start stays for an hour.
     @Test func aFrozenFilmIsAFaultAndThenAnItemThatIsSkipped() throws {
         let kiosk = try Kiosk(

@@ -54,4 +54,32 @@ import Testing
         house.run(for: .seconds(3))
         #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds - 30) < 1)
     }
+
+    @Test func anOutputThatIsCalibratedDuringPlaybackIsMovedThen() throws {
+        let stored = Lock((edition: Int64(1), late: 40.0))
+        let made = Lock<RouteCalibration?>(nil)
+        let house = VirtualHouse(
+            "kitchen",
+            calibrate: { [self] group in
+                let calibration = RouteCalibration(
+                    group,
+                    identify: { OutputIdentity(key: "toy-\($0.name)", name: $0.name, query: $0.name, route: "toy") },
+                    edition: { stored.withLock { $0.edition } },
+                    profiles: { [profile("kitchen", screen: "A", late: stored.withLock { $0.late })] })
+                made.withLock { $0 = calibration }
+                return calibration
+            })
+        house.core.sound.setScreen("A", refreshRate: 60, isFullScreen: false)
+        house.run(for: .seconds(4))
+        #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds + 40) < 1)
+        let calibration = try #require(made.withLock { $0 })
+        stored.withLock { $0.late = 100 }
+        calibration.refresh()
+        house.run(for: .seconds(4))
+        #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds + 40) < 1, "the same edition")
+        stored.withLock { $0.edition = 2 }
+        calibration.refresh()
+        house.run(for: .seconds(4))
+        #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds + 100) < 1)
+    }
 }

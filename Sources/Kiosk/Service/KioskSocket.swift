@@ -1,0 +1,44 @@
+internal import Glibc
+internal import MediaCore
+internal import Playback
+internal import Remote
+internal import Sockets
+
+/// The socket of a running kiosk for programs of its user and of root, with mpv's JSON commands. Its name is that of the
+/// configuration without `.toml`.
+package enum KioskSocket {
+    /// Returns the path of a kiosk's own socket; nil without a folder for it.
+    ///
+    /// - Parameters:
+    ///   - configuration: The path of the configuration.
+    ///   - serviceFolder: `RUNTIME_DIRECTORY`, which the service manager sets.
+    ///   - sessionFolder: `XDG_RUNTIME_DIR`.
+    static func path(
+        configuration: String, serviceFolder: String? = value("RUNTIME_DIRECTORY"),
+        sessionFolder: String? = value("XDG_RUNTIME_DIR")
+    ) -> String? {
+        if let folder = serviceFolder?.split(separator: ":").first { return "\(folder)/control" }
+        var name = configuration.split(separator: "/").last.map(String.init) ?? ""
+        if name.hasSuffix(".toml") { name.removeLast(5) }
+        return sessionFolder.map { "\($0)/talkie-kiosk-\(name)" }
+    }
+
+    private static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    /// Returns where the socket of a kiosk may be, that of the system's service first.
+    package static func paths(of name: String, sessionFolder: String?) -> [String] {
+        ["/run/talkie-kiosk/\(name)/control"] + [sessionFolder].compactMap { $0 }.map { "\($0)/talkie-kiosk-\(name)" }
+    }
+
+    /// Starts to serve a kiosk's socket; nil if that fails, which is reported.
+    static func serve(
+        _ control: PlayerControl, at path: String, report: (String) -> Void
+    ) throws(ExhaustionError) -> IPCServer? {
+        let listener: LocalListener
+        do throws(SocketError) { listener = try LocalListener(path: path) } catch {
+            report("the kiosk's socket '\(path)' cannot be created (\(error.message)); 'talkie pair --kiosk' needs it")
+            return nil
+        }
+        return try IPCServer.start(on: listener, control: control)
+    }
+}

@@ -1,0 +1,100 @@
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import SyncRendering
+
+/// Pairs speakers with the user of a running kiosk, for a controller: the keys are stored where this process reads
+/// them. Any thread.
+final class KioskPairing: Sendable {
+    private struct Pending {
+        var name: String
+        /// Replies to the last command; nil after the reply.
+        var reply: ControlReply?
+        /// Whether the speaker displays a PIN.
+        var isAsking = false
+        var pin: String?
+        let interruption = Interruption()
+    }
+
+    /// How long a PIN is awaited: speakers display one for about a minute.
+    private static let timeout = Duration.seconds(120)
+
+    private let registry: OutputRegistry
+    private let run: KioskStage.Run
+    private let pending = Lock<Pending?>(nil)
+    private let answered = Signal()
+
+    /// - Parameter run: Runs work that may block.
+    init(_ registry: OutputRegistry, run: @escaping KioskStage.Run) { (self.registry, self.run) = (registry, run) }
+
+    /// Pairs with a speaker. Without a code the speaker displays its PIN, with which the command is repeated.
+    ///
+    /// - Parameters:
+    ///   - code: The password, or the PIN that is awaited.
+    ///   - reply: Called once, on any thread, with a sentence for the user.
+    func pair(_ name: String, code: String?, _ reply: @escaping ControlReply) {
+        enum Start { case answer, new, busy }
+        let start = pending.withLock { pending -> Start in
+            guard pending != nil else {
+                pending = Pending(name: name, reply: reply)
+                return .new
+            }
+            guard let code, pending?.name == name, pending?.isAsking == true, pending?.pin == nil else { return .busy }
+            pending?.pin = code
+            pending?.reply = reply
+            return .answer
+        }
+        switch start {
+        case .answer: answered.raise()
+        case .busy:
+            reply(
+                .failure(ControlError(.unavailable, "another pairing is in progress; try again later")))
+        case .new:
+            do throws(ExhaustionError) {
+                try run("kiosk pairing", .normal) { [self] in finish(result(name, code)) }
+            } catch { finish(.failure(ControlError(.failed, error.message))) }
+        }
+    }
+
+    /// Cancels a pairing. Returns at once.
+    func stop() {
+        pending.withLock { $0 }?.interruption.raise(status: 0)
+        answered.raise()
+    }
+
+    private func result(_ name: String, _ code: String?) -> Result<JSONValue, ControlError> {
+        guard let interruption = pending.withLock({ $0?.interruption }) else {
+            return .failure(ControlError(.unavailable, "the kiosk ends"))
+        }
+        do throws(TalkieError) {
+            let wish: PairingWish = code.map { .password($0) } ?? .pin(nil)
+            let outcome = try registry.pair(name, wish, until: interruption) { [self] _ in pin(until: interruption) }
+            return .success(.text(outcome.message))
+        } catch { return .failure(ControlError(.failed, error.message)) }
+    }
+
+    /// Returns the PIN that a controller sends; nil if none arrives.
+    private func pin(until interruption: Interruption) -> String? {
+        let reply = pending.withLock { pending -> ControlReply? in
+            pending?.isAsking = true
+            defer { pending?.reply = nil }
+            return pending?.reply
+        }
+        reply?(.success(.object([("wants", .text("pin"))])))
+        let deadline = HostInstant.now.advanced(by: Self.timeout)
+        while HostInstant.now < deadline, interruption.status == nil {
+            if let pin = pending.withLock({ $0?.pin }) { return pin }
+            answered.wait(until: deadline)
+            answered.clear()
+        }
+        return nil
+    }
+
+    private func finish(_ result: Result<JSONValue, ControlError>) {
+        let reply = pending.withLock { pending -> ControlReply? in
+            defer { pending = nil }
+            return pending?.reply
+        }
+        reply?(result)
+    }
+}

@@ -1,0 +1,68 @@
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import Kiosk
+@testable import Playback
+@testable import Routing
+@testable import SyncRendering
+
+/// Pairing by a command to a running kiosk.
+@Suite(.timeLimit(.minutes(1))) struct KioskPairingTests {
+    private let replies = Lock<[Result<JSONValue, ControlError>]>([])
+    private let replied = Signal()
+
+    private func pairing(_ kind: OutputPlace.Pairing, _ code: String) -> KioskPairing {
+        let hall = RecordingOutput(name: "hall", capacity: 1)
+        let toys = ToyProvider(["hall": hall], pairing: (kind, code))
+        return KioskPairing(OutputRegistry([toys])) { (name, priority, body) throws(ExhaustionError) in
+            _ = try WorkerThread.start(name: name, priority: priority, body)
+        }
+    }
+
+    /// Returns the reply to a command: the text, the code that is wanted, or the failure.
+    private func reply(_ pairing: KioskPairing, _ code: String?) -> String {
+        let before = replies.withLock { $0.count }
+        pairing.pair("toy:hall", code: code) { [replies, replied] result in
+            replies.withLock { $0.append(result) }
+            replied.raise()
+        }
+        while replies.withLock({ $0.count }) == before { replied.wait() }
+        switch replies.withLock({ $0[before] }) {
+        case .success(let value): return value.text ?? value["wants"]?.text ?? ""
+        case .failure(let error): return error.message
+        }
+    }
+
+    @Test func aSpeakerDisplaysItsPINWithWhichTheCommandIsRepeated() {
+        let pairing = pairing(.pin, "3939")
+        #expect(reply(pairing, nil) == "pin")
+        #expect(reply(pairing, nil).contains("another pairing is in progress"))
+        #expect(reply(pairing, "1111").contains("rejected"))
+        #expect(reply(pairing, nil) == "pin")
+        #expect(reply(pairing, "3939") == "hall is paired")
+    }
+
+    @Test func aPasswordIsEnough() {
+        #expect(reply(pairing(.password, "secret"), "secret") == "hall is paired")
+        #expect(reply(pairing(.password, "secret"), "other").contains("rejected"))
+    }
+
+    @Test func theEndOfAKioskEndsAPairing() {
+        let pairing = pairing(.pin, "3939")
+        #expect(reply(pairing, nil) == "pin")
+        pairing.stop()
+        while reply(pairing, nil) != "pin" {}
+        pairing.stop()
+    }
+
+    @Test func theSocketHasTheNameOfTheConfiguration() {
+        let own = KioskSocket.path(
+            configuration: "/etc/talkie/hall.toml", serviceFolder: nil, sessionFolder: "/run/user/1000")
+        #expect(own == "/run/user/1000/talkie-kiosk-hall")
+        let service = KioskSocket.path(
+            configuration: "/etc/talkie/hall.toml", serviceFolder: "/run/talkie-kiosk/hall", sessionFolder: nil)
+        #expect(KioskSocket.paths(of: "hall", sessionFolder: "/run/user/1000") == [service, own].compactMap { $0 })
+        #expect(KioskSocket.path(configuration: "hall.toml", serviceFolder: nil, sessionFolder: nil) == nil)
+    }
+}
