@@ -14,12 +14,15 @@ final class ReadAhead: Sendable {
 
     /// Two tracks of a film are up to this far apart.
     private static let minBytes: Int64 = 1 << 20
+    /// The limit of the store if it only serves to share bytes between tracks.
+    private static let maxSharedBytes: Int64 = 32 << 20
     /// The limit of what remains behind the readers, for other tracks and for seeks back.
     private static let maxBytesBehind: Int64 = 16 << 20
 
     init(_ options: ReadOptions) {
-        maxBytes = max(Self.minBytes, Int64(options.readAheadBytes))
         maxTime = max(.zero, options.readAheadTime)
+        let wanted = max(Self.minBytes, Int64(options.readAheadBytes))
+        maxBytes = maxTime > .zero ? wanted : min(wanted, Self.maxSharedBytes)
     }
 
     /// The number of bytes that may be ahead of the readers.
