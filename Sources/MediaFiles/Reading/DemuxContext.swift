@@ -142,6 +142,14 @@ final class DemuxContext {
     func finishOpening() {
         policy.pointee.left = -1
         waiting.allow(nil)
+        // Probing that the deadline ended has found enough.
+        forgetInterruption()
+    }
+
+    /// libavformat treats the error of an interrupted call as the end of the input.
+    private func forgetInterruption() {
+        guard let input = context?.pointee.pb, input.pointee.error == cff_error_exit else { return }
+        (input.pointee.eof_reached, input.pointee.error) = (0, 0)
     }
 
     /// Closes the input and frees the packets read ahead.
@@ -354,9 +362,7 @@ final class DemuxContext {
     func resume(observing fresh: Cancellation, insteadOf old: Cancellation) {
         waiting.replace(old, with: fresh)
         gaps?.resume()
-        // libavformat treats the error of an interrupted call as the end of the input.
-        guard let input = context?.pointee.pb, input.pointee.error == cff_error_exit else { return }
-        (input.pointee.eof_reached, input.pointee.error) = (0, 0)
+        forgetInterruption()
     }
 
     /// Makes the packet last read the next one.

@@ -54,7 +54,12 @@ final class LossReporter {
 
     /// Returns the reason why neither audio nor video of an entry was decoded.
     static func reasonForNothing(in entry: PlaybackList.ScheduledItem) -> TalkieError {
-        let losses = entry.losses
+        let (losses, summary) = (entry.losses, entry.film.summary)
+        if losses.failures.isEmpty, !summary.isDurationStated, let end = summary.duration, entry.start >= end {
+            return TalkieError(
+                .cannotOpen,
+                "“\(entry.title)” ends before the requested start at \(entry.start.clock); choose an earlier start.")
+        }
         guard
             let failure = (losses.failures + [losses.lostSegment].compactMap { $0 }).first(where: {
                 $0.kind != .subtitle

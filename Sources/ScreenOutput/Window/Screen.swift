@@ -350,7 +350,7 @@ public final class Screen: VideoOutput {
         // Leaked deliberately: releasing the presenter would use the lost connection.
         if let presenter { _ = Unmanaged.passRetained(presenter as AnyObject) }
         (presenter, window) = (nil, nil)
-        let error = OutputError(.lost, "the display was disconnected; the film continues without video")
+        let error = OutputError(.lost, "the display was disconnected; start Talkie again to see the picture")
         failure = error
         if !options.followsDisplays || !canBeRemade { onEvent?(.lost(error)) }
         return true

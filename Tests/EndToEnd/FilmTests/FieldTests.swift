@@ -45,6 +45,16 @@ struct FieldTests {
         #expect(seen.count >= 2 && seen == Array(0..<seen.count) && heard.starts(with: [0, 1]), "\(seen) \(heard)")
     }
 
+    @Test func aJoinedTransportStreamStartsBehindTheDurationThatItsTimestampsGive() throws {
+        let film = try stepBack()
+        let runs = try ObservedPlayback.play([
+            Setup("--start", "4.5", film), Setup("--no-video", "--start", "50", film),
+        ])
+        runs[0].expect(seconds: [4, 5])
+        #expect(runs[1].result.status == 66 && runs[1].result.errorLines.count == 1, "\(runs[1].result.errors)")
+        #expect(runs[1].result.errors.contains("choose an earlier start"), "\(runs[1].result.errors)")
+    }
+
     @Test func aChangeOfCodecOrPacketIdentifierIsNamedAsTheCauseOfSilence() throws {
         let first = try stream("one.ts", 0...2, ["-c:a", "ac3"])
         let codec = try stream("codec.ts", 0...5, ["-c:a", "aac"])

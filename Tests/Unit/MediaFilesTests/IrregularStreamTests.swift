@@ -56,6 +56,20 @@ import Testing
         feeder.join()
     }
 
+    /// The server pauses while the late sound is searched. The interrupted call was taken for a failure at the end.
+    @Test func afterProbingThatItsDeadlineEndedTheFilmIsReadToItsEnd() throws {
+        let late = try clip("late-aac.ts", "-af atrim=start=8 -c:v libx264 -g 25 -c:a aac", seconds: 12)
+        _ = try folder.write(try TestClips.bytes(of: late), to: "late.ts")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        var options = ReadOptions()
+        options.openTimeout = .milliseconds(400)
+        let film = try MediaFile.open(server.url("faulty/late.ts"), options: options)
+        let reader = try film.reader(for: #require(film.summary.track(.video)))
+        try reader.seek(to: .zero, mode: .exact)
+        #expect(try SeenPictures.decode(reader).flashes.count >= 11)
+    }
+
     // MARK: Joined files
 
     @Test(arguments: [0.0, 2.5, 6.5]) func timestampsMayStepBackByHalfAMinute(from seconds: Double) throws {
