@@ -42,9 +42,9 @@ package final class AirPlaySession: Sendable {
         /// Timeout since the last response, after which an unresponsive speaker counts as lost.
         ///
         /// A speaker with minutes of buffered audio keeps playing during a network outage, and continues without a gap
-        /// if the session survives: shairport-sync ends one that sent nothing for 60 s (`session_timeout`, its default).
-        /// On kernels without a configurable limit (`TCPSocket.Persistence`) TCP retransmits 25 and 51 s after the first
-        /// loss.
+        /// if the session survives: shairport-sync ends one without requests for 60 s (`session_timeout`).
+        /// On kernels without a configurable limit (`TCPSocket.Persistence`) TCP retransmits 25 and 51 s after the
+        /// first loss.
         package var timeout: Duration { ownTimeout ?? (route == .buffered ? .seconds(57) : .seconds(35)) }
         /// Replaces that timeout, for tests.
         package var ownTimeout: Duration?

@@ -23,8 +23,8 @@ package struct SpeakerPreferences: Hashable, Sendable {
 
     /// Nil: the wish of an earlier use counts.
     package var route: RouteWish?
-    /// Whether a buffered stream that cannot be passed through is encoded losslessly: a quarter of the time that fits in
-    /// the speaker's buffer.
+    /// Whether a buffered stream that cannot be passed through is encoded losslessly: a quarter of the time fits in the
+    /// speaker's buffer.
     package var isLossless = false
 
     package init(route: RouteWish? = nil, isLossless: Bool = false) {

@@ -4,8 +4,8 @@ internal import Playback
 internal import Remote
 internal import Sockets
 
-/// The socket of a running kiosk for programs of its user and of root, with mpv's JSON commands. Its name is that of the
-/// configuration without `.toml`.
+/// The socket of a running kiosk for programs of its user and of root, with mpv's JSON commands. Its name is that of
+/// the configuration without `.toml`.
 package enum KioskSocket {
     /// Returns the path of a kiosk's own socket; nil without a folder for it.
     ///

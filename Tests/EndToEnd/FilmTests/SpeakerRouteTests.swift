@@ -11,7 +11,7 @@ import VirtualSpeaker
 @Suite(.serialized, .timeLimit(.minutes(2)), .repeatedWhenTheMachineStalls) struct SpeakerRouteTests {
     /// Plays the beginning of a film with AC-3 sound, and returns the kind and format of the stream.
     private func stream(
-        _ speaker: SoftwareSpeaker, _ film: String, state: String, _ options: String, _ arguments: String...
+        _ speaker: SoftwareSpeaker, of film: String, state: String, options: String = "", _ arguments: String...
     ) throws -> String {
         let before = speaker.record.events.count
         let result = try Program.run(
@@ -40,12 +40,12 @@ import VirtualSpeaker
             SpeakerConfiguration(address: IPv4Address("127.0.0.36")!, port: 0, clock: .required))
         defer { speaker.stop() }
         let state = folder.path("state")
-        #expect(try stream(speaker, film, state: state, "") == "buffered AAC-LC 48")
-        #expect(try stream(speaker, film, state: state, ";encoding=lossless") == "buffered ALAC 48/24")
-        #expect(try stream(speaker, film, state: state, "", "--route", "realtime") == "realtime ALAC 44.1/16")
-        #expect(try stream(speaker, film, state: state, "") == "realtime ALAC 44.1/16", "a route is remembered")
-        #expect(try stream(speaker, film, state: state, ";route=buffered") == "buffered AAC-LC 48")
-        #expect(try stream(speaker, film, state: state, ";route=ntp") == "realtime ALAC 44.1/16")
-        #expect(try stream(speaker, film, state: state, ";route=auto") == "buffered AAC-LC 48")
+        #expect(try stream(speaker, of: film, state: state) == "buffered AAC-LC 48")
+        #expect(try stream(speaker, of: film, state: state, options: ";encoding=lossless") == "buffered ALAC 48/24")
+        #expect(try stream(speaker, of: film, state: state, "--route", "realtime") == "realtime ALAC 44.1/16")
+        #expect(try stream(speaker, of: film, state: state) == "realtime ALAC 44.1/16", "a route is remembered")
+        #expect(try stream(speaker, of: film, state: state, options: ";route=buffered") == "buffered AAC-LC 48")
+        #expect(try stream(speaker, of: film, state: state, options: ";route=ntp") == "realtime ALAC 44.1/16")
+        #expect(try stream(speaker, of: film, state: state, options: ";route=auto") == "buffered AAC-LC 48")
     }
 }
