@@ -182,8 +182,18 @@ package struct StateFolder: Sendable {
     static func inaccessible(_ verb: String, _ path: String) -> StateError {
         let code = errno
         let remedy = [EACCES, EPERM, EROFS].contains(code) ? "give it permission" : "make that possible"
+        let owner = code == EACCES || code == EPERM ? owner(of: path).map { "; it belongs to \($0)" } ?? "" : ""
         return StateError(
             .inaccessible,
-            "Cannot \(verb) \(path) (\(SystemCause.text(code))); Talkie stores pairings there, so \(remedy).")
+            "Cannot \(verb) \(path) (\(SystemCause.text(code))\(owner)); Talkie stores pairings there, so \(remedy).")
+    }
+
+    /// Returns the user that owns a file, or its folder if the file cannot be accessed; nil if it is the own one.
+    private static func owner(of path: String) -> String? {
+        var status = stat()
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        guard stat(path.systemPath, &status) == 0 || stat(folder.systemPath, &status) == 0, status.st_uid != geteuid()
+        else { return nil }
+        return getpwuid(status.st_uid).map { "'\(String(cString: $0.pointee.pw_name))'" } ?? "user \(status.st_uid)"
     }
 }

@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import MediaCore
 import PTP
-import Storage
 import Testing
 
 @testable import AirPlay
 @testable import AirPlayWire
+@testable import Storage
 
 /// A temporary state folder.
 final class ScratchState {
@@ -23,6 +23,25 @@ final class ScratchState {
 
 @Suite struct StateFolderTests {
     private let scratch = ScratchState()
+
+    /// A kiosk whose state root has changed.
+    @Test func whatBelongsToAnotherUserIsNamedWithItsOwner() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/talkie-owner-\(UUID().uuidString)"
+        defer { unlink(path) }
+        try Data().write(to: URL(filePath: path))
+        // Root gives a file away; for others that of root is another user's.
+        let other = geteuid() == 0 ? path : "/etc/none"
+        if geteuid() == 0 { try #require(chown(path, 65534, 65534) == 0) }
+        errno = EACCES
+        let owner = geteuid() == 0 ? "nobody" : "root"
+        #expect(StateFolder.inaccessible("read", other).message.contains("; it belongs to '\(owner)')"))
+        let place = FileManager.default.currentDirectoryPath
+        errno = EACCES
+        let own = StateFolder.inaccessible("read", place)
+        #expect(!own.message.contains("belongs"))
+        errno = ENOSPC
+        #expect(!StateFolder.inaccessible("write", other).message.contains("belongs"))
+    }
 
     @Test func filesAndFoldersAreForTheirOwnerOnly() throws {
         try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
