@@ -38,6 +38,9 @@ final class KioskPlayback {
     private var hasPlayed = false
     /// The last failure, shown on the slate.
     private var lastFailure: String?
+    /// Whether the current item is reported once it plays: it was opened while the slate said that nothing can be
+    /// played.
+    private var isUnannounced = false
     /// With `on_broken_item = "stop"` or `"slate"`: the item before which the kiosk ends or shows a slate, and its
     /// failure.
     private var pauseBefore: (item: QueueItem, failure: TalkieError)?
@@ -275,6 +278,7 @@ final class KioskPlayback {
             retry.notePlaying()
             if let current { exclusions.notePlaying(current, at: now) }
             lastFailure = nil
+            if isUnannounced { announceFilm() }
             slate.hide()
         case .ended:
             exclusions.noteEnded(at: now)
@@ -285,6 +289,9 @@ final class KioskPlayback {
             exclusions.noteFailed(address)
             noteBroken(address, state.failure ?? TalkieError(.failed, "the film cannot be played"))
             continueAfterFailure()
+        case .paused where isUnannounced:
+            announceFilm()
+            slate.hide()
         case .idle, .opening, .paused: break
         }
     }
@@ -330,14 +337,27 @@ final class KioskPlayback {
         items.noteOpened(current.address)
         let state = player.state
         let title = current.title ?? state.title
-        messages.say(
-            .info, "playing '\(title)' (\(state.itemNumber) of \(state.itemCount))",
-            KioskNote(.item, item: current.address))
+        // An attempt that fails again leaves the slate.
+        isUnannounced = slate.isNothing
+        if !isUnannounced { announceFilm() }
         shownItem = KioskHealth.Item(ItemProgress.name(of: current), index: state.itemNumber, began: stage.now())
         guard screen.isPresent else { return }
         screen.open()
         if configuration.mode == .film { screen.applyMode(for: player) }
-        if state.hasVideo { slate.hide() } else { show(.sound(title: title)) }
+        if state.hasVideo {
+            if !isUnannounced { slate.hide() }
+        } else {
+            show(.sound(title: title))
+        }
+    }
+
+    private func announceFilm() {
+        guard let current else { return }
+        let state = player.state
+        isUnannounced = false
+        messages.say(
+            .info, "playing '\(current.title ?? state.title)' (\(state.itemNumber) of \(state.itemCount))",
+            KioskNote(.item, item: current.address))
     }
 
     // MARK: Ends and failures
@@ -576,6 +596,7 @@ final class KioskPlayback {
     /// - Parameter waitingSince: Since when playback lacks data; nil while it does not wait for any.
     func situation(waitingSince: HostInstant?) -> KioskSituation {
         var situation = KioskSituation(start: hours.start, slate: slate.shown, isHeld: slate.isHeld)
+        situation.failure = lastFailure
         if hours.shown.isQuiet { situation.quietEnd = hours.quietEnd(after: stage.now()) }
         guard let current, isPlaying else { return situation }
         let state = player.state

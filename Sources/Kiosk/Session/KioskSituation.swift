@@ -12,6 +12,8 @@ struct KioskSituation: Sendable {
     /// The time of the configured start; nil once it has passed.
     var start: String?
     var slate: Slate?
+    /// The last failure; nil once an item plays.
+    var failure: String?
     /// True while paused by a fleet command.
     var isHeld = false
     /// The item that plays; nil while none does.
@@ -20,12 +22,13 @@ struct KioskSituation: Sendable {
     var awaitedSource: String?
 
     private static let nothingFound = "no films have been found yet"
+    private var nothing: String { failure ?? Self.nothingFound }
 
     /// One line for the user, with items named by `name`.
     func line(naming name: (ItemProgress.Item) -> String = ItemProgress.name) -> String {
         if let quietEnd { return "Quiet hours: screen and sound are off\(quietEnd)" }
         if let start { return "Starts at \(start)" }
-        if case .nothing(let reason)? = slate { return "Nothing is shown: \(reason ?? Self.nothingFound)" }
+        if case .nothing(let reason)? = slate { return "Nothing is shown: \(reason ?? nothing)" }
         guard let playing else { return "Searching for films" }
         let what = awaitedSource.map { "Waiting for \($0):" } ?? "Plays"
         return "\(what) '\(name(playing.item))' (\(playing.number) of \(playing.count))"
@@ -36,9 +39,9 @@ struct KioskSituation: Sendable {
         if let quietEnd { return .off("quiet hours\(quietEnd)") }
         if let start { return .off("starts at \(start)") }
         if case .asked? = slate { return .slate }
-        if case .nothing(let reason)? = slate { return .nothing(reason ?? Self.nothingFound) }
+        if case .nothing(let reason)? = slate { return .nothing(reason ?? nothing) }
         if isHeld { return .paused }
-        guard let playing else { return .nothing(Self.nothingFound) }
+        guard let playing else { return .nothing(nothing) }
         return awaitedSource.map { .waiting("\($0): '\(ItemProgress.name(of: playing.item))'") } ?? .playing
     }
 }

@@ -69,6 +69,23 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func theOnlyFilmWithoutMediaIsNamedAndNotSaidToPlay() {
+        let rig = KioskRig(films: ["none.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.health.withLock { $0.skippedItems == 1 } })
+        var reasons: Set<String> = []
+        _ = rig.wait(atMost: .seconds(60)) {
+            if case .nothing(let reason) = rig.health.withLock({ $0.shown }) { reasons.insert(reason) }
+            return false
+        }
+        #expect(reasons.count == 1 && reasons.first?.contains("none.mp4") == true, "\(reasons)")
+        #expect(rig.said.withLock { $0.count { $0.contains("playing 'none.mp4'") } } <= 1)
+        // A film that comes plays.
+        rig.write("good.mp4")
+        #expect(rig.wait { rig.hasSaid("playing 'good.mp4'") && rig.health.withLock { $0.shown == .playing } })
+        _ = rig.end()
+    }
+
     @Test func aBrokenFilmEndsTheKioskWhereThatIsWanted() {
         let rig = KioskRig(films: ["1.mp4", "bad.mp4"]) { $0.onBrokenItem = .stop }
         rig.start()

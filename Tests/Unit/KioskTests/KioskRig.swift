@@ -62,7 +62,7 @@ final class KioskRig: @unchecked Sendable {
     private let distributor: EventDistributor
 
     /// Films named "ill…" end the program with SIGILL when they are opened or measured, "bad…" cannot be opened,
-    /// "long…" last a minute, others 0.2 s.
+    /// "none…" have no media, "long…" last a minute, others 0.2 s.
     ///
     /// - Parameters:
     ///   - parent: where the folder of films is made, with a slash. A process that is killed does not remove it.
@@ -118,7 +118,7 @@ final class KioskRig: @unchecked Sendable {
                     guard address.contains("://") || FileManager.default.fileExists(atPath: address) else {
                         throw MediaError(.cannotOpen, "there is no '\(name)'")
                     }
-                    let length = name.hasPrefix("long") ? 60_000 : 200
+                    let length = name.hasPrefix("none") ? 0 : name.hasPrefix("long") ? 60_000 : 200
                     return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
                 },
                 codecs: SyntheticCodecs(),
