@@ -157,8 +157,16 @@ final class AVIOBridge: @unchecked Sendable {
             requestBuilder.share(cache, of: text)
             return try context(cache)
         }
-        let source = WebSource(input, cipher) { [unowned self] code in noteFailure(of: text, code) }
-        return try context(source, input.address.text, input.contentType)
+        // From here on the thread that reads ahead may use the response.
+        let (location, type) = (input.address.text, input.contentType)
+        let segment =
+            isOpening
+            ? nil
+            : requestBuilder.segments.adopt(
+                input, of: address, (first, last), by: ObjectIdentifier(self), requestBuilder, pool: pool,
+                waiting: self.waiting)
+        let source = WebSource(segment ?? input, cipher) { [unowned self] code in noteFailure(of: text, code) }
+        return try context(source, location, type)
     }
 
     private func cipher(from options: OpaquePointer?) throws(WebFailure) -> BlockCipher {

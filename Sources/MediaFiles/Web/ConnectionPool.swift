@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// The idle connections of one demuxer, for its further requests (RFC 9112, 9.3). Used on the thread of the demuxer.
+/// The idle connections of one demuxer, for its further requests (RFC 9112, 9.3). Any thread.
 ///
 /// All requests of a demuxer have the same `ServerTrust`.
 final class ConnectionPool {
@@ -9,7 +9,7 @@ final class ConnectionPool {
         let address: WebAddress
         let since: HostInstant
     }
-    private var idle: [Idle] = []
+    private let idle = Lock<[Idle]>([])
     private let now: () -> HostInstant
 
     /// The maximum number of idle connections. The playlists of a film may be on different servers.
@@ -22,25 +22,42 @@ final class ConnectionPool {
 
     /// Adds a connection whose last response is complete; the oldest is closed if there are too many.
     func store(_ connection: any WebConnection, to address: WebAddress) {
-        closeExpired()
-        if idle.count == Self.maxConnections { idle.removeFirst() }
-        idle.append(Idle(connection: connection, address: address, since: now()))
+        let closed = idle.withLock { idle in
+            var closed = removeExpired(&idle)
+            if idle.count == Self.maxConnections { closed.append(idle.removeFirst()) }
+            idle.append(Idle(connection: connection, address: address, since: now()))
+            return closed
+        }
+        // Closed outside the lock.
+        _ = closed
     }
 
     /// Removes and returns the most recent connection to the server of an address, with its credentials; nil if there
     /// is none.
     func take(for address: WebAddress) -> (any WebConnection)? {
-        closeExpired()
-        let index = idle.lastIndex { $0.address.hasSameServer(as: address) }
-        return index.map { idle.remove(at: $0).connection }
+        let (found, closed) = idle.withLock { idle in
+            let closed = removeExpired(&idle)
+            let index = idle.lastIndex { $0.address.hasSameServer(as: address) }
+            return (index.map { idle.remove(at: $0).connection }, closed)
+        }
+        _ = closed
+        return found
     }
 
     /// Closes all idle connections.
-    func removeAll() { idle.removeAll() }
+    func removeAll() {
+        let closed = idle.withLock { idle in
+            defer { idle.removeAll() }
+            return idle
+        }
+        _ = closed
+    }
 
-    private func closeExpired() {
+    private func removeExpired(_ idle: inout [Idle]) -> [Idle] {
         let now = now()
+        let expired = idle.filter { now - $0.since >= Self.maxIdleTime }
         idle.removeAll { now - $0.since >= Self.maxIdleTime }
+        return expired
     }
 }
 

@@ -14,6 +14,9 @@ final class SegmentReadAhead: Sendable {
         let address: WebAddress
         let range: (first: Int64, last: Int64?)
         let seconds: Double
+        /// The response of a segment that was opened before it was fetched; the thread that has set `isBusy` uses it.
+        let input: HTTPStream?
+        var isBusy = false
         /// Received bytes that were not read.
         var pieces: ArraySlice<[UInt8]> = []
         /// The number of bytes of the first piece that were read.
@@ -29,8 +32,10 @@ final class SegmentReadAhead: Sendable {
         /// Raised when bytes arrive or fetching ends.
         let arrival = Signal()
 
-        init(_ address: WebAddress, range: (first: Int64, last: Int64?), seconds: Double) {
-            (self.address, self.range, self.seconds) = (address, range, seconds)
+        init(
+            _ address: WebAddress, range: (first: Int64, last: Int64?), seconds: Double, input: HTTPStream? = nil
+        ) {
+            (self.address, self.range, self.seconds, self.input) = (address, range, seconds, input)
         }
     }
 
@@ -44,6 +49,8 @@ final class SegmentReadAhead: Sendable {
         let known: FilmPlaylists.Known
         /// The index of the segment opened last.
         var current: Int
+        /// That segment, if it was opened before it was fetched.
+        var opened: Segment?
         /// The segments that follow it, in order; only the last may be incomplete.
         var following: [Segment] = []
         var lastUse = HostInstant.now
@@ -93,6 +100,7 @@ final class SegmentReadAhead: Sendable {
                 for passed in state.cursors[key]?.following.prefix(index) ?? [] { drop(passed, &state) }
                 state.cursors[key]?.following.removeFirst(index + 1)
                 state.cursors[key]?.current += index + 1
+                state.cursors[key]?.opened = nil
                 state.cursors[key]?.lastUse = .now
                 segment.isOpened = true
                 return segment
@@ -114,6 +122,33 @@ final class SegmentReadAhead: Sendable {
             state.cursors[key] = Cursor(known: place.known, current: place.index)
         }
         return nil
+    }
+
+    /// Returns a source of a segment that was opened before it was fetched: the rest of its response is read ahead too.
+    /// Nil for other URLs.
+    ///
+    /// - Parameter input: The response, of which nothing was read.
+    func adopt(
+        _ input: HTTPStream, of address: WebAddress, _ range: (first: Int64, last: Int64?),
+        by reader: ObjectIdentifier, _ requestBuilder: HTTPRequestBuilder, pool: ConnectionPool,
+        waiting: InterruptCallback
+    ) -> (any WebBytes)? {
+        let segment = state.withLock { state -> Segment? in
+            for (key, cursor) in state.cursors where key.reader == reader {
+                let piece = cursor.known.playlist.pieces[cursor.current]
+                guard piece.bytes?.lowerBound ?? 0 == range.first, cursor.opened == nil,
+                    cursor.known.playlist.address(of: cursor.current, from: cursor.known.location)?.text == address.text
+                else { continue }
+                let segment = Segment(address, range: range, seconds: piece.seconds, input: input)
+                segment.isOpened = true
+                state.cursors[key]?.opened = segment
+                return segment
+            }
+            return nil
+        }
+        guard let segment else { return nil }
+        wake.raise()
+        return SegmentReader(self, segment, requestBuilder, pool: pool, waiting: waiting)
     }
 
     /// Drops everything fetched for a demuxer.
@@ -170,6 +205,8 @@ final class SegmentReadAhead: Sendable {
     /// Fetches segments until no demuxer is open.
     private func run(_ requestBuilder: HTTPRequestBuilder) {
         let pool = ConnectionPool()
+        // The connections of the pool retain the guard with which they were created.
+        let waiting = InterruptCallback([])
         let target = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: Self.pieceSize)
         defer { target.deallocate() }
         var failures = 0
@@ -187,12 +224,19 @@ final class SegmentReadAhead: Sendable {
                 wake.clear()
                 continue
             }
-            let code = fetch(segment, into: target, requestBuilder, pool)
-            state.withLock { state in
-                (segment.isComplete, segment.failure) = (code == cff_error_eof, code == cff_error_eof ? nil : code)
-                guard segment.failure != nil, !segment.isOpened else { return }
-                drop(segment, &state)
-                for key in state.cursors.keys { state.cursors[key]?.following.removeAll { $0 === segment } }
+            var code = cff_error_eof
+            if let input = segment.input {
+                code = drain(segment, input, into: target)
+            } else {
+                code = fetch(segment, into: target, with: requestBuilder, pool: pool, waiting: waiting)
+            }
+            if segment.input == nil {
+                state.withLock { state in
+                    (segment.isComplete, segment.failure) = (code == cff_error_eof, code == cff_error_eof ? nil : code)
+                    guard segment.failure != nil, !segment.isOpened else { return }
+                    drop(segment, &state)
+                    for key in state.cursors.keys { state.cursors[key]?.following.removeAll { $0 === segment } }
+                }
             }
             segment.arrival.raise()
             failures = code == cff_error_eof || segment.stop.isCancelled ? 0 : failures + 1
@@ -208,6 +252,10 @@ final class SegmentReadAhead: Sendable {
     /// Returns the next segment of the playlist that has least time ahead, added to its cursor; nil if there is none
     /// or no space.
     private func next(_ state: inout State) -> Segment? {
+        let opened = state.cursors.values.compactMap(\.opened).first {
+            !$0.isComplete && !$0.isBusy && !$0.isDropped
+        }
+        if let opened, state.bytes < limits.distance { return opened }
         let latest = state.cursors.values.map(\.lastUse).max() ?? .now
         let due = state.cursors.filter { latest - $0.value.lastUse < Self.maxPause && !$0.value.isAtEnd }
         guard state.bytes < limits.distance,
@@ -227,15 +275,53 @@ final class SegmentReadAhead: Sendable {
         return segment
     }
 
+    /// Reads the rest of a response, while there is space and its reader does not read it itself.
+    ///
+    /// - Returns: `cff_error_eof`, or the error that ended reading.
+    private func drain(
+        _ segment: Segment, _ input: HTTPStream, into target: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int32 {
+        while true {
+            let isFree = state.withLock { state in
+                guard !segment.isDropped, !segment.isComplete, !segment.isBusy, state.bytes < limits.maxBytesAhead
+                else { return false }
+                segment.isBusy = true
+                return true
+            }
+            guard isFree else { return cff_error_eof }
+            input.retries = false
+            let got = input.read(into: target)
+            state.withLock { state in
+                (segment.isBusy, segment.isComplete) = (false, got == cff_error_eof)
+                if got > 0, !segment.isDropped {
+                    store(UnsafeBufferPointer(rebasing: target[..<Int(got)]), in: segment, &state)
+                }
+            }
+            segment.arrival.raise()
+            if got <= 0 { return got == 0 ? cff_error_eof : got }
+        }
+    }
+
+    private func store(_ bytes: UnsafeBufferPointer<UInt8>, in segment: Segment, _ state: inout State) {
+        state.bytes += Int64(bytes.count)
+        if let last = segment.pieces.indices.last, segment.pieces[last].count + bytes.count <= Self.pieceSize {
+            segment.pieces[last].append(contentsOf: bytes)
+        } else {
+            segment.pieces.append(Array(bytes))
+        }
+    }
+
     /// Fetches a segment, while there is space or it is being read.
     ///
     /// - Returns: The error that ended fetching; `cff_error_eof` at the segment's end.
     private func fetch(
-        _ segment: Segment, into target: UnsafeMutableBufferPointer<UInt8>, _ requestBuilder: HTTPRequestBuilder,
-        _ pool: ConnectionPool
+        _ segment: Segment, into target: UnsafeMutableBufferPointer<UInt8>, with requestBuilder: HTTPRequestBuilder,
+        pool: ConnectionPool, waiting: InterruptCallback
     ) -> Int32 {
-        let waiting = InterruptCallback([segment.stop])
-        waiting.allow(requestBuilder.maxSilence)
+        let own = InterruptCallback([segment.stop])
+        waiting.follow(own)
+        defer { waiting.follow(nil) }
+        own.allow(requestBuilder.maxSilence)
         let input: HTTPStream
         do throws(WebFailure) {
             if requestBuilder.home?.isSecure == true, !segment.address.isSecure {
@@ -251,18 +337,12 @@ final class SegmentReadAhead: Sendable {
                 wake.wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
             }
             if segment.stop.isCancelled { return cff_error_exit }
-            waiting.allow(requestBuilder.maxSilence)
+            own.allow(requestBuilder.maxSilence)
             let got = input.read(into: target)
             guard got > 0 else { return got == 0 ? cff_error_eof : got }
             let isNeeded = state.withLock { state -> Bool in
                 guard !segment.isDropped else { return false }
-                state.bytes += Int64(got)
-                let bytes = UnsafeBufferPointer(rebasing: target[..<Int(got)])
-                if let last = segment.pieces.indices.last, segment.pieces[last].count + bytes.count <= Self.pieceSize {
-                    segment.pieces[last].append(contentsOf: bytes)
-                } else {
-                    segment.pieces.append(Array(bytes))
-                }
+                store(UnsafeBufferPointer(rebasing: target[..<Int(got)]), in: segment, &state)
                 return true
             }
             guard isNeeded else { return cff_error_exit }
@@ -272,12 +352,17 @@ final class SegmentReadAhead: Sendable {
 
     // MARK: Readers
 
-    fileprivate enum Step { case copied(Int), ended, wait, failed }
+    fileprivate enum Step { case copied(Int), ended, wait, failed, receive(HTTPStream) }
 
     fileprivate func read(_ segment: Segment, into target: UnsafeMutableBufferPointer<UInt8>) -> Step {
         state.withLock { state in
             guard let piece = segment.pieces.first else {
                 if segment.isComplete { return .ended }
+                if let input = segment.input {
+                    guard !segment.isBusy else { return .wait }
+                    segment.isBusy = true
+                    return .receive(input)
+                }
                 return segment.failure == nil ? .wait : .failed
             }
             let count = target.update(fromContentsOf: piece[segment.readBytes...].prefix(target.count))
@@ -289,6 +374,12 @@ final class SegmentReadAhead: Sendable {
             }
             return .copied(count)
         }
+    }
+
+    /// Records the result of reading a response after `Step.receive`.
+    fileprivate func received(_ code: Int32, of segment: Segment) {
+        state.withLock { _ in (segment.isBusy, segment.isComplete) = (false, code == cff_error_eof) }
+        wake.raise()
     }
 
     fileprivate func release(_ segment: Segment) {
@@ -331,6 +422,12 @@ private final class SegmentReader: WebBytes, @unchecked Sendable {
                 return Int32(clamping: count)
             case .ended: return cff_error_eof
             case .wait: segment.arrival.wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
+            case .receive(let input):
+                input.retries = true
+                let got = input.read(into: target)
+                store.received(got, of: segment)
+                if got > 0 { offset += Int64(got) }
+                return got
             case .failed:
                 do throws(WebFailure) { rest = try request() } catch { return error.code }
             }
