@@ -197,6 +197,25 @@ import Testing
         #expect(rows.first { $0.name == "Cache" }?.words == "3.0 s read")
     }
 
+    @Test func whatWasReadAheadFromAServerIsInBarStatisticsAndProperties() throws {
+        var state = PlayerState()
+        (state.phase, state.hasVideo, state.position) = (.playing, true, MediaTime(value: 30, timescale: 1))
+        state.duration = MediaTime(value: 100, timescale: 1)
+        state.loadedUntil = MediaTime(value: 34, timescale: 1)
+        state.readAhead = ReadAheadProgress(byteCount: 12 << 20, duration: .seconds(26))
+        let rows = StatisticsPage(state: state, address: "http://a.org/film.mkv").page.rows
+        #expect(rows.first { $0.name == "Cache" }?.words == "4.0 s read, read ahead: 12.0 MiB (26 s)")
+        #expect(ScreenBar(state, hasPrevious: false, hasNext: false).loaded == 0.6)
+        func value(_ name: String) -> JSONValue? { ControlProperty.playback.first { $0.name == name }?.read(state) }
+        #expect(value("demuxer-cache-duration")?.number == 30 && value("demuxer-cache-time")?.number == 60)
+        // The estimate does not exceed the film.
+        state.readAhead?.duration = .seconds(500)
+        #expect(state.cachedUntil == state.duration)
+        // A reserve that is awaited is not in memory.
+        state.bufferingProgress = 0.3
+        #expect(ScreenBar(state, hasPrevious: false, hasNext: false).loaded == 0.34)
+    }
+
     /// A speaker may have buffered minutes of audio beyond the video that has been read.
     @Test func whileAFilmWaitsTheBarShowsNothingBeyondWhatHasBeenRead() {
         var state = PlayerState()
