@@ -4,7 +4,8 @@ public import MediaCore
 /// Encoded ones arrive in stream order and require codecs (`DisplayLayer()` of MediaCodecs).
 ///
 /// One thread enqueues, and the screen's thread takes; encoded frames are decoded on a separate thread.
-/// `isReadyForMoreMediaData` is back-pressure: enqueueing beyond it is permitted and costs memory.
+/// `isReadyForMoreMediaData` is back-pressure: enqueueing beyond it is permitted and costs memory. A frame that would
+/// be visible more than 40 ms late, and past its end, is dropped, except the first one after a flush.
 public final class DisplayLayer: Sendable {
     /// The result of `takeFrame`.
     public struct Selection: Sendable {

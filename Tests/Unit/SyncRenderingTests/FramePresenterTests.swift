@@ -115,6 +115,39 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true]) func aFrameThatComesTooLateIsDroppedAndCountedOnce(isPaced: Bool) {
+        let events = EventLog(clock: clock)
+        let synchronizer = RenderSynchronizer(clock: clock)
+        synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
+        let screen = VirtualScreen(
+            clock: clock, refresh: isPaced ? .fixed(period: .nanoseconds(16_666_667), phase: clock.now) : .unpaced)
+        let presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
+        func step() {
+            while case .at(let instant) = presenter.step(), layer.count > 0 {
+                clock.advance(to: max(instant, clock.now))
+            }
+        }
+        func show(_ number: Int, late delay: Duration) {
+            layer.enqueue(NumberedPicture.buffer(number, every: frame))
+            let due = synchronizer.timebase.snapshot.hostInstant(of: frame * Int64(number), at: clock.now)
+            clock.advance(to: max(clock.now, (due ?? clock.now).advanced(by: delay)))
+            step()
+        }
+        show(0, late: .milliseconds(1))
+        show(5, late: .milliseconds(20))
+        show(10, late: .milliseconds(80))
+        show(15, late: .milliseconds(1))
+        #expect(screen.shown.map(\.number) == [0, 5, 15])
+        #expect(presenter.droppedCount == 1 && presenter.shownCount == 3)
+        // A frame without an end stays until the next one.
+        var still = NumberedPicture.buffer(20, every: frame)
+        still.duration = .zero
+        layer.enqueue(still)
+        clock.advance(by: .seconds(2))
+        step()
+        #expect(screen.shown.last?.number == 20)
+    }
+
     @Test func aStallOfTheScreenDropsThePicturesItCostAndComesBackInTime() {
         let events = EventLog(clock: clock)
         let synchronizer = RenderSynchronizer(clock: clock)
