@@ -49,7 +49,7 @@ final class SegmentReadAhead: Sendable {
         let known: FilmPlaylists.Known
         /// The index of the segment opened last.
         var current: Int
-        /// That segment, if it was opened before it was fetched.
+        /// That segment; nil before `adopt`.
         var opened: Segment?
         /// The segments that follow it, in order; only the last may be incomplete.
         var following: [Segment] = []
@@ -100,7 +100,7 @@ final class SegmentReadAhead: Sendable {
                 for passed in state.cursors[key]?.following.prefix(index) ?? [] { drop(passed, &state) }
                 state.cursors[key]?.following.removeFirst(index + 1)
                 state.cursors[key]?.current += index + 1
-                state.cursors[key]?.opened = nil
+                state.cursors[key]?.opened = segment
                 state.cursors[key]?.lastUse = .now
                 segment.isOpened = true
                 return segment
@@ -155,7 +155,7 @@ final class SegmentReadAhead: Sendable {
     func close(_ reader: ObjectIdentifier) {
         state.withLock { state in
             for (key, cursor) in state.cursors where key.reader == reader {
-                for segment in cursor.following { drop(segment, &state) }
+                for segment in cursor.following + [cursor.opened].compactMap({ $0 }) { drop(segment, &state) }
                 state.cursors[key] = nil
             }
         }
@@ -179,6 +179,9 @@ final class SegmentReadAhead: Sendable {
             return ReadAheadProgress(byteCount: Int(clamping: state.bytes), duration: .seconds(seconds))
         }
     }
+
+    /// Whether the thread that fetches segments has not ended.
+    var isRunning: Bool { state.withLock { $0.isRunning } }
 
     private static func inUse(_ state: State) -> [Cursor] {
         let latest = state.cursors.values.map(\.lastUse).max() ?? .now
@@ -253,7 +256,7 @@ final class SegmentReadAhead: Sendable {
     /// or no space.
     private func next(_ state: inout State) -> Segment? {
         let opened = state.cursors.values.compactMap(\.opened).first {
-            !$0.isComplete && !$0.isBusy && !$0.isDropped
+            $0.input != nil && !$0.isComplete && !$0.isBusy && !$0.isDropped
         }
         if let opened, state.bytes < limits.distance { return opened }
         let latest = state.cursors.values.map(\.lastUse).max() ?? .now
