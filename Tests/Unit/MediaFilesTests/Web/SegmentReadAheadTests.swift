@@ -138,9 +138,9 @@ import Testing
         let began = HostInstant.now
         cancellation.cancel()
         worker.join()
-        #expect(HostInstant.now - began < .milliseconds(500) && code.withLock { $0 } == Self.cancelled)
+        #expect(HostInstant.now - began < .seconds(3) && code.withLock { $0 } == Self.cancelled)
         segments.close(id)
         #expect(wait { !segments.isRunning })
-        #expect(HostInstant.now - began < .seconds(1))
+        #expect(HostInstant.now - began < .seconds(4))
     }
 }

@@ -369,7 +369,7 @@ import Testing
         reader = nil
         #expect(Self.wait { !cache.isReadingAhead })
         // The server sends nothing, and a connection is replaced after ten seconds.
-        #expect(HostInstant.now - began < .milliseconds(500))
+        #expect(HostInstant.now - began < .seconds(3))
         // A further reader continues.
         server.isStalled.withLock { $0 = false }
         let other = cache.reader(InterruptCallback([]))
@@ -394,6 +394,6 @@ import Testing
         let began = HostInstant.now
         cancellation.cancel()
         worker.join()
-        #expect(HostInstant.now - began < .milliseconds(500) && code.withLock { $0 } == Self.cancelled)
+        #expect(HostInstant.now - began < .seconds(3) && code.withLock { $0 } == Self.cancelled)
     }
 }
