@@ -19,8 +19,8 @@ struct ChosenSpeaker: Sendable {
     let memory: RouteMemory?
     /// The only route that the user wants; nil: the best one.
     let wanted: Route?
-    /// Whether audio that cannot be passed through is encoded losslessly.
-    let isLossless: Bool
+    /// Whether audio that cannot be passed through is encoded as AAC.
+    let prefersAAC: Bool
 
     var name: String { speaker.name }
 
@@ -51,7 +51,7 @@ struct ChosenSpeaker: Sendable {
         }
         memory = speaker.id.flatMap { knowledge.memory(of: $0) }
         wanted = preferences.route(wantedBefore: memory?.wanted)
-        isLossless = preferences.isLossless
+        prefersAAC = preferences.prefersAAC
         var before = memory
         // What played was what the user wanted, not what was found to be best.
         if preferences.route == .best, memory?.wanted != nil { before?.route = nil }

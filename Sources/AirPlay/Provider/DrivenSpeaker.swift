@@ -27,7 +27,7 @@ struct DrivenSpeaker: Sendable {
         self.chosen = chosen
         output = AirPlaySpeaker(
             name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route,
-            encoding: chosen.isLossless ? .lossless : .aac)
+            encoding: chosen.prefersAAC ? .aac : .lossless)
         lessons = configuration.lessons
     }
 

@@ -23,13 +23,13 @@ package struct SpeakerPreferences: Hashable, Sendable {
 
     /// Nil: the wish of an earlier use counts.
     package var route: RouteWish?
-    /// Whether a buffered stream that cannot be passed through is encoded losslessly: a quarter of the time fits in the
-    /// speaker's buffer.
-    package var isLossless = false
+    /// Whether audio that cannot be passed through is encoded as AAC instead of ALAC on the buffered route: minutes of
+    /// it fit in the speaker's buffer.
+    package var prefersAAC = false
 
-    package init(route: RouteWish? = nil, isLossless: Bool = false) {
+    package init(route: RouteWish? = nil, prefersAAC: Bool = false) {
         self.route = route
-        self.isLossless = isLossless
+        self.prefersAAC = prefersAAC
     }
 
     /// Returns the only route to use; nil: the best one.

@@ -348,10 +348,9 @@ static inline int cff_open_by_policy(AVFormatContext *context, AVIOContext **inp
     av_dict_free(&own);
     return status;
   }
-  if (policy->verifies) {
-    av_dict_set(all, "tls_verify", "1", 0);
-    if (policy->authorities) av_dict_set(all, "ca_file", policy->authorities, 0);
-  }
+  /* The default is 0 in FFmpeg 5.1 and 7.1, and 1 in 9. */
+  av_dict_set(all, "tls_verify", policy->verifies ? "1" : "0", 0);
+  if (policy->verifies && policy->authorities) av_dict_set(all, "ca_file", policy->authorities, 0);
   int status = is_led_to || policy->regular_only ? cff_open_regular(policy, context, input, url, flags, all)
                                                  : policy->open(context, input, url, flags, all);
   av_dict_free(&own);

@@ -68,7 +68,7 @@ struct FleetAnswer: Sendable, Hashable {
     var id: String?
     /// Whether the command was carried out.
     var isDone: Bool
-    /// The reason of a failure, or the path of a screenshot.
+    /// The reason of a failure, or the name of a screenshot in the state folder; without folders.
     var words: String?
     /// A command with this id was received before; it was not carried out again.
     var isRepeated = false
@@ -86,8 +86,10 @@ extension FleetAnswer {
     /// Creates the answer to a command with a result.
     init(id: String, _ result: Result<JSONValue, ControlError>) {
         switch result {
-        case .success(let value): self.init(id: id, isDone: true, words: value["filename"]?.text)
-        case .failure(let error): self.init(id: id, isDone: false, words: error.message)
+        case .success(let value):
+            self.init(id: id, isDone: true, words: value["filename"]?.text.map(PrintableText.withoutFolders))
+        case .failure(let error):
+            self.init(id: id, isDone: false, words: PrintableText.withoutFolders(error.message))
         }
     }
 }

@@ -32,9 +32,10 @@ struct HookRunner: Sendable {
             let outcome = try BoundedProgram.run(
                 "/bin/sh", ["-c", command], maxBytes: maxOutput, timeout: timeout, isCancelled: { false })
             guard outcome.status != 0 else { return nil }
-            let line = outcome.complaint.split(separator: "\n").last.map { String($0.prefix(200)) }
-            // The shell's own messages quote the command.
-            let reason = line.flatMap { $0.contains(command) ? nil : $0 }
+            let line = outcome.complaint.split(separator: "\n").last.map(String.init)
+            // Messages of the shell and of programs quote the command or a word of it, which may be a secret.
+            let words = command.split { $0.isWhitespace || "=;\"'()<>|&".contains($0) }.filter { $0.count >= 6 }
+            let reason = line.flatMap { line in words.contains { line.contains($0) } ? nil : String(line.prefix(200)) }
             return reason ?? outcome.status.map { "status \($0)" } ?? "ended by a signal"
         } catch {
             return error.words

@@ -163,7 +163,8 @@ final class AVIOBridge: @unchecked Sendable {
             isOpening
             ? nil
             : requestBuilder.segments.adopt(
-                input, of: address, (first, last), by: ObjectIdentifier(self), requestBuilder, pool: pool,
+                input, guardedBy: waiting, of: address, (first, last), by: ObjectIdentifier(self), requestBuilder,
+                pool: pool,
                 waiting: self.waiting)
         let source = WebSource(segment ?? input, cipher) { [unowned self] code in noteFailure(of: text, code) }
         return try context(source, location, type)

@@ -101,12 +101,14 @@ package enum AssetList {
         let requestBuilder = HTTPRequestBuilder(address, options)
         // A refused certificate fails this list only, not the next input that this thread opens.
         var certificates = TLSFailureRecorder()
+        var location = place
         defer { _ = certificates.refusal() }
         do throws(WebFailure) {
             let input = try HTTPStream(place, requestBuilder: requestBuilder, waiting: waiting) {
                 (address) throws(WebFailure) in
                 try requestBuilder.connect(address, waiting)
             }
+            location = input.address
             while bytes.count <= maxBytes {
                 let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
                 if got == cff_error_eof { break }
@@ -116,7 +118,7 @@ package enum AssetList {
         } catch {
             throw MediaError(.cannotOpen, "the list of interstitials \(name) cannot be loaded")
         }
-        guard bytes.count <= maxBytes, let assets = assets(in: bytes, at: place) else {
+        guard bytes.count <= maxBytes, let assets = assets(in: bytes, at: location) else {
             throw MediaError(.notMedia, "\(name) is not a list of interstitials")
         }
         return assets

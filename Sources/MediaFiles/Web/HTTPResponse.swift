@@ -5,6 +5,8 @@ struct HTTPResponse: Sendable {
     var status: Int
     private let isHTTP11: Bool
     private(set) var fields: [(name: String, value: String)] = []
+    /// Whether fields were ignored, one of which may state another length.
+    private let isCut: Bool
 
     /// The maximum size of status line and header fields in bytes.
     static let largestHead = 64 << 10
@@ -36,6 +38,7 @@ struct HTTPResponse: Sendable {
         else { return nil }
         self.status = status
         isHTTP11 = words[0].elementsEqual("HTTP/1.1".utf8)
+        isCut = lines.count > Self.maxFields
         for line in lines.prefix(Self.maxFields) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { continue }
             let value = line[line.index(after: colon)...].drop { $0 == 0x20 || $0 == 0x09 }
@@ -58,7 +61,7 @@ struct HTTPResponse: Sendable {
     /// Whether another request may follow on the connection (RFC 9112, 9.3). Only for a body whose length is stated
     /// once: its end is unambiguous.
     var isPersistent: Bool {
-        isHTTP11 && !isChunked && length != nil && all("content-length").count == 1
+        isHTTP11 && !isCut && !isChunked && length != nil && all("content-length").count == 1
             && !all("connection").contains { $0.lowercased().contains("close") }
     }
 

@@ -16,6 +16,8 @@ final class SegmentReadAhead: Sendable {
         let seconds: Double
         /// The response of a segment that was opened before it was fetched; the thread that has set `isBusy` uses it.
         let input: HTTPStream?
+        /// Interrupts reading of that response; it follows the guard of the demuxer or of the thread that uses it.
+        let inputGuard: InterruptCallback?
         var isBusy = false
         /// Received bytes that were not read.
         var pieces: ArraySlice<[UInt8]> = []
@@ -33,9 +35,11 @@ final class SegmentReadAhead: Sendable {
         let arrival = Signal()
 
         init(
-            _ address: WebAddress, range: (first: Int64, last: Int64?), seconds: Double, input: HTTPStream? = nil
+            _ address: WebAddress, range: (first: Int64, last: Int64?), seconds: Double, input: HTTPStream? = nil,
+            inputGuard: InterruptCallback? = nil
         ) {
-            (self.address, self.range, self.seconds, self.input) = (address, range, seconds, input)
+            (self.address, self.range, self.seconds) = (address, range, seconds)
+            (self.input, self.inputGuard) = (input, inputGuard)
         }
     }
 
@@ -64,9 +68,24 @@ final class SegmentReadAhead: Sendable {
         /// The number of bytes stored in all segments.
         var bytes: Int64 = 0
         var isRunning = false
+        /// Segments that are no longer needed; released without the lock, since that may close a connection.
+        var retired: [Segment] = []
     }
 
     private let state = Lock(State())
+
+    /// Accesses the state; segments that retire are released afterwards, without the lock.
+    private func withState<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, retired) = state.withLock { state in
+            let result = body(&state)
+            let retired = state.retired
+            if !retired.isEmpty { state.retired = [] }
+            return (result, retired)
+        }
+        _ = retired
+        return result
+    }
+
     private let wake = Signal()
     private let limits: ReadAhead
     private static let pieceSize = 64 << 10
@@ -90,7 +109,7 @@ final class SegmentReadAhead: Sendable {
         _ requestBuilder: HTTPRequestBuilder, pool: ConnectionPool, waiting: InterruptCallback
     ) -> (any WebBytes)? {
         guard limits.distance > 0 else { return nil }
-        let found = state.withLock { state -> Segment? in
+        let found = withState { state -> Segment? in
             for key in state.cursors.keys where key.reader == reader {
                 guard
                     let index = state.cursors[key]?.following.firstIndex(where: {
@@ -100,6 +119,7 @@ final class SegmentReadAhead: Sendable {
                 for passed in state.cursors[key]?.following.prefix(index) ?? [] { drop(passed, &state) }
                 state.cursors[key]?.following.removeFirst(index + 1)
                 state.cursors[key]?.current += index + 1
+                if let before = state.cursors[key]?.opened { state.retired.append(before) }
                 state.cursors[key]?.opened = segment
                 state.cursors[key]?.lastUse = .now
                 segment.isOpened = true
@@ -117,8 +137,8 @@ final class SegmentReadAhead: Sendable {
         let place = (try? requestBuilder.playlists.place(ofSegmentAt: address.text, from: range.first, &budget)) ?? nil
         guard let place else { return nil }
         let key = Key(reader: reader, playlist: place.playlist)
-        state.withLock { state in
-            for segment in state.cursors[key]?.following ?? [] { drop(segment, &state) }
+        withState { state in
+            remove(key, &state)
             state.cursors[key] = Cursor(known: place.known, current: place.index)
         }
         return nil
@@ -127,9 +147,13 @@ final class SegmentReadAhead: Sendable {
     /// Returns a source of a segment that was opened before it was fetched: the rest of its response is read ahead too.
     /// Nil for other URLs.
     ///
-    /// - Parameter input: The response, of which nothing was read.
+    /// - Parameters:
+    ///   - input: The response, of which nothing was read.
+    ///   - inputGuard: The guard of its connection.
+    ///   - waiting: The guard of the demuxer.
     func adopt(
-        _ input: HTTPStream, of address: WebAddress, _ range: (first: Int64, last: Int64?),
+        _ input: HTTPStream, guardedBy inputGuard: InterruptCallback, of address: WebAddress,
+        _ range: (first: Int64, last: Int64?),
         by reader: ObjectIdentifier, _ requestBuilder: HTTPRequestBuilder, pool: ConnectionPool,
         waiting: InterruptCallback
     ) -> (any WebBytes)? {
@@ -139,7 +163,8 @@ final class SegmentReadAhead: Sendable {
                 guard piece.bytes?.lowerBound ?? 0 == range.first, cursor.opened == nil,
                     cursor.known.playlist.address(of: cursor.current, from: cursor.known.location)?.text == address.text
                 else { continue }
-                let segment = Segment(address, range: range, seconds: piece.seconds, input: input)
+                let segment = Segment(
+                    address, range: range, seconds: piece.seconds, input: input, inputGuard: inputGuard)
                 segment.isOpened = true
                 state.cursors[key]?.opened = segment
                 return segment
@@ -153,10 +178,10 @@ final class SegmentReadAhead: Sendable {
 
     /// Drops everything fetched for a demuxer.
     func close(_ reader: ObjectIdentifier) {
-        state.withLock { state in
+        withState { state in
             for (key, cursor) in state.cursors where key.reader == reader {
-                for segment in cursor.following + [cursor.opened].compactMap({ $0 }) { drop(segment, &state) }
-                state.cursors[key] = nil
+                if let opened = cursor.opened { drop(opened, &state) }
+                remove(key, &state)
             }
         }
         wake.raise()
@@ -167,6 +192,14 @@ final class SegmentReadAhead: Sendable {
         segment.stop.cancel()
         state.bytes -= segment.pieces.reduce(0) { $0 + Int64($1.count) }
         segment.pieces = []
+        state.retired.append(segment)
+    }
+
+    /// Removes the cursor of a playlist with what was fetched; the segment opened last is left to its reader.
+    private func remove(_ key: Key, _ state: inout State) {
+        guard let cursor = state.cursors.removeValue(forKey: key) else { return }
+        for segment in cursor.following { drop(segment, &state) }
+        if let opened = cursor.opened { state.retired.append(opened) }
     }
 
     /// What was read ahead of the playlist that has least; nil if no playlist is read ahead.
@@ -214,7 +247,7 @@ final class SegmentReadAhead: Sendable {
         defer { target.deallocate() }
         var failures = 0
         while true {
-            let (segment, isOver) = state.withLock { state -> (Segment?, Bool) in
+            let (segment, isOver) = withState { state -> (Segment?, Bool) in
                 if state.cursors.isEmpty {
                     state.isRunning = false
                     return (nil, true)
@@ -229,12 +262,14 @@ final class SegmentReadAhead: Sendable {
             }
             var code = cff_error_eof
             if let input = segment.input {
-                code = drain(segment, input, into: target)
+                code = drain(segment, input, into: target, maxSilence: requestBuilder.maxSilence)
+                // Its reader reads the rest itself, with retries.
+                if code != cff_error_eof { state.withLock { _ in segment.failure = code } }
             } else {
                 code = fetch(segment, into: target, with: requestBuilder, pool: pool, waiting: waiting)
             }
             if segment.input == nil {
-                state.withLock { state in
+                withState { state in
                     (segment.isComplete, segment.failure) = (code == cff_error_eof, code == cff_error_eof ? nil : code)
                     guard segment.failure != nil, !segment.isOpened else { return }
                     drop(segment, &state)
@@ -256,7 +291,7 @@ final class SegmentReadAhead: Sendable {
     /// or no space.
     private func next(_ state: inout State) -> Segment? {
         let opened = state.cursors.values.compactMap(\.opened).first {
-            $0.input != nil && !$0.isComplete && !$0.isBusy && !$0.isDropped
+            $0.input != nil && !$0.isComplete && !$0.isBusy && !$0.isDropped && $0.failure == nil
         }
         if let opened, state.bytes < limits.distance { return opened }
         let latest = state.cursors.values.map(\.lastUse).max() ?? .now
@@ -269,7 +304,7 @@ final class SegmentReadAhead: Sendable {
         let piece = cursor.known.playlist.pieces[index]
         guard let address = cursor.known.playlist.address(of: index, from: cursor.known.location) else {
             // A URL that is none is left to libavformat; so are the segments after it.
-            state.cursors[key] = nil
+            remove(key, &state)
             return nil
         }
         let range = (first: piece.bytes?.lowerBound ?? 0, last: piece.bytes?.upperBound)
@@ -282,16 +317,20 @@ final class SegmentReadAhead: Sendable {
     ///
     /// - Returns: `cff_error_eof`, or the error that ended reading.
     private func drain(
-        _ segment: Segment, _ input: HTTPStream, into target: UnsafeMutableBufferPointer<UInt8>
+        _ segment: Segment, _ input: HTTPStream, into target: UnsafeMutableBufferPointer<UInt8>, maxSilence: Duration?
     ) -> Int32 {
+        // The demuxer's guard has the deadline of a read that has ended long ago, if its track is far enough ahead.
+        let own = InterruptCallback([segment.stop])
         while true {
             let isFree = state.withLock { state in
                 guard !segment.isDropped, !segment.isComplete, !segment.isBusy, state.bytes < limits.maxBytesAhead
                 else { return false }
                 segment.isBusy = true
+                segment.inputGuard?.follow(own)
                 return true
             }
             guard isFree else { return cff_error_eof }
+            own.allow(maxSilence)
             input.retries = false
             let got = input.read(into: target)
             state.withLock { state in
@@ -336,7 +375,11 @@ final class SegmentReadAhead: Sendable {
         } catch { return error.code }
         input.retries = false
         while true {
-            while state.withLock({ $0.bytes >= limits.maxBytesAhead && !segment.isOpened && !segment.isDropped }) {
+            // A reader that has no bytes of it is never kept waiting for space.
+            while state.withLock({ state in
+                state.bytes >= limits.maxBytesAhead && !segment.isDropped
+                    && !(segment.isOpened && segment.pieces.isEmpty)
+            }) {
                 wake.wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
             }
             if segment.stop.isCancelled { return cff_error_exit }
@@ -357,13 +400,16 @@ final class SegmentReadAhead: Sendable {
 
     fileprivate enum Step { case copied(Int), ended, wait, failed, receive(HTTPStream) }
 
-    fileprivate func read(_ segment: Segment, into target: UnsafeMutableBufferPointer<UInt8>) -> Step {
+    fileprivate func read(
+        _ segment: Segment, into target: UnsafeMutableBufferPointer<UInt8>, waiting: InterruptCallback
+    ) -> Step {
         state.withLock { state in
             guard let piece = segment.pieces.first else {
                 if segment.isComplete { return .ended }
                 if let input = segment.input {
                     guard !segment.isBusy else { return .wait }
                     segment.isBusy = true
+                    segment.inputGuard?.follow(waiting)
                     return .receive(input)
                 }
                 return segment.failure == nil ? .wait : .failed
@@ -371,9 +417,12 @@ final class SegmentReadAhead: Sendable {
             let count = target.update(fromContentsOf: piece[segment.readBytes...].prefix(target.count))
             segment.readBytes += count
             if segment.readBytes == piece.count {
+                // A slice keeps the elements that it does not show any more.
+                segment.pieces[segment.pieces.startIndex] = []
                 segment.pieces.removeFirst()
                 segment.readBytes = 0
                 state.bytes -= Int64(piece.count)
+                if segment.pieces.isEmpty { wake.raise() }
             }
             return .copied(count)
         }
@@ -386,7 +435,12 @@ final class SegmentReadAhead: Sendable {
     }
 
     fileprivate func release(_ segment: Segment) {
-        state.withLock { drop(segment, &$0) }
+        withState { state in
+            drop(segment, &state)
+            for key in state.cursors.keys where state.cursors[key]?.opened === segment {
+                state.cursors[key]?.opened = nil
+            }
+        }
         wake.raise()
     }
 }
@@ -419,7 +473,7 @@ private final class SegmentReader: WebBytes, @unchecked Sendable {
         guard !target.isEmpty else { return 0 }
         while rest == nil {
             if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
-            switch store.read(segment, into: target) {
+            switch store.read(segment, into: target, waiting: waiting) {
             case .copied(let count):
                 offset += Int64(count)
                 return Int32(clamping: count)

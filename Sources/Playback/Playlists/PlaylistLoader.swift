@@ -80,7 +80,7 @@ package struct PlaylistLoader {
                 )
             }
             if let path, MediaFolder.isFolder(path) {
-                if let objection = addFolder(path) {
+                if let objection = addFolder(path, isListed: isListed) {
                     if words.count == 1 { throw objection }
                     failures.append(objection)
                 }
@@ -113,12 +113,16 @@ package struct PlaylistLoader {
     }
 
     /// Adds the files of a folder; returns an error if there are none.
-    private mutating func addFolder(_ path: String) -> TalkieError? {
+    ///
+    /// - Parameter isListed: Whether only regular files are opened.
+    private mutating func addFolder(_ path: String, isListed: Bool) -> TalkieError? {
         let folder = MediaFolder(path, maxItems: Self.maxItems - items.count)
         warnings += folder.warnings.prefix(Self.maxReported)
         folders.formUnion(folder.folders)
         // "./" keeps a folder named "-" from being parsed as standard input.
-        for file in folder.files { add(Item(address: file.hasPrefix("-") ? "./" + file : file)) }
+        for file in folder.files {
+            add(Item(address: file.hasPrefix("-") ? "./" + file : file, isListed: isListed))
+        }
         guard folder.files.isEmpty else { return nil }
         return Self.failure(
             "the folder '\(path)' contains no films, recordings or pictures; specify a file to play it regardless of its name"

@@ -29,6 +29,10 @@ package final class FramePresenter {
 
     /// The number of frames shown since creation, without those that the output could not draw.
     package private(set) var shownCount = 0
+    /// When the last frame became visible; nil before the first.
+    private var lastShown: HostInstant?
+    /// A late frame is shown rather than none for longer.
+    package static let longestStill = Duration.seconds(1)
     /// The number of frames skipped since creation.
     package private(set) var droppedCount = 0
     /// The displayed frame, for repaints and screenshots; nil if the screen is blank.
@@ -168,17 +172,20 @@ package final class FramePresenter {
         (onScreen, shownOverlay) = (buffer, preparedOverlay)
         layer.notePresented()
         guard isDrawn else { return }
+        lastShown = visible
         shownCount += 1
         events.append(
             .frame(pts: pts, target: target, presented: visible.advanced(by: output.latency.delay)), at: visible)
     }
 
-    /// Drops a frame that would be visible too late, so that what is shown belongs to what is heard.
+    /// Drops a frame that would be visible too late, so that what is shown belongs to what is heard; but shows one at
+    /// least each second, so that a film that is decoded too slowly without skipping still moves.
     ///
     /// - Parameter segment: The timeline when the frame would be visible.
     private func drops(_ picture: SampleBuffer, at visible: HostInstant, _ segment: TimebaseSegment) -> Bool {
         guard let pts = picture.presentationTime, let due = segment.hostInstant(of: pts),
-            picture.isExpired(after: visible - due, (segment.mediaTime(at: visible) - pts).duration)
+            picture.isExpired(after: visible - due, (segment.mediaTime(at: visible) - pts).duration),
+            lastShown.map({ visible - $0 < Self.longestStill }) ?? true
         else { return false }
         prepared = nil
         droppedCount += 1

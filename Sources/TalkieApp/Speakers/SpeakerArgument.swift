@@ -49,8 +49,8 @@ package struct SpeakerArgument: Sendable, Hashable {
                 preferences.route = try SpeakerPreferences.RouteWish(parsing: String(words[1]))
             case "encoding":
                 switch words[1] {
-                case "aac": preferences.isLossless = false
-                case "lossless": preferences.isLossless = true
+                case "aac": preferences.prefersAAC = true
+                case "lossless": preferences.prefersAAC = false
                 default: throw ValueError("the encoding must be aac or lossless")
                 }
             default:

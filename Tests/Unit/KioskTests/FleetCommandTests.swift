@@ -167,6 +167,10 @@ import Testing
             FleetAnswer(id: "a\"b", isDone: false, words: "No.").json
                 == "{\"id\":\"a\\\"b\",\"done\":false,\"words\":\"No.\"}")
         #expect(FleetAnswer(id: nil, isDone: false).json == "{\"id\":null,\"done\":false}")
+        let path: JSONValue = .object([("filename", .text("/var/lib/talkie/screen.png"))])
+        #expect(FleetAnswer(id: "1", .success(path)).words == "screen.png")
+        let failure = ControlError(.failed, "Cannot write '/var/lib/talkie/screen.png'")
+        #expect(FleetAnswer(id: "1", .failure(failure)).words == "Cannot write 'screen.png'")
         var state = KioskStateMessage()
         (state.release, state.phase, state.title) = (
             "1.0", "playing", "A\u{1B}[2J" + String(repeating: "t", count: 9999)

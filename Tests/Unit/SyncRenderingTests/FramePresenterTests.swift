@@ -148,6 +148,26 @@ import Testing
         #expect(screen.shown.last?.number == 20)
     }
 
+    /// A decoder without skipping stays behind: every frame is late.
+    @Test func aFilmThatIsAlwaysLateStillMovesOnceASecond() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
+        let screen = VirtualScreen(clock: clock)
+        let presenter = FramePresenter(
+            layer: layer, timebase: synchronizer.timebase, output: screen, events: EventLog(clock: clock))
+        for number in 0..<200 {
+            layer.enqueue(NumberedPicture.buffer(number, every: frame))
+            let due = synchronizer.timebase.snapshot.hostInstant(of: frame * Int64(number), at: clock.now)
+            clock.advance(to: max(clock.now, (due ?? clock.now).advanced(by: .milliseconds(200))))
+            while case .at(let instant) = presenter.step(), layer.count > 0 {
+                clock.advance(to: max(instant, clock.now))
+            }
+        }
+        let seconds = Int((frame * 200).seconds)
+        #expect((seconds - 1...seconds + 2).contains(screen.shown.count))
+        #expect(presenter.droppedCount + presenter.shownCount == 200)
+    }
+
     @Test func aStallOfTheScreenDropsThePicturesItCostAndComesBackInTime() {
         let events = EventLog(clock: clock)
         let synchronizer = RenderSynchronizer(clock: clock)

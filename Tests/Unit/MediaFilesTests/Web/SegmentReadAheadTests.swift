@@ -12,6 +12,8 @@ import Testing
         let requests = Lock<[String]>([])
         /// While true nothing is sent.
         let isStalled = Lock(false)
+        /// The size of each segment in bytes.
+        let size = Lock(SegmentReadAheadTests.size)
 
         final class Connection: WebConnection {
             let server: Server
@@ -23,8 +25,8 @@ import Testing
             func send(_ bytes: [UInt8]) -> Int32 {
                 let name = String(decoding: bytes, as: UTF8.self).split(separator: " ")[1]
                 server.requests.withLock { $0.append(String(name)) }
-                (number, left) = (UInt8(name.dropFirst(2)) ?? 0, size)
-                head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8)[...]
+                (number, left) = (UInt8(name.dropFirst(2)) ?? 0, server.size.withLock { $0 })
+                head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(left)\r\n\r\n".utf8)[...]
                 return 0
             }
 
@@ -105,6 +107,23 @@ import Testing
             #expect(got == Self.ended && count == Self.size, "\(number)")
         }
         #expect(server.requests.withLock { $0 } == (1..<50).map { "/s\($0)" })
+        segments.close(id)
+        #expect(wait { !segments.isRunning })
+    }
+
+    /// The reader of a segment is slower than the network: what was not read stays within the budget.
+    @Test func anOpenedSegmentStaysWithinTheBudget() throws {
+        server.size.withLock { $0 = 32 << 20 }
+        #expect(try open(0) == nil)
+        #expect(wait { server.requests.withLock { $0.contains("/s1") } })
+        let source = try #require(try open(1))
+        var piece = [UInt8](repeating: 0, count: 4 << 10)
+        let limit = Int(clamping: requestBuilder.readAhead.maxBytesAhead)
+        for _ in 0..<60 {
+            _ = piece.withUnsafeMutableBufferPointer { source.read(into: $0) }
+            #expect(segments.progress?.byteCount ?? .max <= limit + (64 << 10))
+            HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+        }
         segments.close(id)
         #expect(wait { !segments.isRunning })
     }

@@ -181,6 +181,9 @@ import Testing
             #expect(error?.code == .notPermitted, "\(word)")
         }
         #expect(try PlaylistLoader([film], isListed: true).items.map(\.isListed) == [true])
+        // The files of a folder are checked where they are opened.
+        #expect(try PlaylistLoader([folder.path("")], isListed: true).items.map(\.isListed).allSatisfy { $0 })
+        #expect(try PlaylistLoader([folder.path("")]).items.map(\.isListed).allSatisfy { !$0 })
     }
 
     @Test func aListThatCannotBeReadCompletelyIsAnErrorAndNoShorterList() throws {
