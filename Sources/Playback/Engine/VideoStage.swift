@@ -49,8 +49,6 @@ final class VideoStage: TrackStage {
     private var isSkipping = false
     /// The distance of the last skip from the playhead; doubled by each frame that is late in spite of it.
     private var skipDistance = VideoStage.skips.lowerBound
-    /// The time of the last frame that was not dropped; nil after a seek.
-    private var lastEnqueued: MediaTime?
 
     /// The shortest and the longest distance of a skip from the playhead.
     private static let skips = Duration.milliseconds(100)...Duration.seconds(1)
@@ -83,7 +81,6 @@ final class VideoStage: TrackStage {
         layer.flush()
         (lastEnd, lastTime, isGaplessBoundary) = (nil, nil, false)
         (skipped, isSkipping, skipDistance) = ([], false, Self.skips.lowerBound)
-        lastEnqueued = nil
         policy.reset()
         guard let entry = list.current else { return time }
         self.entry = entry
@@ -258,21 +255,13 @@ final class VideoStage: TrackStage {
         let followsSkip = isSkipping
         adaptEffort(to: picture, delay, of: decoder)
         noteHanded(picture)
-        let isLate = delay.map { picture.isExpired(after: $0.host, $0.media) } ?? false
-        if isLate, !layer.awaitsFirst, !isStill(at: picture) {
+        if delay.map({ picture.isExpired(after: $0.host, $0.media) }) == true, !layer.awaitsFirst {
             drop(picture, delay, decoder, again: followsSkip)
         } else {
-            lastEnqueued = picture.presentationTime
             layer.enqueue(picture)
         }
         setting.progress.report()
         return .moved
-    }
-
-    /// Whether no frame was enqueued for so long that a late one is better.
-    private func isStill(at picture: SampleBuffer) -> Bool {
-        guard let lastEnqueued, let time = picture.presentationTime else { return false }
-        return (time - lastEnqueued).duration >= FramePresenter.longestStill
     }
 
     /// Returns how late a decoded frame is, in host and media time; nil while the timeline is stopped.

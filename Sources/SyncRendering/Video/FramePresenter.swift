@@ -32,7 +32,7 @@ package final class FramePresenter {
     /// When the last frame became visible; nil before the first.
     private var lastShown: HostInstant?
     /// A late frame is shown rather than none for longer.
-    package static let longestStill = Duration.seconds(1)
+    private static let longestStill = Duration.seconds(1)
     /// The number of frames skipped since creation.
     package private(set) var droppedCount = 0
     /// The displayed frame, for repaints and screenshots; nil if the screen is blank.
