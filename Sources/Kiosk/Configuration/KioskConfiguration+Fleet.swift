@@ -50,8 +50,10 @@ extension KioskConfiguration.Fleet {
             )
         }
         if user != nil, table["password_file"] == nil {
-            inner.addMistake(
-                table["user"]?.line ?? table.line, "user: a user needs a password; write password_file = \"…\"")
+            // MQTT 3.1.1, 3.1.2.9 permits it, and some brokers authenticate so.
+            inner.addRemark(
+                table["user"]?.line ?? table.line,
+                "user: it is sent without a password; if the broker wants one, write password_file = \"…\"")
         }
         reader.finish(inner)
         guard let broker, let name else { return nil }

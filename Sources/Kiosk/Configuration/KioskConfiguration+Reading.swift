@@ -26,6 +26,7 @@ extension KioskConfiguration {
         guard reader.mistakes.isEmpty else {
             throw KioskConfigurationError(mistakes: reader.mistakes.sorted { $0.line < $1.line })
         }
+        remarks = reader.remarks.sorted { $0.line < $1.line }
     }
 
     private mutating func read(_ reader: inout TableReader, folder: String) {
@@ -116,11 +117,10 @@ extension KioskConfiguration {
             }
         }
         if case .string("inset-frame")? = inner.table["policy"]?.value {
-            remarks.append(
-                reader.remark(
-                    lines.line("overscan"),
-                    "overscan: \"inset-frame\" is the old name of \"inset-application-frame\", which no longer draws a black frame; write \"scale\" to show the whole picture"
-                ))
+            reader.addRemark(
+                lines.line("overscan"),
+                "overscan: \"inset-frame\" is the old name of \"inset-application-frame\", which no longer draws a black frame; write \"scale\" to show the whole picture"
+            )
         }
         reader.finish(inner)
         overscan = policy?(percent ?? Overscan.usual)

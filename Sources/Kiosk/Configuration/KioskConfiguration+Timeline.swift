@@ -37,7 +37,7 @@ extension KioskConfiguration.Timeline {
         }
         inner.read("max_age", into: &rotation.maxAge) { value throws(ValueError) in
             switch value {
-            case .integer: throw ValueError("a number has no unit; write \"24:00:00\" for a day")
+            case .integer(let seconds): return try TimelineRotation.age(seconds: Double(seconds))
             case .string(let text):
                 // ignored: the error that is thrown instead states the valid ages.
                 guard case .fromStart(let time)? = try? FilmPosition(parsing: text) else {
@@ -46,6 +46,11 @@ extension KioskConfiguration.Timeline {
                 return try TimelineRotation.age(seconds: time.seconds)
             default: throw TimelineRotation.ageError
             }
+        }
+        if let node = inner.table["max_age"], case .integer(let seconds) = node.value {
+            inner.addRemark(
+                node.line,
+                "max_age: a number without a unit is in seconds, here \(seconds); write \"24:00:00\" for a day")
         }
         inner.read("keep", into: &rotation.keep) { value throws(ValueError) in
             guard case .integer(let number) = value, number > 0 else {

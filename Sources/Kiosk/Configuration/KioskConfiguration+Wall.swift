@@ -23,15 +23,20 @@ extension KioskConfiguration.Wall {
         }
         inner.read("chrony", into: &chrony) { value throws(ValueError) in
             // chronyc would parse a leading hyphen as an option.
-            // A server of the network is configured in chrony.
-            guard case .string(let text) = value, text.utf8.count <= 255,
-                text.hasPrefix("/") || text == "localhost" || Self.isNumeric(text)
-            else {
+            guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 255, !text.hasPrefix("-") else {
                 throw ValueError(
                     "expected an address of this computer or chronyd's socket, such as \"127.0.0.1\"; time servers are "
                         + "set in chrony.conf")
             }
             return text
+        }
+        if let node = inner.table["chrony"], case .string = node.value,
+            !chrony.hasPrefix("/") && chrony != "localhost" && !Self.isNumeric(chrony)
+        {
+            inner.addRemark(
+                node.line,
+                "chrony: '\(PrintableText.of(chrony))' must be a name of this computer; time servers are set in "
+                    + "chrony.conf")
         }
         inner.read("chrony_port", into: &chronyPort) { value throws(ValueError) in
             guard case .integer(let port) = value, (1...65535).contains(port) else {

@@ -9,6 +9,8 @@ struct TableReader {
     /// The keys that were read.
     private var known: [String] = []
     private(set) var mistakes: [ConfigMistake] = []
+    /// Hints that are no mistakes.
+    private(set) var remarks: [ConfigMistake] = []
 
     init(_ table: TOMLDocument.Table, file: String, name: String? = nil) {
         (self.table, self.file, self.name) = (table, file, name)
@@ -37,14 +39,16 @@ struct TableReader {
         var inner = inner
         inner.finish()
         mistakes += inner.mistakes
+        remarks += inner.remarks
     }
 
     mutating func addMistake(_ line: Int, _ sentence: String) {
         mistakes.append(ConfigMistake(file, line: line, sentence))
     }
 
-    /// Returns a hint that is not a mistake.
-    func remark(_ line: Int, _ sentence: String) -> ConfigMistake { ConfigMistake(file, line: line, sentence) }
+    mutating func addRemark(_ line: Int, _ sentence: String) {
+        remarks.append(ConfigMistake(file, line: line, sentence))
+    }
 
     mutating func node(_ key: String) -> TOMLDocument.Node? {
         known.append(key)
