@@ -56,15 +56,17 @@ struct ItemExclusions {
     /// The same for a file that was only opened ahead: it is opened and read ahead again within a second or two.
     static let provingTimeOfOpening = Duration.seconds(5)
 
-    /// The number of stalls without a known cause after which an item is excluded: each time another one has played on
-    /// the same outputs.
+    /// The number of stalls, with causes that may be outside the item, after which it is excluded: each time another
+    /// one has played on the same outputs.
     private static let maxStalls = 2
 
     private let crashes: CrashRecord
     private var stalls: [Stall] = []
     /// Whether two items in a row lacked progress for causes that may be in the outputs, and none has advanced since.
     private var areOutputsAtFault = false
-    /// The number of consecutive stalls without a known cause, by item.
+    /// Whether audio was among these causes: only another item with audio shows that the outputs accept some.
+    private var lacksSoundOutput = false
+    /// The number of consecutive stalls whose cause may be outside the item, by item.
     private var stallCounts: [Item: Int] = [:]
     private var entries: [Item: Entry] = [:]
     private var excluded: [(item: Item, reason: Reason)] = []
@@ -125,19 +127,24 @@ struct ItemExclusions {
     /// - Parameter isDamaged: Whether its media cannot be decoded.
     mutating func noteStalled(_ item: Item, for cause: Liveness.Cause, isDamaged: Bool) {
         let reason = isDamaged && cause == .silence ? .stuck : Reason(of: cause)
-        if reason == nil, stalls.contains(where: { $0.reason == nil && $0.item != item }) { areOutputsAtFault = true }
+        let lacksSound = cause == .sound || cause == .silence
+        if reason == nil {
+            let others = stalls.filter { $0.reason == nil && $0.item != item }
+            if !others.isEmpty { areOutputsAtFault = true }
+            if areOutputsAtFault, lacksSound || others.contains(where: \.lacksSound) { lacksSoundOutput = true }
+        }
         stalls.removeAll { $0.item == item || areOutputsAtFault && $0.reason == nil }
         guard reason != nil || !areOutputsAtFault, stalls.count < Self.maxEntries else { return }
-        stalls.append(Stall(item: item, reason: reason, lacksSound: cause == .sound || cause == .silence))
+        stalls.append(Stall(item: item, reason: reason, lacksSound: lacksSound))
     }
 
     /// Excludes the items that were left before one that advances. Returns true if there are any.
     mutating func noteAdvancing(_ item: Item, hasSound: Bool, at now: HostInstant) -> Bool {
-        if hasSound { areOutputsAtFault = false }
+        if hasSound || !lacksSoundOutput { (areOutputsAtFault, lacksSoundOutput) = (false, false) }
         guard !stalls.isEmpty else { return false }
         var isExcluding = false
         for stall in stalls where stall.item != item && (hasSound || !stall.lacksSound) {
-            if stall.reason == nil {
+            if stall.reason == nil || isShared(stall) {
                 if stallCounts.count >= Self.maxEntries { stallCounts.removeAll() }
                 stallCounts[stall.item, default: 0] += 1
                 guard stallCounts[stall.item, default: 0] >= Self.maxStalls else { continue }
@@ -148,6 +155,13 @@ struct ItemExclusions {
         }
         stalls.removeAll { $0.item == item || hasSound || !$0.lacksSound }
         return isExcluding
+    }
+
+    /// Returns true if other items were left in a row with this one: a decoder or a clock that they share may be the
+    /// cause. The audio of `silence` is the item's own.
+    private func isShared(_ stall: Stall) -> Bool {
+        func isCandidate(_ stall: Stall) -> Bool { stall.reason == .stuck && !stall.lacksSound }
+        return isCandidate(stall) && stalls.contains { $0.item != stall.item && isCandidate($0) }
     }
 
     mutating func exclude(_ item: Item, for reason: Reason, at now: HostInstant) {
@@ -215,8 +229,12 @@ struct ItemExclusions {
     /// Records that the current item is left before its end.
     mutating func noteLeft() { playing = nil }
 
-    /// Permits stuck items again: the fault was not in the items.
-    mutating func forgiveStuck() { for (item, entry) in entries where entry.reason == .stuck { entries[item] = nil } }
+    /// Permits stuck items again, and does not exclude those that were left: the fault was not in the items.
+    mutating func forgiveStuck() {
+        for (item, entry) in entries where entry.reason == .stuck { entries[item] = nil }
+        stalls = []
+        stallCounts = [:]
+    }
 
     /// Records that the current item presents video or audio. Returns true if it is no longer a suspect.
     @discardableResult

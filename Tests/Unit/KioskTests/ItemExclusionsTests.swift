@@ -129,6 +129,17 @@ import Testing
         #expect(exclusions.admit(items, at: start).items == [items[0], items[2]])
     }
 
+    @Test func aFaultThatIsNotInTheItemsIsChargedToNoneThatWasLeft() {
+        var exclusions = exclusions()
+        exclusions.noteStalled(items[0], for: .picture, isDamaged: false)
+        let isCounted = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        exclusions.noteStalled(items[1], for: .decoder, isDamaged: false)
+        exclusions.forgiveStuck()
+        let isExcluding = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        #expect(!isCounted && !isExcluding && excluded(&exclusions) == [])
+        #expect(!exclusions.hasFailed(items[0]) && !exclusions.hasFailed(items[1]))
+    }
+
     /// Calls `body` with exclusions in whose history "/a.mp4" was open when the program ended.
     private func withSuspect(_ body: (inout ItemExclusions) -> Void) {
         let state = StateFolder(path: folder.path)
@@ -227,6 +238,40 @@ import Testing
         exclusions.noteStalled(items[2], for: cause, isDamaged: false)
         let isDead = exclusions.noteAdvancing(items[1], hasSound: true, at: start)
         #expect(isDead && excluded(&exclusions) == [items[0]])
+    }
+
+    /// The decoder or the clock, which all items share, may be the cause.
+    @Test func itemsThatAreLeftInARowAreTriedAgainBeforeTheyAreExcluded() {
+        var exclusions = exclusions()
+        for pass in 1...2 {
+            exclusions.noteStalled(items[0], for: .frozen, isDamaged: false)
+            exclusions.noteStalled(items[1], for: .decoder, isDamaged: false)
+            let isExcluding = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+            #expect(isExcluding == (pass == 2))
+            #expect(excluded(&exclusions) == (pass == 2 ? [items[0], items[1]] : []))
+        }
+    }
+
+    @Test func whereNoItemHasSoundAFaultOfTheDisplayEndsWithAnItemThatIsSeen() {
+        var exclusions = exclusions()
+        for item in items.prefix(2) { exclusions.noteStalled(item, for: .picture, isDamaged: false) }
+        for pass in 0...2 {
+            let isExcluding = exclusions.noteAdvancing(items[2], hasSound: false, at: start)
+            #expect(isExcluding == (pass == 2))
+            exclusions.noteStalled(items[0], for: .picture, isDamaged: false)
+        }
+        #expect(excluded(&exclusions) == [items[0]])
+    }
+
+    @Test func anItemThatIsOnlySeenDoesNotEndAFaultOfTheSound() {
+        var exclusions = exclusions()
+        for item in items.prefix(2) { exclusions.noteStalled(item, for: .sound, isDamaged: false) }
+        for _ in 0...2 {
+            _ = exclusions.noteAdvancing(items[2], hasSound: false, at: start)
+            exclusions.noteStalled(items[0], for: .sound, isDamaged: false)
+        }
+        let isExcluding = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        #expect(!isExcluding && !exclusions.hasFailed(items[0]))
     }
 
     @Test func anItemThatAloneLacksOutputIsExcludedTheSecondTime() {
