@@ -134,7 +134,11 @@ final class KioskPlayback {
             if admitted.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
             messages.sayAlways(.error, sentence, KioskNote(.broken, item: item.address))
         }
-        pauseBefore = nil
+        if pauseBefore != nil {
+            pauseBefore = nil
+            // `pause(before:)` ended the loop.
+            applyLoop()
+        }
         items.setAdmitted(admitted)
         guard !items.isEmpty else {
             wall?.cancelMeasurement()
@@ -221,7 +225,7 @@ final class KioskPlayback {
         guard let current else { return }
         _ = items.recordProblem(
             of: current.address, "'\(ItemProgress.name(of: current))' was left: \(cause.rawValue)", isSkipped: false)
-        exclusions.noteStalled(current, for: cause, isDamaged: player.state.soundLostUntil != nil)
+        exclusions.noteStalled(current, for: cause, isDamaged: player.state.isSoundUndecodable)
         exclusions.noteLeft()
         if rules.restartsByClock { return open() }
         progress.leave()

@@ -104,6 +104,11 @@ struct PlaybackWatch: Sendable {
     }
 }
 
+extension PlayerState {
+    /// Whether the audio that follows what the outputs have cannot be decoded.
+    var isSoundUndecodable: Bool { soundLostUntil.map { $0 > handedUntil ?? .zero } ?? false }
+}
+
 extension Liveness.Beat {
     /// Observes a player and its window.
     ///
@@ -135,8 +140,7 @@ extension Liveness.Beat {
         if state.soundIsRead { isSoundPlayingOut = hasSound && ahead > .zero } else { soundAhead = ahead }
         // Reading stays ahead of the playhead, also for outputs that accept nothing.
         isSoundMissing =
-            state.soundReadUntil.map { $0 < moment } ?? true
-            || state.soundLostUntil.map { $0 > state.handedUntil ?? .zero } ?? false
+            state.soundReadUntil.map { $0 < moment } ?? true || state.isSoundUndecodable
         readUntil = state.soundReadUntil ?? state.loadedUntil
         soundRead = hasSound ? readUntil : nil
     }

@@ -1,11 +1,11 @@
 import Foundation
 import MediaCore
-import Playback
 import SyncRendering
 import TalkieTestKit
 import Testing
 
 @testable import Kiosk
+@testable import Playback
 @testable import Storage
 
 /// Playback, schedule and fault handling of a kiosk.
@@ -66,6 +66,27 @@ import Testing
             #expect(rig.clock.now - shown >= .seconds(8), "\(rig.said.withLock { $0 })")
             #expect(rig.wait { rig.health.withLock { $0.shown == .playing } })
         }
+        _ = rig.end()
+    }
+
+    @Test(arguments: [true, false])
+    func theListLoopsAgainOnceABrokenFilmIsRepairedOrRemoved(isRepaired: Bool) {
+        let rig = KioskRig(films: ["long.mp4", "stick.mp4"]) { $0.onBrokenItem = .slate }
+        rig.isStickPulled.withLock { $0 = true }
+        rig.start()
+        // Opened ahead while the film before it plays.
+        #expect(rig.wait { rig.opened.withLock { $0.contains("stick.mp4") } && rig.player.state.phase == .playing })
+        #expect(!rig.wait(atMost: .seconds(1)) { rig.player.state.phase != .playing })
+        if isRepaired {
+            rig.isStickPulled.withLock { $0 = false }
+            rig.write("stick.mp4", "repaired")
+        } else {
+            rig.remove("stick.mp4")
+        }
+        #expect(rig.wait { rig.hasSaid("the list now has") })
+        rig.opened.withLock { $0 = [] }
+        #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "long.mp4" } } >= 3 })
+        #expect(!rig.hasSaid("nothing is shown"))
         _ = rig.end()
     }
 
@@ -456,6 +477,32 @@ import Testing
         #expect(rig.wait { rig.hasSaid("playing 'long2.mp4'") && rig.player.state.phase == .playing })
         _ = rig.end()
         #expect(isSuspect(film, rig))
+    }
+
+    @Test func filmsThatAreLeftInARowAreTriedAgain() {
+        let rig = KioskRig(films: ["long1.mp4", "long2.mp4", "long3.mp4"])
+        rig.start()
+        for film in ["long1.mp4", "long2.mp4"] {
+            #expect(rig.wait { rig.hasSaid("playing '\(film)'") && rig.health.withLock { $0.shown == .playing } })
+            rig.director.playback.passOver(for: .decoder)
+        }
+        #expect(rig.wait { rig.hasSaid("playing 'long3.mp4'") })
+        rig.said.withLock { $0 = [] }
+        #expect(rig.wait { rig.hasSaid("playing 'long1.mp4'") })
+        #expect(!rig.hasSaid("is skipped for a day"))
+        _ = rig.end()
+    }
+
+    @Test func aSlowFilmIsNotSkippedForADayBecauseAnEarlierPacketCannotBeDecoded() {
+        let rig = KioskRig(films: ["long1.mp4", "long2.mp4"])
+        rig.start()
+        let second = MediaTime(value: 1, timescale: 1)
+        #expect(rig.wait { rig.player.state.phase == .playing && rig.player.state.position > second })
+        rig.engine.status.change { $0.soundLostUntil = second }
+        rig.director.playback.passOver(for: .silence)
+        #expect(rig.wait(atMost: .seconds(30)) { rig.hasSaid("long1.mp4' is played later: it arrives too slowly") })
+        #expect(!rig.hasSaid("is skipped for a day"))
+        _ = rig.end()
     }
 
     @Test func filmsAreOpenedAheadAgainOnceTheSuspectsHavePlayed() {

@@ -49,7 +49,7 @@ final class KioskRig: @unchecked Sendable {
             configuration: KioskHealth.Configuration(loaded: WallTime(seconds: 0))))
     let player: Player
     let director: KioskDirector
-    private let engine: PlaybackEngine
+    let engine: PlaybackEngine
     /// When the player's thread continues without a signal.
     private var engineDue = HostInstant(nanoseconds: 0)
     private let pipelines = Lock<[TrackPipeline]>([])
