@@ -10,7 +10,7 @@ final class KioskPairing: Sendable {
         var name: String
         /// Replies to the last command; nil after the reply.
         var reply: ControlReply?
-        /// Whether the speaker displays a PIN.
+        /// Whether a speaker displays a PIN that no controller has sent yet.
         var isAsking = false
         var pin: String?
         let interruption = Interruption()
@@ -27,25 +27,30 @@ final class KioskPairing: Sendable {
     /// - Parameter run: Runs work that may block.
     init(_ registry: OutputRegistry, run: @escaping KioskStage.Run) { (self.registry, self.run) = (registry, run) }
 
-    /// Pairs with a speaker. Without a code the speaker displays its PIN, with which the command is repeated.
+    /// Pairs with a speaker. Without a code the speaker displays its PIN, with which the command is repeated; both
+    /// receivers of a stereo pair display one, one after the other.
     ///
     /// - Parameters:
     ///   - code: The password, or the PIN that is awaited.
     ///   - reply: Called once, on any thread, with a sentence for the user.
     func pair(_ name: String, code: String?, _ reply: @escaping ControlReply) {
-        enum Start { case answer, new, busy }
+        enum Start { case answer, new, wantsPIN, busy }
         let start = pending.withLock { pending -> Start in
             guard pending != nil else {
                 pending = Pending(name: name, reply: reply)
                 return .new
             }
-            guard let code, pending?.name == name, pending?.isAsking == true, pending?.pin == nil else { return .busy }
+            guard pending?.name == name, pending?.isAsking == true else { return .busy }
+            // The controller that was asked may have ended.
+            guard let code else { return .wantsPIN }
+            pending?.isAsking = false
             pending?.pin = code
             pending?.reply = reply
             return .answer
         }
         switch start {
         case .answer: answered.raise()
+        case .wantsPIN: reply(Self.wantsPIN)
         case .busy:
             reply(
                 .failure(ControlError(.unavailable, "another pairing is in progress; try again later")))
@@ -73,17 +78,19 @@ final class KioskPairing: Sendable {
         } catch { return .failure(ControlError(.failed, error.message)) }
     }
 
-    /// Returns the PIN that a controller sends; nil if none arrives.
+    private static let wantsPIN = Result<JSONValue, ControlError>.success(.object([("wants", .text("pin"))]))
+
+    /// Returns the PIN that a controller sends for one receiver; nil if none arrives.
     private func pin(until interruption: Interruption) -> String? {
         let reply = pending.withLock { pending -> ControlReply? in
             pending?.isAsking = true
             defer { pending?.reply = nil }
             return pending?.reply
         }
-        reply?(.success(.object([("wants", .text("pin"))])))
+        reply?(Self.wantsPIN)
         let deadline = HostInstant.now.advanced(by: Self.timeout)
         while HostInstant.now < deadline, interruption.status == nil {
-            if let pin = pending.withLock({ $0?.pin }) { return pin }
+            if let pin = pending.withLock({ $0?.pin.take() }) { return pin }
             answered.wait(until: deadline)
             answered.clear()
         }

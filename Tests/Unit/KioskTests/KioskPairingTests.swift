@@ -12,18 +12,42 @@ import Testing
     private let replies = Lock<[Result<JSONValue, ControlError>]>([])
     private let replied = Signal()
 
+    /// Two receivers, each of which displays its PIN: 1111, then 2222.
+    private final class StereoPair: PairingProvider {
+        let (name, notes) = ("stereo", [String]())
+
+        func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {}
+        func answers(to name: String) -> Bool { true }
+        func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputPlace] { [] }
+        func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
+        func identity(of output: any AudioOutput) -> OutputIdentity? { nil }
+
+        func pair(
+            _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+        ) throws(TalkieError) -> PairingOutcome {
+            for pin in ["1111", "2222"] {
+                let typed = ask?("PIN: ")
+                guard typed == pin else { throw TalkieError(.notPermitted, "\(typed ?? "no PIN") was rejected") }
+            }
+            return PairingOutcome(message: "both are paired")
+        }
+    }
+
     private func pairing(_ kind: OutputPlace.Pairing, _ code: String) -> KioskPairing {
         let hall = RecordingOutput(name: "hall", capacity: 1)
-        let toys = ToyProvider(["hall": hall], pairing: (kind, code))
-        return KioskPairing(OutputRegistry([toys])) { (name, priority, body) throws(ExhaustionError) in
+        return pairing(ToyProvider(["hall": hall], pairing: (kind, code)))
+    }
+
+    private func pairing(_ provider: any PairingProvider) -> KioskPairing {
+        KioskPairing(OutputRegistry([provider])) { (name, priority, body) throws(ExhaustionError) in
             _ = try WorkerThread.start(name: name, priority: priority, body)
         }
     }
 
     /// Returns the reply to a command: the text, the code that is wanted, or the failure.
-    private func reply(_ pairing: KioskPairing, _ code: String?) -> String {
+    private func reply(_ pairing: KioskPairing, _ code: String?, from name: String = "toy:hall") -> String {
         let before = replies.withLock { $0.count }
-        pairing.pair("toy:hall", code: code) { [replies, replied] result in
+        pairing.pair(name, code: code) { [replies, replied] result in
             replies.withLock { $0.append(result) }
             replied.raise()
         }
@@ -37,8 +61,22 @@ import Testing
     @Test func aSpeakerDisplaysItsPINWithWhichTheCommandIsRepeated() {
         let pairing = pairing(.pin, "3939")
         #expect(reply(pairing, nil) == "pin")
-        #expect(reply(pairing, nil).contains("another pairing is in progress"))
         #expect(reply(pairing, "1111").contains("rejected"))
+        #expect(reply(pairing, nil) == "pin")
+        #expect(reply(pairing, "3939") == "hall is paired")
+    }
+
+    @Test func eachReceiverOfAStereoPairGetsItsOwnPIN() {
+        let pairing = pairing(StereoPair())
+        #expect(reply(pairing, nil) == "pin")
+        #expect(reply(pairing, "1111") == "pin")
+        #expect(reply(pairing, "2222") == "both are paired")
+    }
+
+    @Test func aPairingWhoseControllerEndedIsContinuedByTheSameCommand() {
+        let pairing = pairing(.pin, "3939")
+        #expect(reply(pairing, nil) == "pin")
+        #expect(reply(pairing, nil, from: "toy:foyer").contains("another pairing is in progress"))
         #expect(reply(pairing, nil) == "pin")
         #expect(reply(pairing, "3939") == "hall is paired")
     }
