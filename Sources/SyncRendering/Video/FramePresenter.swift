@@ -29,9 +29,9 @@ package final class FramePresenter {
 
     /// The number of frames shown since creation, without those that the output could not draw.
     package private(set) var shownCount = 0
-    /// When the last frame became visible; nil before the first.
-    private var lastShown: HostInstant?
-    /// A late frame is shown rather than none for longer.
+    /// When the first of the late frames since the last shown one was dropped; nil if none was.
+    private var lateSince: HostInstant?
+    /// If all frames are late for so long, one is shown.
     private static let longestStill = Duration.seconds(1)
     /// The number of frames skipped since creation.
     package private(set) var droppedCount = 0
@@ -172,21 +172,22 @@ package final class FramePresenter {
         (onScreen, shownOverlay) = (buffer, preparedOverlay)
         layer.notePresented()
         guard isDrawn else { return }
-        lastShown = visible
+        lateSince = nil
         shownCount += 1
         events.append(
             .frame(pts: pts, target: target, presented: visible.advanced(by: output.latency.delay)), at: visible)
     }
 
-    /// Drops a frame that would be visible too late, so that what is shown belongs to what is heard; but shows one at
-    /// least each second, so that a film that is decoded too slowly without skipping still moves.
+    /// Drops a frame that would be visible too late, so that what is shown belongs to what is heard; but after a second
+    /// of late frames shows one, so that a film that is decoded too slowly without skipping still moves.
     ///
     /// - Parameter segment: The timeline when the frame would be visible.
     private func drops(_ picture: SampleBuffer, at visible: HostInstant, _ segment: TimebaseSegment) -> Bool {
         guard let pts = picture.presentationTime, let due = segment.hostInstant(of: pts),
             picture.isExpired(after: visible - due, (segment.mediaTime(at: visible) - pts).duration),
-            lastShown.map({ visible - $0 < Self.longestStill }) ?? true
+            lateSince.map({ visible - $0 < Self.longestStill }) ?? true
         else { return false }
+        lateSince = lateSince ?? visible
         prepared = nil
         droppedCount += 1
         events.append(.framesDropped(count: 1, at: pts, reason: .late))
