@@ -23,7 +23,7 @@ package final class KioskClient {
         _ name: String, sessionFolder: String? = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }
     ) throws(TalkieError) {
         let paths = KioskSocket.paths(of: name, sessionFolder: sessionFolder)
-        guard let stream = paths.lazy.compactMap({ LocalStream.connect(to: $0) }).first else {
+        guard let stream = paths.reduce(LocalStream?.none, { $0 ?? LocalStream.connect(to: $1) }) else {
             throw TalkieError(
                 .unavailable,
                 "no kiosk '\(PrintableText.of(name))' that you may control runs on this computer; start it, or use sudo"
@@ -35,17 +35,22 @@ package final class KioskClient {
     /// Pairs the kiosk with a speaker. Blocks.
     ///
     /// - Parameters:
-    ///   - code: The password of the speaker; nil: it displays a PIN.
+    ///   - code: The password of the speaker; nil: each of its receivers displays a PIN.
     ///   - ask: Returns the PIN; nil cancels.
     /// - Returns: A sentence for the user.
     package func pair(_ speaker: String, code: String?, ask: (String) -> String?) throws(TalkieError) -> String {
         let words = ["pair-output", speaker]
-        let first = try perform(words + [code].compactMap { $0 })
-        guard first.wantsPIN else { return first.text }
-        guard let pin = ask("PIN of '\(PrintableText.of(speaker))': "), !pin.isEmpty else {
-            throw TalkieError(.failed, "no PIN was entered; repeat the command")
+        let name = "'\(PrintableText.of(speaker))'"
+        var question = "PIN of \(name): "
+        var reply = try perform(words + [code].compactMap { $0 })
+        while reply.wantsPIN {
+            guard let pin = ask(question), !pin.isEmpty else {
+                throw TalkieError(.failed, "no PIN was entered; repeat the command")
+            }
+            reply = try perform(words + [pin])
+            question = "PIN of the other receiver of \(name): "
         }
-        return try perform(words + [pin]).text
+        return reply.text
     }
 
     private func perform(_ words: [String]) throws(TalkieError) -> (text: String, wantsPIN: Bool) {
