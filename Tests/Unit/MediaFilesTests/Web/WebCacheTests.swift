@@ -295,8 +295,9 @@ import Testing
         #expect(cache.bytesAhead <= cache.maxLead + ByteBlocks.blockSize && cache.storedBytes <= budget)
         #expect(server.state.withLock { $0.sent } <= budget)
         #expect(requestBuilder.progress?.byteCount ?? 0 >= Int(cache.maxLead))
-        // Within the stored bytes: forward and back.
-        for place in [1_000_000, 300_000, 1_400_000] {
+        // Within the stored bytes, a quarter of which is behind the reader: forward and back. Meanwhile the thread
+        // reads on and drops what is farther behind.
+        for place in [300_000, 1_000_000, 900_000, 1_400_000] {
             _ = reader.seek(to: Int64(place))
             read(50_000, from: reader)
         }
