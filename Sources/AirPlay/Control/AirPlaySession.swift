@@ -223,7 +223,8 @@ package final class AirPlaySession: Sendable {
     /// The output latency that the speaker states; nil if it states none. Never blocks.
     var outputLatency: Duration? { shared.outputLatency }
 
-    /// How much of it the instants sent to the speaker are earlier. Never blocks.
+    /// By how much the instants sent to the speaker are earlier because of it; zero if the speaker subtracts it itself.
+    /// Never blocks.
     var subtractedLatency: Duration { shared.clock?.outputLatency ?? .zero }
 
     /// The path delay sent to the speaker, which adds it to our time; zero if it measures the path itself.

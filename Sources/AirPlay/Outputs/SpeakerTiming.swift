@@ -76,3 +76,10 @@ extension SpeakerTiming {
             stated: StatedLatency(session, setup))
     }
 }
+
+extension StatedLatency {
+    init(_ session: AirPlaySession, _ setup: StreamSetup?) {
+        self.init(arrivalToRender: setup?.arrivalToRender, output: session.outputLatency)
+        subtracted = session.subtractedLatency
+    }
+}

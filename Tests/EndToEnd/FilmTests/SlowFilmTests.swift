@@ -219,11 +219,10 @@ struct SlowFilmTests {
         try expectWaits(played)
     }
 
-    // feature: a server that is away for a while
-    @Test func aLostServerIsAskedAgainAndNothingOfTheFilmIsLost() throws {
-        let server = try Server(share: 1.3)
+    /// Plays from a server that is away for six seconds after the first second of the film.
+    private func playWhileAway(_ server: Server, _ options: [String] = []) throws -> Played {
         var (left, isBack) = (Double?.none, false)
-        let played = try play(server) { playback in
+        return try play(server, options) { playback in
             guard let last = playback.looks.last, let second = last.second, second >= 1, !isBack else { return }
             if let left, last.at - left > 6 {
                 isBack = true
@@ -233,6 +232,12 @@ struct SlowFilmTests {
                 server.stopServing()
             }
         }
+    }
+
+    // feature: a server that is away for a while
+    @Test func aLostServerIsAskedAgainAndNothingOfTheFilmIsLost() throws {
+        let server = try Server(share: 1.3)
+        let played = try playWhileAway(server)
         try expectWhole(played)
         let (run, watch) = (played.run, played.watch)
         #expect(!watch.seconds(showing: "Reconnecting to 127.0.0.1").isEmpty)
@@ -278,17 +283,7 @@ struct SlowFilmTests {
     // feature: --cache-secs
     @Test func aServerThatIsAwayIsNoticedWithoutReadingAhead() throws {
         let server = try Server(share: 3)
-        var (left, isBack) = (Double?.none, false)
-        let played = try play(server, ["--cache-secs", "0"]) { playback in
-            guard let last = playback.looks.last, let second = last.second, second >= 1, !isBack else { return }
-            if let left, last.at - left > 6 {
-                isBack = true
-                server.resumeServing()
-            } else if left == nil {
-                left = last.at
-                server.stopServing()
-            }
-        }
+        let played = try playWhileAway(server, ["--cache-secs", "0"])
         try expectWhole(played)
         #expect(played.waits >= 1)
     }

@@ -1,4 +1,3 @@
-internal import AirPlayWire
 internal import MediaCore
 internal import SyncRendering
 
@@ -6,7 +5,7 @@ internal import SyncRendering
 ///
 /// A PTP anchor names the instant at which a sample is heard: the speaker subtracts its delay, and subtracting it here
 /// too would make the sound early by as much. NTP timing relates samples to the sender's clock without saying what the
-/// receiver subtracts, and nothing after its output is known to be.
+/// receiver subtracts: what it states about its output is subtracted here.
 package struct StatedLatency: Hashable, Sendable {
     /// From the arrival of a packet to its output (`arrivalToRenderLatencyMs` of SETUP). A bound of the queue depth on
     /// all routes, never a delay of the sound.
@@ -41,12 +40,5 @@ package struct StatedLatency: Hashable, Sendable {
         let own = (output ?? .zero) + (arrivalToRender ?? .zero) - subtracted
         shares.append(LatencyShare(name: "speaker's correction", duration: .zero - own, source: .reported))
         return shares
-    }
-}
-
-extension StatedLatency {
-    init(_ session: AirPlaySession, _ setup: StreamSetup?) {
-        self.init(arrivalToRender: setup?.arrivalToRender, output: session.outputLatency)
-        subtracted = session.subtractedLatency
     }
 }
