@@ -29,22 +29,23 @@ struct KioskItems: Sendable {
     private var logged: [Item: Int] = [:]
     /// The number of items that have played to their end, without those of which a part was missing.
     private var completed = 0
-    /// A sentence about each item of which the last playback was missing or incomplete.
-    private var problems: [String: (sentence: String, isSkipped: Bool)] = [:]
+    /// A sentence about each item of which the last playback was missing or incomplete. An edition has its own: a file
+    /// that was replaced is no longer broken.
+    private var problems: [Item: (sentence: String, isSkipped: Bool)] = [:]
     /// The number of such playbacks.
     private(set) var problemCount = 0
     /// The items that have been opened since, and had no problem so far.
-    private var reopened: Set<String> = []
+    private var reopened: Set<Item> = []
     private static let maxProblems = 20
 
     // MARK: Items
 
     mutating func setFound(_ items: [Item]) {
         found = items
-        let (known, addresses) = (Set(items), Set(items.map(\.address)))
+        let known = Set(items)
         logged = logged.filter { known.contains($0.key) }
-        problems = problems.filter { addresses.contains($0.key) }
-        reopened.formIntersection(addresses)
+        problems = problems.filter { known.contains($0.key) }
+        reopened.formIntersection(known)
     }
 
     /// Sets the found items that are not excluded.
@@ -77,10 +78,13 @@ struct KioskItems: Sendable {
     /// Records that an item was not played, or not completely.
     ///
     /// - Returns: Whether to log it: once per pass in which another item plays, or if the item is not in the playlist.
-    mutating func recordProblem(of address: String, _ sentence: String, isSkipped: Bool) -> Bool {
-        guard let item = items.first(where: { $0.address == address }) else { return true }
-        problems[address] = (sentence, isSkipped)
-        reopened.remove(address)
+    mutating func recordProblem(of item: Item, _ sentence: String, isSkipped: Bool) -> Bool {
+        guard items.contains(item) else {
+            problemCount += 1
+            return true
+        }
+        problems[item] = (sentence, isSkipped)
+        reopened.remove(item)
         let isNew = logged[item] != completed
         if isNew { problemCount += 1 }
         logged[item] = completed
@@ -88,19 +92,19 @@ struct KioskItems: Sendable {
     }
 
     /// Records that an item is opened.
-    mutating func noteOpened(_ address: String) { if problems[address] != nil { reopened.insert(address) } }
+    mutating func noteOpened(_ item: Item) { if problems[item] != nil { reopened.insert(item) } }
 
     /// Records that an item has ended, or has played for long enough.
-    mutating func noteEnded(_ address: String) {
-        if reopened.remove(address) != nil { problems[address] = nil }
-        if problems[address] == nil { completed += 1 }
+    mutating func noteEnded(_ item: Item) {
+        if reopened.remove(item) != nil { problems[item] = nil }
+        if problems[item] == nil { completed += 1 }
     }
 
     /// Sentences about items of which the last playback was missing or incomplete, without those of `others`.
     ///
     /// - Parameter isSkipped: Whether nothing of them was played.
     func sentences(isSkipped: Bool) -> [String] {
-        let all = items.compactMap { problems[$0.address] }.filter { $0.isSkipped == isSkipped }.map(\.sentence)
+        let all = items.compactMap { problems[$0] }.filter { $0.isSkipped == isSkipped }.map(\.sentence)
         guard all.count > Self.maxProblems else { return all }
         return all.prefix(Self.maxProblems) + ["\(all.count - Self.maxProblems) more films have such problems"]
     }

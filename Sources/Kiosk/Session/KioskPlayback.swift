@@ -224,7 +224,7 @@ final class KioskPlayback {
     func passOver(for cause: Liveness.Cause) {
         guard let current else { return }
         _ = items.recordProblem(
-            of: current.address, "'\(ItemProgress.name(of: current))' was left: \(cause.rawValue)", isSkipped: false)
+            of: current, "'\(ItemProgress.name(of: current))' was left: \(cause.rawValue)", isSkipped: false)
         exclusions.noteStalled(current, for: cause, isDamaged: player.state.isSoundUndecodable)
         exclusions.noteLeft()
         if rules.restartsByClock { return open() }
@@ -250,11 +250,11 @@ final class KioskPlayback {
             guard !progress.isReplaced else { return }
             record(progress.skip(item))
             if configuration.onBrokenItem != .skip, rules.allowsSeeking { return pause(before: item, failure) }
-            noteBroken(item.address, failure)
+            noteBroken(Item(item), failure)
         case .incomplete(let item, let failure):
             guard !progress.isReplaced else { return }
-            record(problemOf: item.address, failure.error.message, isSkipped: false, .warning)
-        case .ended(let item): items.noteEnded(item.address)
+            record(problemOf: Item(item), failure.error.message, isSkipped: false, .warning)
+        case .ended(let item): items.noteEnded(Item(item))
         case .lost(let failure):
             guard !progress.isReplaced else { return }
             guard rules.allowsWaiting else { return messages.say(.error, failure.message) }
@@ -289,9 +289,9 @@ final class KioskPlayback {
             continueAfterItem()
         case .failed:
             let state = player.state
-            let address = state.current?.address ?? current?.address ?? ""
-            exclusions.noteFailed(address)
-            noteBroken(address, state.failure ?? TalkieError(.failed, "the film cannot be played"))
+            let item = state.current.map { Item($0) } ?? current ?? Item(address: "")
+            exclusions.noteFailed(item.address)
+            noteBroken(item, state.failure ?? TalkieError(.failed, "the film cannot be played"))
             continueAfterFailure()
         case .paused where isUnannounced:
             announceFilm()
@@ -313,9 +313,9 @@ final class KioskPlayback {
     }
 
     /// Logs that an item was not played, or not completely, once per pass.
-    private func record(problemOf address: String, _ sentence: String, isSkipped: Bool, _ level: LogLevel) {
-        guard items.recordProblem(of: address, sentence, isSkipped: isSkipped) else { return }
-        messages.sayAlways(level, sentence, KioskNote(.broken, item: address))
+    private func record(problemOf item: Item, _ sentence: String, isSkipped: Bool, _ level: LogLevel) {
+        guard items.recordProblem(of: item, sentence, isSkipped: isSkipped) else { return }
+        messages.sayAlways(level, sentence, KioskNote(.broken, item: item.address))
     }
 
     private func record(_ remarks: [TimelineRemark]) {
@@ -338,7 +338,7 @@ final class KioskPlayback {
     /// Shows the current item: title, log line, window and display mode.
     private func showFilm() {
         guard let current else { return }
-        items.noteOpened(current.address)
+        items.noteOpened(current)
         let state = player.state
         let title = current.title ?? state.title
         // An attempt that fails again leaves the slate.
@@ -384,7 +384,7 @@ final class KioskPlayback {
         isPlaying = false
         if let broken = pauseBefore {
             pauseBefore = nil
-            noteBroken(broken.item.address, broken.failure)
+            noteBroken(Item(broken.item), broken.failure)
             guard configuration.onBrokenItem != .stop else { return end(.broken(broken.failure)) }
             return showSlate(after: broken.item.address)
         }
@@ -422,9 +422,9 @@ final class KioskPlayback {
         showNothing(lastFailure)
     }
 
-    private func noteBroken(_ address: String, _ failure: TalkieError) {
+    private func noteBroken(_ item: Item, _ failure: TalkieError) {
         lastFailure = failure.message
-        record(problemOf: address, failure.message, isSkipped: true, .error)
+        record(problemOf: item, failure.message, isSkipped: true, .error)
         if configuration.onBrokenItem == .stop { end(.broken(failure)) }
     }
 

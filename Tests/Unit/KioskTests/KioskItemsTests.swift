@@ -8,6 +8,8 @@ import Testing
 @Suite struct KioskItemsTests {
     private func list(_ names: String...) -> [KioskItems.Item] { names.map { KioskItems.Item(address: $0) } }
 
+    private func item(_ name: String) -> KioskItems.Item { KioskItems.Item(address: name) }
+
     /// All found items but the excluded ones.
     private func items(_ names: String..., excluding excluded: Set<String> = []) -> KioskItems {
         var items = KioskItems()
@@ -72,35 +74,62 @@ import Testing
 
     @Test func aProblemIsLoggedOnceForEachEditionAndPass() {
         var items = items("a", "b", "c")
-        func isLogged(_ address: String) -> Bool { items.recordProblem(of: address, "no \(address)", isSkipped: true) }
+        func isLogged(_ address: String) -> Bool {
+            items.recordProblem(of: item(address), "no \(address)", isSkipped: true)
+        }
         let answers = ["a", "a", "b", "elsewhere", "elsewhere"].map(isLogged)
         #expect(answers == [true, false, true, true, true])
         items.setFound(list("b", "c"))
         items.setFound(list("a", "b", "c"))
         #expect([isLogged("a"), isLogged("b")] == [true, false])
         // The next pass: another item plays.
-        items.noteOpened("c")
-        items.noteEnded("c")
+        items.noteOpened(item("c"))
+        items.noteEnded(item("c"))
         #expect([isLogged("a"), isLogged("b"), isLogged("b")] == [true, true, false])
-        #expect(items.problemCount == 5)
+        #expect(items.problemCount == 7)
     }
 
     @Test func aProblemIsOverOnceTheItemHasPlayedToItsEnd() {
         var items = items("a", "b")
-        _ = items.recordProblem(of: "a", "a is damaged", isSkipped: false)
-        _ = items.recordProblem(of: "b", "b is no film", isSkipped: true)
+        _ = items.recordProblem(of: item("a"), "a is damaged", isSkipped: false)
+        _ = items.recordProblem(of: item("b"), "b is no film", isSkipped: true)
         #expect(items.sentences(isSkipped: false) == ["a is damaged"])
         #expect(items.sentences(isSkipped: true) == ["b is no film"])
-        items.noteEnded("a")
+        items.noteEnded(item("a"))
         #expect(items.sentences(isSkipped: false) == ["a is damaged"], "the end of the same playback")
-        items.noteOpened("a")
-        _ = items.recordProblem(of: "a", "a is still damaged", isSkipped: false)
-        items.noteEnded("a")
+        items.noteOpened(item("a"))
+        _ = items.recordProblem(of: item("a"), "a is still damaged", isSkipped: false)
+        items.noteEnded(item("a"))
         #expect(items.sentences(isSkipped: false) == ["a is still damaged"])
-        items.noteOpened("a")
-        items.noteEnded("a")
+        items.noteOpened(item("a"))
+        items.noteEnded(item("a"))
         #expect(items.sentences(isSkipped: false) == [])
         items.setFound(list("a"))
         #expect(items.sentences(isSkipped: true) == [])
+    }
+    @Test func aProblemIsOverOnceTheFileIsReplaced() {
+        // The first file was truncated, the second one replaces it.
+        let editions = ["/bin/sh", "/bin/ls"].map { FileEdition(of: $0) }
+        func edition(_ number: Int) -> KioskItems.Item {
+            var item = item("a")
+            item.edition = editions[number - 1]
+            return item
+        }
+        #expect(edition(1) != edition(2))
+        var items = items("b")
+        func find(_ item: PlaylistLoader.Item) {
+            items.setFound([item])
+            items.setAdmitted([item])
+        }
+        find(edition(1))
+        _ = items.recordProblem(of: edition(1), "a breaks off", isSkipped: false)
+        #expect(items.sentences(isSkipped: false) == ["a breaks off"])
+        find(edition(2))
+        #expect(items.sentences(isSkipped: false) == [])
+        // The player still reads the file that was replaced.
+        let isLogged = items.recordProblem(of: edition(1), "a breaks off", isSkipped: false)
+        #expect(isLogged)
+        #expect(items.sentences(isSkipped: false) == [])
+        #expect(items.problemCount == 2)
     }
 }
