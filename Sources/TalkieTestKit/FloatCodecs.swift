@@ -120,6 +120,7 @@ private final class FloatEncoder: PCMEncoder {
     let framesPerPacket = FloatCodecs.framesPerPacket
     private let format: PCMFormat
     private var start: MediaTime?
+    private var speed: Double = 1
     private var given: Int64 = 0
     /// The left channel, each sample twice.
     private var samples: [Float] = []
@@ -128,7 +129,7 @@ private final class FloatEncoder: PCMEncoder {
     init(format: PCMFormat) { self.format = format }
 
     func send(_ block: PCMBlock) {
-        if start == nil { start = block.start }
+        if start == nil { (start, speed) = (block.start, block.speed) }
         isFinished = false
         var frame = 0
         while frame < block.frames {
@@ -147,18 +148,21 @@ private final class FloatEncoder: PCMEncoder {
         var gave = false
         while samples.count >= 2 * framesPerPacket || (isFinished && !samples.isEmpty) {
             let frames = min(framesPerPacket, samples.count / 2)
-            let time = (start ?? .zero) + MediaTime(value: given, timescale: Int32(format.sampleRate))
+            let time = (start ?? .zero) + media(of: given)
             samples[..<(2 * frames)].withUnsafeBytes {
                 batch.append(
                     $0,
-                    as: PacketBatch.Packet(
-                        presentationTime: time,
-                        duration: MediaTime(value: Int64(frames), timescale: Int32(format.sampleRate))))
+                    as: PacketBatch.Packet(presentationTime: time, duration: media(of: Int64(frames))))
             }
             samples.removeFirst(2 * frames)
             given += Int64(frames)
             gave = true
         }
         return gave
+    }
+
+    private func media(of frames: Int64) -> MediaTime {
+        guard speed != 1 else { return MediaTime(value: frames, timescale: Int32(format.sampleRate)) }
+        return MediaTime(seconds: Double(frames) / Double(format.sampleRate) * speed)
     }
 }

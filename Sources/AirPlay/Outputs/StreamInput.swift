@@ -9,7 +9,7 @@ struct StreamInput: Sendable {
     /// Maps media time to RTP timestamps.
     private(set) var timestamps: RTPTimestampMapper
     private var isPassThrough: Bool
-    /// Whether packets of another kind follow in the same stream: those that overlap the last one are dropped.
+    /// Whether packets of another kind follow in the same stream, of which those that overlap the last one are dropped.
     private var isJoining = false
     /// Media seconds per second of audio.
     var speed: Double
@@ -54,7 +54,9 @@ struct StreamInput: Sendable {
         var taken = 0
         let before = timestamps.frames
         for packet in batch.packets.dropFirst(offset) {
-            if isJoining {
+            // An encoder that was restarted begins with the packets of its delay. The stream has audio for their time, and
+            // later packets are decoded exactly without them: the last packet of the old encoder spans the same frames.
+            if isJoining || !isPassThrough {
                 if overlaps(packet) {
                     taken += 1
                     continue
@@ -79,10 +81,7 @@ struct StreamInput: Sendable {
                 break
             }
             taken += 1
-            // An encoder counts the time of stretched audio, not of the media.
-            acceptedUntil =
-                isPassThrough || speed == 1
-                ? (packet.presentationTime ?? acceptedUntil ?? .zero) + packet.duration : timestamps.end(at: speed)
+            acceptedUntil = (packet.presentationTime ?? acceptedUntil ?? .zero) + packet.duration
         }
         if let position { store.setFloor(timestamps.bound(of: position, rate: speed)) }
         isFinished = false
@@ -98,7 +97,7 @@ struct StreamInput: Sendable {
 
     /// Whether a packet begins before the end of the previous one, by more than container rounding.
     private func overlaps(_ packet: PacketBatch.Packet) -> Bool {
-        guard let time = packet.presentationTime, let end = timestamps.end(at: 1) else { return false }
+        guard let time = packet.presentationTime, let end = timestamps.end(at: speed) else { return false }
         return (end - time).duration > .milliseconds(3)
     }
 

@@ -14,8 +14,10 @@ final class SpeakerAudioEncoder: PCMEncoder {
     private var filled = 0
     private var block: PCMBlock?
     private var offset = 0
-    /// Media time of the first input frame, and the number of frames encoded since.
+    /// Media time of the first input frame, its media seconds per second of audio, and the number of frames encoded
+    /// since.
     private var start: MediaTime?
+    private var speed: Double = 1
     private var count: Int64 = 0
     private var isFinished = false
     private var isDrained = false
@@ -97,7 +99,7 @@ final class SpeakerAudioEncoder: PCMEncoder {
 
     func send(_ block: PCMBlock) throws(MediaError) {
         if start == nil {
-            start = block.start
+            (start, speed) = (block.start, block.speed)
             count = 0
         }
         isFinished = false
@@ -159,15 +161,19 @@ final class SpeakerAudioEncoder: PCMEncoder {
     private func append(to batch: PacketBatch) {
         defer { av_packet_unref(packet) }
         guard let data = packet.pointee.data, packet.pointee.size > 0, let start else { return }
-        let rate = Int32(clamping: input.sampleRate)
         let pts = packet.pointee.pts.boundedTicks ?? 0
         let stated = packet.pointee.duration.boundedTicks ?? 0
         let length = stated > 0 ? stated : Int64(framesPerPacket)
         batch.append(
             UnsafeRawBufferPointer(start: data, count: Int(packet.pointee.size)),
             as: PacketBatch.Packet(
-                presentationTime: start + MediaTime(value: pts, timescale: rate),
-                duration: MediaTime(value: length, timescale: rate)))
+                presentationTime: start + media(of: pts), duration: media(of: length)))
+    }
+
+    /// Returns the media time that a number of frames takes; negative for the encoder's delay.
+    private func media(of frames: Int64) -> MediaTime {
+        guard speed != 1 else { return MediaTime(value: frames, timescale: Int32(clamping: input.sampleRate)) }
+        return MediaTime(seconds: Double(frames) / Double(input.sampleRate) * speed)
     }
 
     /// Copies frames from the block into the frame. Returns true when the frame is full.

@@ -69,8 +69,9 @@ public protocol PCMEncoder: AnyObject {
     func send(_ block: PCMBlock) throws(MediaError)
     /// Signals the end of input, so that buffered packets become available.
     func finish()
-    /// Appends the available packets to `batch`; returns false if there are none. Their timestamps are the media time
-    /// of the decoded output.
+    /// Appends the available packets to `batch`; returns false if there are none. Their timestamps and durations are
+    /// media time of the decoded output, at the speed of the blocks. The first packets of an encoder with a delay begin
+    /// before the first block.
     func receive(into batch: PacketBatch) throws(MediaError) -> Bool
     /// Discards all internal state, for a seek.
     func reset()

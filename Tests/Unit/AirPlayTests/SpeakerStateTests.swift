@@ -19,9 +19,11 @@ import Testing
     }
 
     /// Contiguous packets of one byte each.
-    private func packets(_ count: Int, from first: Int = 0, frames: Int = 352) -> PacketBatch {
+    ///
+    /// - Parameter speed: Media seconds per second of audio.
+    private func packets(_ count: Int, from first: Int = 0, frames: Int = 352, speed: Int64 = 1) -> PacketBatch {
         let batch = PacketBatch(reservingBytes: count, packets: count)
-        let length = MediaTime(value: Int64(frames), timescale: 48_000)
+        let length = MediaTime(value: Int64(frames) * speed, timescale: 48_000)
         for index in 0..<count {
             [UInt8(index)].withUnsafeBytes {
                 batch.append(
@@ -35,14 +37,38 @@ import Testing
 
     @Test func acceptedAudioIsMeasuredInMediaTimeAtDoubleSpeed() {
         var input = input(speed: 2)
-        _ = input.accept(packets(30), from: 0, position: nil)
-        _ = input.accept(packets(30, from: 30), from: 0, position: nil)
+        _ = input.accept(packets(30, speed: 2), from: 0, position: nil)
+        _ = input.accept(packets(30, from: 30, speed: 2), from: 0, position: nil)
         let media = 2 * Double(60 * 352) / 48_000
         #expect(abs((input.acceptedUntil ?? .zero).seconds - media) < 1e-6)
         // After a seek, from its packets on.
         _ = input.flush()
-        _ = input.accept(packets(1, from: 1000), from: 0, position: nil)
+        _ = input.accept(packets(1, from: 500, speed: 2), from: 0, position: nil)
         #expect(abs((input.acceptedUntil ?? .zero).seconds - Double(1000 * 352 + 2 * 352) / 48_000) < 1e-6)
+    }
+
+    /// A conversion that is no longer shared continues with an encoder of its own, whose delay is one packet of AAC.
+    @Test(arguments: [1, 2] as [Int64]) func anEncoderThatBeginsAgainInMidStreamShiftsNothing(speed: Int64) {
+        let (frames, store) = (1024, PacketStore(bytes: 4096, packets: 64))
+        var input = StreamInput(
+            format: .aac48000, store: store, first: RTPTimestamp(rawValue: 1000), isPassThrough: false,
+            speed: Double(speed))
+        // The delay, and packets 0 to 8.
+        _ = input.accept(packets(10, from: -1, frames: frames, speed: speed), from: 0, position: nil)
+        // Another encoder from packet 9 on.
+        let next = packets(5, from: 8, frames: frames, speed: speed)
+        #expect(input.accept(next, from: 0, position: nil).taken == 5)
+        var out: [UInt8] = []
+        var sent: [Int] = []
+        while let timestamp = store.removeNext(into: &out) {
+            sent.append(Int(RTPTimestamp(rawValue: 1000).distance(to: timestamp)))
+        }
+        // A silent packet first, then the delay at the stream's first timestamp.
+        #expect(sent == (-1...13).map { $0 * frames })
+        let time = MediaTime(value: Int64(9 * frames) * speed, timescale: 48_000)
+        #expect(
+            input.timestampOnWire(audibleAt: time)
+                == RTPTimestamp(rawValue: 1000).advanced(byFrames: Int64(10 * frames)))
     }
 
     @Test func whatIsAcceptedReachesAsFarAsItsPacketsAndHalfASecondSufficesForAStart() {
