@@ -24,10 +24,10 @@ package struct SpeakerPreferences: Hashable, Sendable {
     /// Nil: the wish of an earlier use counts.
     package var route: RouteWish?
     /// Whether audio that cannot be passed through is encoded as AAC instead of ALAC on the buffered route: minutes of
-    /// it fit in the speaker's buffer.
-    package var prefersAAC = false
+    /// AAC fit in the speaker's buffer, and 41 s of ALAC.
+    package var prefersAAC = true
 
-    package init(route: RouteWish? = nil, prefersAAC: Bool = false) {
+    package init(route: RouteWish? = nil, prefersAAC: Bool = true) {
         self.route = route
         self.prefersAAC = prefersAAC
     }

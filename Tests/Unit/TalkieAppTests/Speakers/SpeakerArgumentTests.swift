@@ -23,10 +23,10 @@ import Testing
         let address = "airplay://192.0.2.7:7000"
         #expect(try SpeakerArgument(parsing: address + ";lang=fr").choice == .named(address))
         #expect(
-            try SpeakerArgument(parsing: "Kitchen;route=ntp;lang=de;encoding=aac")
+            try SpeakerArgument(parsing: "Kitchen;route=ntp;lang=de;encoding=lossless")
                 == SpeakerArgument(
                     .named("Kitchen"), languages: ["de"],
-                    preferences: SpeakerPreferences(route: .only(.realtimeNTP), prefersAAC: true)))
+                    preferences: SpeakerPreferences(route: .only(.realtimeNTP), prefersAAC: false)))
         #expect(try SpeakerArgument(parsing: "Kitchen;route=auto").preferences.route == .best)
         #expect(message("Kitchen;route=raop") == "the route must be auto, buffered, realtime or ntp")
         #expect(message("Kitchen;route=ntp;route=ntp") == "route is given twice")
