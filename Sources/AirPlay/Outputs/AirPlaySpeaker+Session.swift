@@ -88,9 +88,8 @@ extension AirPlaySpeaker {
             let updates = NowPlayingUpdates(
                 shown: item, at: moment, features: info.features ?? configuration.traits.features ?? [],
                 readsAll: configuration.traits.updated(by: info).isShairportSync)
-            let decibels = volume.withLock { $0.requested }
-            if let decibels {
-                noteVolume(decibels) { () throws(AirPlayError) in try session.setVolume(decibels: decibels) }
+            let decibels = sendRequestedVolume { (decibels) throws(AirPlayError) in
+                try session.setVolume(decibels: decibels)
             }
             return JoinedSession(session: session, setup: setup, updates: updates, decibels: decibels)
         } catch {
@@ -104,9 +103,7 @@ extension AirPlaySpeaker {
         let session = joined.session
         state.session = session
         // One that was requested while the session began found none.
-        if let decibels = volume.withLock({ $0.requested }), decibels != joined.decibels {
-            session.control.post { [weak self] core in self?.apply(decibels, in: core) }
-        }
+        if volume.withLock({ $0.requested }) != joined.decibels { sendVolume(in: session) }
         state.setup = joined.setup
         state.anchors.beginSession()
         state.evictions.begin(at: host.now)

@@ -102,10 +102,16 @@ package final class AirPlaySpeaker: AudioOutput {
 
     /// Sets the gain, limited to −30…0 dB or mute. Until the first call the speaker keeps its owner's volume. Any
     /// thread.
-    package func setGain(_ gain: Float) { sendVolume(volume.withLock { $0.request(gain: gain) }) }
+    package func setGain(_ gain: Float) {
+        volume.withLock { $0.request(gain: gain) }
+        sendVolume()
+    }
 
     /// Restores the owner's volume, if it was changed here. Any thread.
-    package func restoreGain() { if let decibels = volume.withLock({ $0.restore() }) { sendVolume(decibels) } }
+    package func restoreGain() {
+        volume.withLock { $0.restore() }
+        sendVolume()
+    }
 
     /// The owner's volume, 0…100; an audible one for a speaker that does not report its own. Nil before the first
     /// session. Any thread.
@@ -117,20 +123,27 @@ package final class AirPlaySpeaker: AudioOutput {
     /// The refusal of the last requested volume or mute; nil if it was accepted. Any thread.
     package var gainFailure: OutputError? { volume.withLock { $0.refusal } }
 
-    private func sendVolume(_ decibels: Double) {
-        state.withLock { $0.session }?.control.post { [weak self] core in self?.apply(decibels, in: core) }
+    private func sendVolume() { if let session = state.withLock({ $0.session }) { sendVolume(in: session) } }
+
+    /// Sends the requested volume on the control thread of a session.
+    func sendVolume(in session: AirPlaySession) {
+        guard volume.withLock({ $0.queue() }) else { return }
+        // One that has ended runs nothing; the next session begins with the volume.
+        session.control.post { [weak self] core in
+            _ = self?.sendRequestedVolume { (decibels) throws(AirPlayError) in try core.setVolume(decibels: decibels) }
+        }
     }
 
-    /// Sets the volume on the control thread and records a refusal.
-    func apply(_ decibels: Double, in core: SessionCore) {
-        noteVolume(decibels) { () throws(AirPlayError) in try core.setVolume(decibels: decibels) }
-    }
-
-    /// Sends a volume and records the result.
-    func noteVolume(_ decibels: Double, _ send: () throws(AirPlayError) -> Void) {
-        var refusal: AirPlayError?
-        do throws(AirPlayError) { try send() } catch { refusal = error }
-        volume.withLock { $0.noteResult(refusal, of: decibels, speaker: name) }
+    /// Sends the requested volume, once more after a refusal, and records the result. Returns the volume in dB; nil if
+    /// none was requested.
+    func sendRequestedVolume(_ send: (Double) throws(AirPlayError) -> Void) -> Double? {
+        guard let decibels = volume.withLock({ $0.takeRequested() }) else { return nil }
+        for _ in 0..<2 {
+            var error: AirPlayError?
+            do throws(AirPlayError) { try send(decibels) } catch let failure { error = failure }
+            if !volume.withLock({ $0.noteResult(error, of: decibels, speaker: name) }) { break }
+        }
+        return decibels
     }
 
     // MARK: Status

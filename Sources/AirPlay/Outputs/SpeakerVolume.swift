@@ -14,6 +14,8 @@ struct SpeakerVolume: Sendable {
     private(set) var isOwnKnown = false
     /// The requested volume in dB; nil: the owner's setting is unchanged.
     private(set) var requested: Double?
+    /// Whether a task that sends the requested volume waits for its turn.
+    private var isQueued = false
     /// The refusal of the last requested volume.
     private(set) var refusal: OutputError?
 
@@ -30,17 +32,25 @@ struct SpeakerVolume: Sendable {
         isOwnKnown = true
     }
 
-    /// Requests a gain, limited to −30…0 dB or mute. Returns the volume to send, in dB.
-    mutating func request(gain: Float) -> Double {
-        let decibels = gain > 0 ? max(-30, min(0, 20 * log10(Double(gain)))) : Self.mute
-        requested = decibels
-        return decibels
+    /// Requests a gain, limited to −30…0 dB or mute.
+    mutating func request(gain: Float) {
+        requested = gain > 0 ? max(-30, min(0, 20 * log10(Double(gain)))) : Self.mute
     }
 
-    /// Requests the owner's volume. Returns the volume to send in dB; nil if it was not changed here.
-    mutating func restore() -> Double? {
-        guard requested != nil else { return nil }
-        requested = owner ?? Self.modest
+    /// Requests the owner's volume, if it was changed here.
+    mutating func restore() { if requested != nil { requested = owner ?? Self.modest } }
+
+    /// Returns whether a task must be queued that sends the requested volume. There is at most one: a volume control
+    /// that is dragged requests values faster than a speaker answers, and only the last one matters.
+    mutating func queue() -> Bool {
+        guard requested != nil, !isQueued else { return false }
+        isQueued = true
+        return true
+    }
+
+    /// Returns the volume to send in dB; nil if none was requested. A later request queues another task.
+    mutating func takeRequested() -> Double? {
+        isQueued = false
         return requested
     }
 
@@ -50,10 +60,12 @@ struct SpeakerVolume: Sendable {
     /// next session sets the volume again.
     ///
     /// - Parameter speaker: The speaker's name.
-    mutating func noteResult(_ error: AirPlayError?, of decibels: Double, speaker: String) {
+    /// - Returns: Whether the speaker refused it.
+    mutating func noteResult(_ error: AirPlayError?, of decibels: Double, speaker: String) -> Bool {
         let isRefused = error.map { [.refused, .busy, .pairingRequired].contains($0.code) } ?? false
         let what = decibels <= Self.mute ? "muting" : "the volume"
         refusal = isRefused ? OutputError(.failed, "\(speaker) refused \(what); set it on the speaker itself") : nil
+        return isRefused
     }
 
     /// Forgets the refusal when the session is closed.

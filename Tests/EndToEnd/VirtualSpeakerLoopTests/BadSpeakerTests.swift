@@ -292,8 +292,8 @@ extension LoopTests {
             #expect(commands.withLock { $0 } == [])
         }
 
-        @Test func everyStepOfAVolumeIsAnotherLoudness() throws {
-            let receiver = try receiver([])
+        @Test func aVolumeControlThatIsDraggedEndsAtItsLastValueAfterAFewRequests() throws {
+            let receiver = try receiver(["slow=SET_PARAMETER:0.2"])
             defer { receiver.stop() }
             let speaker = speaker(receiver)
             defer { speaker.close() }
@@ -302,9 +302,9 @@ extension LoopTests {
             func levels() -> [Double] {
                 receiver.record.events.compactMap { if case .volume(let level) = $0 { level } else { nil } }
             }
-            #expect(eventually(within: .seconds(4)) { levels().count == 101 })
+            #expect(eventually(within: .seconds(4)) { levels().last == 0 })
             let heard = levels()
-            #expect(heard.count == 101 && zip(heard, heard.dropFirst()).allSatisfy { $0 < $1 }, "\(heard)")
+            #expect(heard.count <= 5 && zip(heard, heard.dropFirst()).allSatisfy { $0 < $1 }, "\(heard)")
         }
 
         @Test func aVolumeThatIsSetWhileTheSessionBeginsIsSent() throws {

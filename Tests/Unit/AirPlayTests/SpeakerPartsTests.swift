@@ -51,32 +51,59 @@ import Testing
         var volume = SpeakerVolume()
         #expect(volume.refusal == nil)
         let refused = AirPlayError(.refused, "the speaker answers 455")
-        volume.noteResult(refused, of: -20, speaker: "Kitchen")
+        func note(_ error: AirPlayError?, of decibels: Double = -20) -> Bool {
+            volume.noteResult(error, of: decibels, speaker: "Kitchen")
+        }
+        #expect(note(refused))
         #expect(try #require(volume.refusal).message.contains("Kitchen refused the volume"))
-        volume.noteResult(refused, of: -144, speaker: "Kitchen")
+        #expect(note(refused, of: -144))
         #expect(try #require(volume.refusal).message.contains("Kitchen refused muting"))
         let others = [AirPlayError.Code.lost, .timedOut, .protocolViolation].map { AirPlayError($0, "it is gone") }
         for error in [nil] + others.map(Optional.some) {
-            volume.noteResult(refused, of: -20, speaker: "Kitchen")
-            volume.noteResult(error, of: -20, speaker: "Kitchen")
+            #expect(note(refused))
+            #expect(!note(error))
             #expect(volume.refusal == nil)
         }
-        volume.noteResult(refused, of: -20, speaker: "Kitchen")
+        #expect(note(refused))
         volume.endUse()
         #expect(volume.refusal == nil)
     }
 
-    @Test(arguments: [(200, false), (400, true), (455, true)])
-    func theStatusOfTheAnswerSaysWhetherAVolumeIsRefused(status: Int, isRefused: Bool) throws {
+    @Test func everyStepOfAVolumeIsAnotherLoudnessAndOneRequestSendsTheLastOne() {
+        var volume = SpeakerVolume()
+        func isQueued() -> Bool { volume.queue() }
+        func taken() -> Double? { volume.takeRequested() }
+        #expect(!isQueued() && taken() == nil, "the owner's volume is left alone")
+        let levels = (0...100).map { step in
+            volume.request(gain: VolumeCurve.gain(volume: Double(step)))
+            return volume.requested ?? 1
+        }
+        #expect(zip(levels, levels.dropFirst()).allSatisfy { $0 < $1 } && levels.first == -144 && levels.last == 0)
+        #expect(isQueued())
+        volume.request(gain: 0.5)
+        #expect(!isQueued(), "the queued request sends the new volume")
+        #expect(taken() == volume.requested)
+        #expect(isQueued(), "while one is sent, a later one is queued")
+    }
+
+    /// The statuses of the answers to the first request and to its repetition.
+    @Test(arguments: [([200], false), ([400, 455], true), ([455, 200], false)])
+    func aRefusedVolumeIsRequestedOnceMore(statuses: [Int], isRefused: Bool) throws {
         let server = try LoopbackServer()
         let core = SessionCore(
             configuration: configuration, clocks: PTPDirectory(identity: configuration.identity.clock),
             shared: SessionShared())
         core.connection = RTSPConnection(socket: try server.connect(), identity: configuration.identity)
-        server.send("RTSP/1.0 \(status) Answer\r\nCSeq: 1\r\n\r\n")
+        for (number, status) in statuses.enumerated() {
+            server.send("RTSP/1.0 \(status) Answer\r\nCSeq: \(number + 1)\r\n\r\n")
+        }
         let speaker = AirPlaySpeaker(
             name: "Kitchen", configuration: configuration, clocks: PTPDirectory(identity: configuration.identity.clock))
-        speaker.apply(-20, in: core)
+        speaker.setGain(0.1)
+        let sent = speaker.sendRequestedVolume { (decibels) throws(AirPlayError) in
+            try core.setVolume(decibels: decibels)
+        }
+        #expect(abs((sent ?? 0) + 20) < 1e-3)
         #expect((speaker.gainFailure != nil) == isRefused)
         #expect(!core.shared.isLost)
     }
