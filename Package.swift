@@ -106,7 +106,15 @@ let package = Package(
         module("CardOutput", ["CardPlayout", "SyncRendering", "MediaCore", "CALSA", "CPulse"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["Sockets", "MediaCore", "CSockets"]),
-        module("AirPlay", ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),
+        module(
+            "AirPlayTransport",
+            ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),
+        module(
+            "AirPlay",
+            [
+                "AirPlayTransport", "AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage",
+                "MediaCore",
+            ]),
         module("Profiles", ["SyncRendering", "Storage", "MediaCore"]),
         module("Playback", ["Profiles", "MediaFiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module("Telemetry", ["Profiles", "SyncRendering", "Storage", "MediaCore"]),
@@ -117,7 +125,8 @@ let package = Package(
         module(
             "Talkie",
             [
-                "Playback", "Profiles", "Routing", "AirPlay", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs",
+                "Playback", "Profiles", "Routing", "AirPlay", "AirPlayTransport", "ScreenOutput", "CardOutput",
+                "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
         module("Remote", ["Playback", "Sockets", "MediaCore", "CSystemd", "CMicroHTTPD"]),
@@ -131,7 +140,8 @@ let package = Package(
         module(
             "TalkieApp",
             [
-                "Kiosk", "Remote", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
+                "Kiosk", "Remote", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay",
+                "AirPlayTransport", "PTP",
                 "Discovery", "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
                 "Storage", "MediaCore", "CShim", "CPrivileges",
             ]),
@@ -144,7 +154,8 @@ let package = Package(
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "TalkieApp", "AirPlay", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "MediaFiles",
+                "TalkieApp", "AirPlay", "AirPlayTransport", "Calibration", "Telemetry", "Profiles", "Routing",
+                "Playback", "MediaFiles",
                 "SyncRendering", "VirtualSpeaker", "AirPlayWire", "Storage", "MediaCore", "CShim",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -175,15 +186,22 @@ let package = Package(
         tests("PTPTests", in: "Unit", ["PTP", "Sockets", "MediaCore", "TalkieTestKit"]),
         tests(
             "AirPlayTests", in: "Unit",
-            ["AirPlay", "AirPlayWire", "PTP", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"]),
-        tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire", "Discovery", "Sockets", "MediaCore"]),
+            [
+                "AirPlay", "AirPlayTransport", "AirPlayWire", "PTP", "Sockets", "SyncRendering", "MediaCore",
+                "TalkieTestKit",
+            ]),
         tests(
-            "AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP", "Storage", "MediaCore"]),
+            "AirPlayDiscoveryTests", in: "Unit",
+            ["AirPlay", "AirPlayTransport", "AirPlayWire", "Discovery", "Sockets", "MediaCore"]),
+        tests(
+            "AirPlayPairingTests", in: "Unit",
+            ["Routing", "AirPlay", "AirPlayTransport", "AirPlayWire", "PTP", "Storage", "MediaCore"]),
         support("SpeakerTestSupport", ["VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "MediaCore"]),
         support(
             "RouteTestSupport",
             [
-                "AirPlay", "VirtualSpeaker", "PTP", "Sockets", "CardOutput", "MediaFiles", "MediaCodecs",
+                "AirPlay", "AirPlayTransport", "VirtualSpeaker", "PTP", "Sockets", "CardOutput", "MediaFiles",
+                "MediaCodecs",
                 "SyncRendering", "MediaCore", "TalkieTestKit",
             ]),
         tests(
@@ -195,7 +213,8 @@ let package = Package(
         tests(
             "StreamCounterTests", in: "Unit",
             [
-                "SpeakerTestSupport", "AirPlay", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore",
+                "SpeakerTestSupport", "AirPlay", "AirPlayTransport", "VirtualSpeaker", "AirPlayWire", "PTP",
+                "SyncRendering", "MediaCore",
                 "TalkieTestKit",
             ]),
         tests(
@@ -207,7 +226,8 @@ let package = Package(
         tests(
             "RoutingTests", in: "Unit",
             [
-                "Routing", "Profiles", "AirPlay", "CardOutput", "SyncRendering", "Storage", "MediaCore",
+                "Routing", "Profiles", "AirPlay", "AirPlayTransport", "CardOutput", "SyncRendering", "Storage",
+                "MediaCore",
                 "TalkieTestKit",
             ]),
         tests(
@@ -223,7 +243,8 @@ let package = Package(
         tests(
             "TalkieAppTests", in: "Unit",
             [
-                "TalkieApp", "Playback", "Routing", "Telemetry", "Profiles", "AirPlay", "AirPlayWire", "PTP",
+                "TalkieApp", "Playback", "Routing", "Telemetry", "Profiles", "AirPlay", "AirPlayTransport",
+                "AirPlayWire", "PTP",
                 "Discovery", "Sockets", "MediaCodecs", "ScreenOutput", "CardOutput", "SyncRendering", "Storage",
                 "MediaCore", "TalkieTestKit",
             ]),
@@ -231,7 +252,8 @@ let package = Package(
             "TalkieCLITests", in: "Unit",
             [
                 "TalkieCLI", "TalkieApp", "Kiosk", "Calibration", "Profiles", "Routing", "Playback", "Telemetry",
-                "VirtualSpeaker", "AirPlay", "AirPlayWire", "PTP", "Sockets", "Storage", "MediaFiles", "SyncRendering",
+                "VirtualSpeaker", "AirPlay", "AirPlayTransport", "AirPlayWire", "PTP", "Sockets", "Storage",
+                "MediaFiles", "SyncRendering",
                 "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
@@ -260,17 +282,22 @@ let package = Package(
             ["RouteTestSupport", "Kiosk", "Playback", "MediaCore", "TalkieTestKit"]),
         tests(
             "SoundCardTests", in: "Integration",
-            ["RouteTestSupport", "AirPlay", "CardOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+            [
+                "RouteTestSupport", "AirPlay", "AirPlayTransport", "CardOutput", "SyncRendering", "MediaCore",
+                "TalkieTestKit",
+            ]),
         tests(
             "DiscoveryTests", in: "Integration",
             [
-                "TalkieCLI", "ProgramTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Discovery",
+                "TalkieCLI", "ProgramTestSupport", "AirPlay", "AirPlayTransport", "AirPlayWire", "VirtualSpeaker",
+                "PTP", "Discovery",
                 "Sockets", "MediaCore",
             ]),
         tests(
             "AirPlayLabTests", in: "Integration",
             [
-                "ProgramTestSupport", "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP",
+                "ProgramTestSupport", "RouteTestSupport", "AirPlay", "AirPlayTransport", "AirPlayWire",
+                "VirtualSpeaker", "PTP",
                 "CardOutput", "SyncRendering", "MediaCodecs", "MediaCore",
             ]),
         tests(
@@ -280,7 +307,8 @@ let package = Package(
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
             [
-                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets", "MediaCodecs",
+                "RouteTestSupport", "AirPlay", "AirPlayTransport", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets",
+                "MediaCodecs",
                 "SyncRendering", "MediaCore", "TalkieTestKit",
             ]),
         tests(
@@ -325,12 +353,16 @@ let package = Package(
             "SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore", "TalkieTestKit"]),
         fuzzing(
             "StateFuzz",
-            ["FuzzSupport", "TalkieApp", "Routing", "AirPlay", "AirPlayWire", "Profiles", "Storage", "MediaCore"]),
+            [
+                "FuzzSupport", "TalkieApp", "Routing", "AirPlay", "AirPlayTransport", "AirPlayWire", "Profiles",
+                "Storage", "MediaCore",
+            ]),
         fuzzing("TerminalKeysFuzz", ["FuzzSupport", "TalkieApp", "MediaCore"]),
         fuzzing("ConfigFuzz", ["FuzzSupport", "Kiosk", "TalkieApp", "MediaCore"]),
         fuzzing("FleetFuzz", ["FuzzSupport", "Kiosk", "Playback", "MediaCore"]),
-        fuzzing("DiscoveryFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
-        fuzzing("SenderFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Sockets", "MediaCore"]),
+        fuzzing(
+            "DiscoveryFuzz", ["FuzzSupport", "AirPlay", "AirPlayTransport", "AirPlayWire", "Discovery", "Sockets"]),
+        fuzzing("SenderFuzz", ["FuzzSupport", "AirPlay", "AirPlayTransport", "AirPlayWire", "Sockets", "MediaCore"]),
         fuzzing("HLSFuzz", ["FuzzSupport", "FuzzWatch", "MediaFiles", "MediaCore"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -1,4 +1,5 @@
-public import AirPlay
+internal import AirPlay
+public import AirPlayTransport
 internal import CardOutput
 public import Routing
 

@@ -1,3 +1,4 @@
+package import AirPlayTransport
 package import AirPlayWire
 package import MediaCore
 package import PTP
@@ -90,7 +91,7 @@ package final class AirPlaySession: Sendable {
 
     package let configuration: Configuration
     private let shared: SessionShared
-    let control: ControlThread
+    let control: ControlThread<SessionCore>
 
     /// Creates a session; its control thread starts at once.
     ///

@@ -1,19 +1,17 @@
+internal import AirPlayTransport
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
 internal import Sockets
 
 /// The state of one session and the requests that change it. Used only on the control thread.
-final class SessionCore {
+final class SessionCore: ControlledSession {
     /// Request timeouts (based on receivers measured by others; each request has its own typical delay).
     enum Deadline {
         static let request: Duration = .seconds(2)
         static let setUp: Duration = .seconds(8)
         static let events: Duration = .seconds(2)
         static let eventsPause: Duration = .milliseconds(50)
-        static let metadata: Duration = .seconds(5)
-        /// Receivers take seconds to decode an image, and a network that is away must not cut the request.
-        static let artwork: Duration = .seconds(15)
         /// Short, so that other due work is not delayed; a later response still counts.
         static let keepAlive: Duration = .seconds(1)
         static let tearDown: Duration = .milliseconds(500)

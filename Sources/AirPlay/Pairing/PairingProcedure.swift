@@ -1,3 +1,4 @@
+package import AirPlayTransport
 package import AirPlayWire
 
 /// The complete message sequence until a shared secret exists, for all pairing methods.

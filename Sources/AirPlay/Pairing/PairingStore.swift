@@ -1,3 +1,4 @@
+package import AirPlayTransport
 package import AirPlayWire
 internal import MediaCore
 package import Storage

@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 public import MediaCore
 internal import Sockets
 internal import Storage

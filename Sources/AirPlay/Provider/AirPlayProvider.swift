@@ -1,3 +1,4 @@
+public import AirPlayTransport
 internal import Discovery
 public import MediaCore
 internal import PTP

@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 import MediaCore
 internal import PTP
 import Sockets

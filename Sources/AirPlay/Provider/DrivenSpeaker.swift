@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 import PTP
 
 /// A speaker in use and its output.

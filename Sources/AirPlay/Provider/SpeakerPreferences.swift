@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 internal import AirPlayWire
 package import MediaCore
 

@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 internal import Discovery
 import MediaCore
 internal import Sockets

@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 package import Discovery
 internal import MediaCore
 internal import Storage

@@ -1,3 +1,4 @@
+package import AirPlayTransport
 internal import MediaCore
 package import PTP
 internal import Sockets

@@ -1,3 +1,5 @@
+internal import AirPlayTransport
+
 /// The conditions of a route besides the speaker's traits.
 package struct RouteConditions: Hashable, Sendable {
     /// Whether UDP 319 and 320 can be used.

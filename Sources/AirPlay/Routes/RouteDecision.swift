@@ -1,3 +1,4 @@
+package import AirPlayTransport
 internal import AirPlayWire
 
 /// How a speaker is driven, and why. A pure function of the speaker's traits and the conditions.

@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 internal import Glibc
 internal import MediaCore
 package import Storage

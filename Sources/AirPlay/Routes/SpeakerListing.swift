@@ -1,3 +1,4 @@
+package import AirPlayTransport
 internal import AirPlayWire
 package import MediaCore
 internal import Sockets

@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import AirPlayTransport
 internal import SyncRendering
 
 extension OutputIdentity {

@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import AirPlayTransport
 internal import MediaCore
 
 /// Checks whether speakers can reach this computer: PTP on UDP 319 and 320, retransmit and NTP requests on a fixed

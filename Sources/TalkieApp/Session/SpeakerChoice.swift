@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import AirPlayTransport
 package import MediaCore
 
 /// An output named by the user.

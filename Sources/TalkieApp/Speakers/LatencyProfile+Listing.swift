@@ -1,4 +1,5 @@
 import AirPlay
+internal import AirPlayTransport
 internal import MediaCore
 import Profiles
 

@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import AirPlayTransport
 internal import SyncRendering
 
 /// The output providers of the program besides the sound card. A new kind is added here.

@@ -8,6 +8,7 @@ import Testing
 import VirtualSpeaker
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import RouteTestSupport
 
 extension LoopTests {

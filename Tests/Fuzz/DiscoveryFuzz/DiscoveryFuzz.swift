@@ -4,6 +4,7 @@ import FuzzSupport
 import Sockets
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 /// Announcements, changes and withdrawals of services in any order: the directory is bounded and consistent with what
 /// is announced, and a speaker selected by name is found.

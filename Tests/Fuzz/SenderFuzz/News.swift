@@ -3,6 +3,7 @@ import FuzzSupport
 import MediaCore
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 /// Messages on the event connection of a speaker: each is reported once and answered once, and the end is reported
 /// once. After bytes that were not encrypted with the session's keys nothing more is reported.

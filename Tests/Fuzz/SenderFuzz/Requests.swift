@@ -2,6 +2,7 @@ import AirPlayWire
 import FuzzSupport
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 private let secret = SecretBytes([UInt8](repeating: 5, count: 32))
 

@@ -2,6 +2,7 @@ import AirPlayWire
 import Glibc
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import Sockets
 
 /// A socket pair: one end is a sender's connection, the other is controlled by the test. No read blocks: the test

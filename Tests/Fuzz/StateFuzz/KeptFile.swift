@@ -4,6 +4,7 @@ import Profiles
 import Routing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import Storage
 @testable import TalkieApp
 

@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import AirPlayWire
 import Foundation
 import MediaCore

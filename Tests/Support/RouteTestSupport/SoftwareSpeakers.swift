@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import Glibc
 internal import MediaCore
 import PTP

@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import AirPlayWire
 
 /// TXT records of kinds of speakers. shairport-sync's is a capture; the others are composed of published data about the

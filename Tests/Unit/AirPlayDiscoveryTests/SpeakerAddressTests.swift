@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import Discovery
 import MediaCore
 import Sockets

@@ -5,6 +5,7 @@ import PTP
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import AirPlayWire
 @testable import Storage
 

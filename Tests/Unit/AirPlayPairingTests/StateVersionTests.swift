@@ -6,6 +6,7 @@ import Storage
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 /// Reads a copy of the state folder that commit b004e64 wrote (Tests/Fixtures/state-version-1).
 @Suite struct StateVersionTests {

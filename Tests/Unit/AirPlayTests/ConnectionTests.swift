@@ -7,6 +7,7 @@ import TalkieTestKit
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 @Suite struct RTSPConnectionTests {
     private func connect() throws -> (LoopbackServer, RTSPConnection) {

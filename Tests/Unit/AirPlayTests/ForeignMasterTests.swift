@@ -5,6 +5,7 @@ import TalkieTestKit
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import PTP
 
 /// Minutes of playback in virtual time on a speaker that plays by its own clock.

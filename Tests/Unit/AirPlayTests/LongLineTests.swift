@@ -5,6 +5,7 @@ import SyncRendering
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 @Suite struct LongLineTests {
     /// A 32-bit timestamp wraps after 24.8 hours at 48 kHz; distances are valid for half of that.

@@ -4,6 +4,7 @@ import SyncRendering
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 @Suite struct NowPlayingUpdatesTests {
     private static let every: FeatureBits = [.textMetadata, .progress, .artwork]

@@ -4,6 +4,7 @@ import PTP
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 /// Virtual time: no socket, no thread.
 @Suite struct RealtimePacingTests {

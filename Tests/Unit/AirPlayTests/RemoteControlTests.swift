@@ -4,6 +4,7 @@ import Sockets
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 /// Commands of speakers by DACP.
 @Suite struct RemoteControlTests {

@@ -6,6 +6,7 @@ import Sockets
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 /// Retransmissions go only to the receiver of the stream, and are limited to what it can use.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ResendTests {

@@ -3,6 +3,7 @@ import Sockets
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 @Suite struct SessionScheduleTests {
     private let now = HostInstant(nanoseconds: 10_000_000_000)

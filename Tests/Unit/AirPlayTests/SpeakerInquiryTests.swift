@@ -5,6 +5,7 @@ import Sockets
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 @Suite(.timeLimit(.minutes(5))) struct SpeakerInquiryTests {
     private let identity = SenderIdentity(rawValue: 0xA1B2_C3D4_E5F6_0718, name: "Test")

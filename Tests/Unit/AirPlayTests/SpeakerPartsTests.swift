@@ -7,6 +7,7 @@ import TalkieTestKit
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 @Suite struct SoundLineTests {
     private func seconds(_ value: Double) -> MediaTime { MediaTime(seconds: value) }

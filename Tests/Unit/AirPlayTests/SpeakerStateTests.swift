@@ -6,6 +6,7 @@ import TalkieTestKit
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 @Suite struct StreamInputTests {
     private let store = PacketStore(bytes: 4096, packets: 64)

@@ -2,6 +2,7 @@ import MediaCore
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 
 /// Truncating a stream: sent packets are identified by their numbers on the wire, unsent ones are dropped.
 @Suite struct StreamCuttingTests {

@@ -4,6 +4,7 @@ import MediaCore
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import VirtualSpeaker
 
 /// Every counter of a stream starts just before it wraps, or before a value at which an implementation might wrap it:

@@ -3,6 +3,7 @@ import MediaCore
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import VirtualSpeaker
 
 /// Flushes, rewinds and retransmissions where counters wrap.

@@ -5,6 +5,7 @@ import SpeakerTestSupport
 import TalkieTestKit
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import VirtualSpeaker
 
 /// The packet processing of a sender and a speaker, connected on a manually advanced clock: no socket and no thread,

@@ -12,6 +12,7 @@ import TalkieApp
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import Calibration
 @testable import Kiosk
 @testable import Storage

@@ -5,6 +5,7 @@ import TalkieTestKit
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import Profiles
 @testable import Storage
 @testable import TalkieApp

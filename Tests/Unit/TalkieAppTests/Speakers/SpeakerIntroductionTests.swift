@@ -7,6 +7,7 @@ import TalkieTestKit
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import Storage
 @testable import TalkieApp
 

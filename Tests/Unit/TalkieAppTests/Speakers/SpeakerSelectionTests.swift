@@ -8,6 +8,7 @@ import TalkieTestKit
 import Testing
 
 @testable import AirPlay
+@testable import AirPlayTransport
 @testable import Storage
 
 @Suite struct SpeakerSelectionTests {

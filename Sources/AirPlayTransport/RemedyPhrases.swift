@@ -1,0 +1,37 @@
+public import MediaCore
+
+/// The application's wording of remedies, for its own buttons or commands.
+public struct RemedyPhrases: Sendable {
+    /// The wording in errors; nil: `Remedy.advice`.
+    public var inErrors: @Sendable (Remedy) -> String?
+    /// The wording in a list, for a place that cannot be selected yet (`OutputPlace.obstacle`); nil: `Remedy.advice`.
+    public var inLists: @Sendable (Remedy) -> String?
+
+    /// Creates phrases; the default keeps `Remedy.advice`.
+    public init(
+        inErrors: @escaping @Sendable (Remedy) -> String? = { _ in nil },
+        inLists: @escaping @Sendable (Remedy) -> String? = { _ in nil }
+    ) {
+        self.inErrors = inErrors
+        self.inLists = inLists
+    }
+}
+
+extension Remedy {
+    package static let pair = Remedy(.pair, advice: "pair with it")
+    package static let correctPassword = Remedy(.correctPassword, advice: "check it and enter it again")
+    package static let listPlaces = Remedy(.listPlaces, advice: "see the list of speakers")
+
+    package static func pairAgain(_ query: String? = nil) -> Remedy {
+        Remedy(.pairAgain, place: query, advice: "pair with it again")
+    }
+
+    /// - Parameter query: A name of the speaker for the user.
+    package static func pairByPIN(_ query: String? = nil) -> Remedy {
+        Remedy(.pairByPIN, place: query, advice: "pair with it once, by its PIN")
+    }
+
+    package static func givePassword(_ query: String? = nil) -> Remedy {
+        Remedy(.givePassword, place: query, advice: "set it once")
+    }
+}
