@@ -7,7 +7,7 @@ package import SyncRendering
 ///
 /// `@unchecked Sendable`: used by one thread of a test.
 package final class TapeOutput: PartialFlushing, @unchecked Sendable {
-    package let name = "tape"
+    package let name: String
     package let kind = AudioRouteKind.virtual
     package let latency = OutputLatency(startLead: .milliseconds(50))
     package let desiredDepth: Duration
@@ -24,11 +24,29 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     package private(set) var partialFlushes = 0
     /// Minimum lead of a partial flush before the playhead; nil: always refused.
     package var recallLead: Duration? = .milliseconds(100)
-    private var context: AudioOutputContext?
+    /// The context of the last `prepare`.
+    package private(set) var context: AudioOutputContext?
+    /// Whether the output accepts nothing, as a stalled device.
+    package var isStalled = false
+    /// Thrown by `prepare`.
+    package var refusal: OutputError?
+    package var failure: OutputError?
+    /// Why the output is silent while it recovers without another `prepare`; nil: as `failure`.
+    package var ownLoss: OutputError?
+    /// Until when a start waits for the output's clock.
+    package var clockIsReady: HostInstant?
+    /// How often it was opened and closed.
+    package private(set) var openings = 0
+    package private(set) var closings = 0
+    package private(set) var flushes = 0
+    /// Called in each data call.
+    package var onCall: () -> Void = {}
+    private var isOpen = false
     package private(set) var partialFlushResult: PartialFlushResult?
     package private(set) var acceptedUntil: MediaTime?
 
-    package init(sampleRate: Int = 48_000, desiredDepth: Duration = .seconds(1)) {
+    package init(name: String = "tape", sampleRate: Int = 48_000, desiredDepth: Duration = .seconds(1)) {
+        self.name = name
         format = PCMFormat(sampleRate: sampleRate, layout: .stereo)
         self.desiredDepth = desiredDepth
     }
@@ -38,11 +56,26 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
 
     package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(self.format) }
 
+    package var loss: OutputError? { ownLoss ?? failure }
+
+    package var wait: OutputWait? {
+        guard let clockIsReady, let context, context.timebase.clock.now < clockIsReady else { return nil }
+        return OutputWait(.clock, of: name, remaining: clockIsReady - context.timebase.clock.now)
+    }
+
     package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+        onCall()
+        if let refusal { throw refusal }
         self.context = context
+        guard !isOpen else { return }
+        if openings > 0 { flush() }
+        openings += 1
+        isOpen = true
     }
 
     package func accept(_ block: PCMBlock, from offset: Int) -> Int {
+        onCall()
+        guard !isStalled else { return 0 }
         let limit = playhead.advanced(by: desiredDepth)
         let room = max(0, Int(clamping: (limit - block.start).rescaled(to: rate)) - offset)
         let count = min(block.frames - offset, room)
@@ -59,6 +92,8 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     package func finish() {}
 
     package func flush() {
+        onCall()
+        flushes += 1
         let heard = tape.prefix(before: playhead.rescaled(to: rate))
         if heard.first != nil { takes.append(heard) }
         tape = Tape()
@@ -68,6 +103,7 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     package var partialFlushLead: Duration { recallLead ?? .seconds(3600) }
 
     package func beginPartialFlush(from time: MediaTime) {
+        onCall()
         guard let recallLead, (time - playhead).duration >= recallLead else {
             return partialFlushResult = .refused(leadNeeded: partialFlushLead)
         }
@@ -77,9 +113,13 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
         partialFlushResult = .flushed(from: acceptedUntil ?? time)
     }
 
-    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { onCall() }
     package func setGain(_ gain: Float) {}
-    package func close() {}
+    package func close() {
+        onCall()
+        if isOpen { closings += 1 }
+        isOpen = false
+    }
 
     /// The sound per position from the first to the last one; nil where it is blank or silent.
     package var content: [(sound: Int, frame: Int64)?] {
@@ -132,6 +172,16 @@ package struct Tape {
         var part = self
         part.samples = Array(samples.prefix(Int(min(max(0, frame - start), Int64(samples.count)))))
         while part.samples.last?.isNaN == true { part.samples.removeLast() }
+        return part
+    }
+
+    /// Returns the frames from one on.
+    package func suffix(from frame: Int64) -> Tape {
+        var part = self
+        part.samples = Array(samples.dropFirst(Int(min(max(0, frame - start), Int64(samples.count)))))
+        let blank = part.samples.prefix { $0.isNaN }.count
+        part.samples.removeFirst(blank)
+        part.start = max(start, frame) + Int64(blank)
         return part
     }
 

@@ -13,6 +13,10 @@ struct GroupWork: Sendable {
         (name, body) throws(ExhaustionError) in
         try WorkerThread.start(name: name, body)
     }
+    /// Waits between attempts to open a member, until the signal is raised or the duration has passed.
+    var pause: @Sendable (Signal, Duration) -> Void = { signal, duration in
+        signal.wait(until: .now.advanced(by: duration))
+    }
     /// Whether a test performs the changes of members, with `OutputGroup.advanceChange`.
     var changesByHand = false
 

@@ -195,7 +195,7 @@ final class MemberFeed: Sendable {
     /// Opens the member, with retries while they are useful. Runs on the opening thread.
     private func keepOpening(after pause: Duration) {
         var pauses = Self.pauses[...]
-        closing.wait(until: .now.advanced(by: pause))
+        work.pause(closing, pause)
         while !isClosing.load(ordering: .acquiring), let format = format.withLock({ $0 }) {
             do throws(OutputError) {
                 let delivery = member.delivery(for: format, mustDecode: renderer.mustDecode)
@@ -206,7 +206,7 @@ final class MemberFeed: Sendable {
             } catch {
                 fail(error)
                 guard mayTryAgain(after: error) else { return }
-                closing.wait(until: .now.advanced(by: pauses.popFirst() ?? Self.pauses.last!))
+                work.pause(closing, pauses.popFirst() ?? Self.pauses.last!)
             }
         }
     }
