@@ -32,6 +32,15 @@ final class PairingTask: Sendable {
         answered.raise()
     }
 
+    /// Returns the answer. The other receiver of a stereo pair has a PIN of its own; a cancellation is for both.
+    private func takeAnswer() -> String?? {
+        state.withLock { state in
+            guard case .some(.some(let pin)) = state.answer else { return state.answer }
+            (state.answer, state.isAsking) = (nil, false)
+            return .some(pin)
+        }
+    }
+
     /// Pairs. Blocks on the network, the disk and the PIN.
     ///
     /// - Parameter wantsPIN: Called when the place displays its PIN.
@@ -45,7 +54,7 @@ final class PairingTask: Sendable {
             wantsPIN()
             let deadline = HostInstant.now.advanced(by: Self.timeout)
             while HostInstant.now < deadline {
-                if let answer = state.withLock({ $0.answer }) { return answer }
+                if let answer = takeAnswer() { return answer }
                 answered.wait(until: deadline)
                 answered.clear()
             }

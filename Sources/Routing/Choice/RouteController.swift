@@ -321,7 +321,12 @@ public final class RouteController {
         guard code != nil || kind == .pin else {
             return reply(.failure(TalkieError(.invalidArgument, "the password is missing")))
         }
-        start(kind == .password ? .password(code ?? "") : .pin(code), with: id, adds: false, reply)
+        // A PIN that arrives late belongs to a pairing that has ended.
+        guard code == nil || kind == .password else {
+            return reply(
+                .failure(TalkieError(.unavailable, "the PIN is no longer awaited; begin the pairing again")))
+        }
+        start(kind == .password ? .password(code ?? "") : .pin(nil), with: id, adds: false, reply)
     }
 
     /// Starts a pairing on a thread of its own; the results are posted.
