@@ -275,7 +275,7 @@ let package = Package(
             "ScreenTests", in: "Integration",
             [
                 "screen-probe", "ProgramTestSupport", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker",
-                "Sockets", "MediaCore", "TalkieTestKit",
+                "Calibration", "CardOutput", "Sockets", "MediaCore", "TalkieTestKit",
             ], exclude: ["Charts"]),
         tests(
             "KioskPeerTests", in: "Integration",

@@ -57,7 +57,8 @@ package final class LocalStream: Sendable {
     package func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 }
 
-/// A listening socket in the file system (unix(7)), which only processes of the same user can connect to. Any thread.
+/// A listening socket in the file system (unix(7)), which only processes of the same user can connect to, and those of
+/// an admitted group. Any thread.
 package final class LocalListener: Sendable {
     package let descriptor: Int32
     private let path: String
@@ -132,6 +133,22 @@ package final class LocalListener: Sendable {
         }
         beforeReplacing()
         guard unlink(path) == 0 || errno == ENOENT else { throw SocketError(binding: errno) }
+    }
+
+    /// Lets processes of a group connect too: the file's group and mode become 0660.
+    ///
+    /// - Throws: `unavailable` for an unknown group, `notPermitted` for one that this process does not belong to.
+    package func admit(group name: String) throws(SocketError) {
+        var (entry, found): (Glibc.group, UnsafeMutablePointer<Glibc.group>?) = (Glibc.group(), nil)
+        var texts = [CChar](repeating: 0, count: 64 << 10)
+        guard getgrnam_r(name, &entry, &texts, texts.count, &found) == 0, found != nil else {
+            throw SocketError(.unavailable, "there is no such group; create it with groupadd")
+        }
+        guard lchown(path, uid_t.max, entry.gr_gid) == 0, chmod(path, 0o660) == 0 else {
+            throw SocketError(
+                .notPermitted,
+                "\(SystemCause.text(errno)); the kiosk's user must belong to it (SupplementaryGroups= of its unit)")
+        }
     }
 
     /// Removes the file, unless another socket has replaced it. New connections are impossible then.

@@ -68,6 +68,11 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
     @Option(help: ArgumentHelp("The sound card used for 'local'.", valueName: "ALSA"))
     var audioDevice: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Let the running kiosk with this configuration calibrate; its film is paused.", valueName: "NAME"))
+    var kiosk: String?
+
     @Flag(help: "Print the result as JSON.")
     var json = false
 
@@ -100,6 +105,17 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
         if emit != nil, json || plot != nil {
             throw ValidationError("--emit has no result yet; use --json and --plot with --analyse")
         }
+        if kiosk != nil {
+            let others = [
+                ("--analyse", analyse != nil), ("--by-eye", byEye), ("--record", record != nil),
+                ("--screen", screen != nil), ("--window", window), ("--audio-device", audioDevice != nil),
+            ]
+            if let (option, _) = others.first(where: \.1) {
+                throw ValidationError(
+                    "--kiosk calibrates with the kiosk's screen and sound, so it excludes \(option); remove one of them"
+                )
+            }
+        }
         if analyse != nil, screen != nil || window || events != nil || volume != nil {
             throw ValidationError(
                 "--analyse plays nothing, so --screen, --window, --events and --volume have no effect; remove them")
@@ -131,6 +147,7 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
     }
 
     func run() throws {
+        if let kiosk { return try KioskClient(kiosk).calibrate(arguments) { StandardStream.output.write($0) } }
         let status = try CalibrationSession(arguments).run { StandardStream.output.write($0) }
         if status != ExitStatus.done { throw Finished(status: status) }
     }

@@ -39,9 +39,6 @@ struct PairCommand: ParsableCommand, UsageLine {
     var kiosk: String?
 
     func validate() throws {
-        if kiosk != nil, forget || pin != nil {
-            throw ValidationError("--kiosk excludes --forget and --pin; the speaker displays its PIN")
-        }
         if [pin != nil, password != nil, passwordFile != nil, forget].count(where: { $0 }) > 1 {
             throw ValidationError(
                 "--pin, --password, --password-file and --forget exclude each other; use one of them")
@@ -53,12 +50,12 @@ struct PairCommand: ParsableCommand, UsageLine {
 
     func run() throws {
         let password = try passwordFile.map { try SecretFile.read($0) } ?? password
+        let wish: PairingWish = forget ? .forget : password.map { .password($0) } ?? .pin(pin)
         if let kiosk {
-            let sentence = try KioskClient(kiosk).pair(speaker, code: password) { TerminalQuestion()?.ask($0) }
+            let sentence = try KioskClient(kiosk).pair(speaker, wish) { TerminalQuestion()?.ask($0) }
             StandardStream.output.write("\(PrintableText.sentence(sentence))\n")
             return
         }
-        let wish: PairingWish = forget ? .forget : password.map { .password($0) } ?? .pin(pin)
         let outcome = try introduce(wish)
         for remark in outcome.remarks { StandardStream.error.write("talkie: \(PrintableText.sentence(remark))\n") }
         StandardStream.output.write("\(PrintableText.sentence(outcome.message))\n")

@@ -6,6 +6,20 @@ extension KioskConfiguration {
     /// Accessible from this computer only.
     static let standardMetrics = HTTPAddress(address: IPv4Address(rawValue: 0x7F00_0001), port: 9595)
 
+    /// Reads `[control]`: `group = "operators"`.
+    mutating func readControl(_ reader: inout TableReader) {
+        guard var inner = reader.inside("control", expected: "a table, [control] with group = \"operators\"") else {
+            return
+        }
+        controlGroup = inner.value("group") { value throws(ValueError) in
+            guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 64, !text.utf8.contains(0) else {
+                throw ValueError("expected the name of a group")
+            }
+            return text
+        }
+        reader.finish(inner)
+    }
+
     /// Reads `[metrics]`: `listen = "127.0.0.1:9595"`, or false.
     mutating func readMetrics(_ reader: inout TableReader) {
         let expected = "a table, [metrics] with listen = \"127.0.0.1:9595\""

@@ -46,6 +46,7 @@ extension KioskConfiguration {
         readParts(&reader, folder: folder)
         hooks = Hooks(&reader)
         readMetrics(&reader)
+        readControl(&reader)
         remote = Page(&reader, folder: folder)
         if let metrics, let page = remote?.address, metrics.port == page.port,
             metrics.address == page.address || [metrics, page].contains(where: { $0.address.rawValue == 0 })

@@ -108,6 +108,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     var hooks = Hooks()
     /// The address of the metrics server; nil: no server.
     var metrics: HTTPAddress? = standardMetrics
+    /// The group that may use the kiosk's socket; nil: its user and root only.
+    var controlGroup: String?
     /// The page for a phone; nil: none.
     var remote: Page?
     /// The flight recorder's file; nil: no recording.

@@ -131,7 +131,8 @@ struct TableReader {
     ]
     /// The tables of other keys.
     private static let tableKeys: [String: [String]] = [
-        "listen": ["metrics", "remote"], "token_file": ["remote"], "file": ["timeline"], "max_size": ["timeline"],
+        "group": ["control"], "listen": ["metrics", "remote"], "token_file": ["remote"], "file": ["timeline"],
+        "max_size": ["timeline"],
         "max_age": ["timeline"], "keep": ["timeline"], "screen_on": ["hooks"], "screen_off": ["hooks"],
         "chrony": ["wall"], "chrony_port": ["wall"], "follow": ["wall"], "broker": ["fleet"], "name": ["fleet"],
         "prefix": ["fleet"], "user": ["fleet"], "password_file": ["fleet"], "ca_file": ["fleet"],

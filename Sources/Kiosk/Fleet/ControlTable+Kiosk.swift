@@ -22,6 +22,8 @@ extension ControlTable {
                     [
                         ControlCommand.Parameter("name", .text),
                         ControlCommand.Parameter("code", .text, isOptional: true),
+                        ControlCommand.Parameter(
+                            "method", .choice(KioskPairing.Method.allCases.map(\.rawValue)), isOptional: true),
                     ],
                     "pairs with a speaker by its password or PIN; without a code the speaker displays its PIN, with which"
                         + " the command is repeated",
@@ -30,6 +32,18 @@ extension ControlTable {
                             throw ControlError(.outOfRange, "a password has at most \(maxCodeBytes) bytes")
                         }
                     }, perform: perform),
+                ControlCommand(
+                    "calibrate-outputs", [ControlCommand.Parameter("request", .text)],
+                    "calibrates outputs while the film is paused; replies with the progress, of which"
+                        + " `calibration-progress` has the rest",
+                    perform: perform),
+                ControlCommand(
+                    "calibration-progress", [],
+                    "waits for the next `progress` or the `result` of a calibration, which is cancelled without this"
+                        + " command for 5 s", perform: perform),
+                ControlCommand(
+                    "profiles", [ControlCommand.Parameter("request", .text)],
+                    "lists, removes, exports or imports calibrations", perform: perform),
                 ControlCommand("reload", [], "reads the configuration again", perform: perform),
                 ControlCommand(
                     "screenshot", [], "writes the picture of the screen to a file; its result has the `filename`",

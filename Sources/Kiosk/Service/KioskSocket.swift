@@ -4,8 +4,8 @@ internal import Playback
 internal import Remote
 internal import Sockets
 
-/// The socket of a running kiosk for programs of its user and of root, with mpv's JSON commands. Its name is that of
-/// the configuration without `.toml`.
+/// The socket of a running kiosk for programs of its user, of root and of a configured group, with mpv's JSON
+/// commands. Its name is that of the configuration without `.toml`.
 package enum KioskSocket {
     /// Returns the path of a kiosk's own socket; nil without a folder for it.
     ///
@@ -31,13 +31,22 @@ package enum KioskSocket {
     }
 
     /// Starts to serve a kiosk's socket; nil if that fails, which is reported.
+    ///
+    /// - Parameter group: The group that may use it as well, which this process must belong to; nil: none.
     static func serve(
-        _ control: PlayerControl, at path: String, report: (String) -> Void
+        _ control: PlayerControl, at path: String, group: String? = nil, report: (String) -> Void
     ) throws(ExhaustionError) -> IPCServer? {
         let listener: LocalListener
         do throws(SocketError) { listener = try LocalListener(path: path) } catch {
-            report("the kiosk's socket '\(path)' cannot be created (\(error.message)); 'talkie pair --kiosk' needs it")
+            report("the kiosk's socket '\(path)' cannot be created (\(error.message)); 'talkie … --kiosk' needs it")
             return nil
+        }
+        if let group {
+            do throws(SocketError) { try listener.admit(group: group) } catch {
+                report(
+                    "control.group: the group '\(PrintableText.of(group))' cannot use the kiosk's socket:"
+                        + " \(error.message)")
+            }
         }
         return try IPCServer.start(on: listener, control: control)
     }

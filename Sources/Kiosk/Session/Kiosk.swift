@@ -25,14 +25,19 @@ package final class Kiosk: Sendable {
         var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
         /// The log of the kiosk.
         var log: KioskLog
+        /// The work of the program for controllers.
+        var tasks: KioskTasks
         /// The service manager. Must be created before other threads start.
         var manager: ServiceManager
 
         package init(
             registry: OutputRegistry, home: OutputPlace,
             reload: @escaping @Sendable () throws(KioskConfigurationError) -> KioskConfiguration,
-            log: KioskLog, manager: ServiceManager
-        ) { (self.registry, self.home, self.reload, self.log, self.manager) = (registry, home, reload, log, manager) }
+            log: KioskLog, tasks: KioskTasks, manager: ServiceManager
+        ) {
+            (self.registry, self.home, self.reload, self.log) = (registry, home, reload, log)
+            (self.tasks, self.manager) = (tasks, manager)
+        }
     }
 
     private let configuration: KioskConfiguration
@@ -117,7 +122,7 @@ package final class Kiosk: Sendable {
                     setImageDuration: { duration in
                         player.setImageDisplayDuration(duration)
                         film.imageDuration.withLock { $0 = duration }
-                    }),
+                    }, tasks: parts.tasks),
                 configuration: configuration, outputs: player.outputs, mailbox: mailbox)
             if let address = configuration.metrics {
                 metrics = try MetricsServer(
@@ -132,7 +137,9 @@ package final class Kiosk: Sendable {
                 }
             }
             if let path = KioskSocket.path(configuration: file) {
-                socket = try KioskSocket.serve(director.control, at: path) { mailbox.post(.remark(.warning, $0)) }
+                socket = try KioskSocket.serve(
+                    director.control, at: path, group: configuration.controlGroup
+                ) { mailbox.post(.remark(.warning, $0)) }
             }
             try awake.start()
             // Last: nothing ends its thread if a later step fails.

@@ -23,6 +23,9 @@ final class KioskDirector: @unchecked Sendable {
     let resume: ResumeState
     private let fleet: KioskFleet
     private let pairing: KioskPairing
+    private let calibration: KioskCalibration
+    /// Whether playback continues once the outputs are open again.
+    private var isTakingBack = false
     let sound: KioskRouteSupervisor?
     let playback: KioskPlayback
     private var watch = PlaybackWatch()
@@ -64,6 +67,9 @@ final class KioskDirector: @unchecked Sendable {
         resume = ResumeState(stage.places, messages: messages)
         fleet = KioskFleet(screenshot: stage.screenshot, messages: messages)
         pairing = KioskPairing(stage.registry, run: stage.run)
+        calibration = KioskCalibration(stage.tasks, screen: stage.screen, start: stage.run) {
+            mailbox.post(.calibration($0))
+        }
         let now = stage.clock.now
         lastRelease = now
         reporter = HealthReporter(at: now, wall: stage.now())
@@ -138,7 +144,10 @@ final class KioskDirector: @unchecked Sendable {
         }
         playback.performDueWork()
         sound?.performDueWork(at: now)
+        calibration.performDueWork(at: now)
         beatIfDue()
+        // An item that is left may end playback, too.
+        if let end = playback.end { self.end(end) }
         notifyManager()
     }
 
@@ -150,13 +159,17 @@ final class KioskDirector: @unchecked Sendable {
         endsForFault ? stage.crashes.noteFault() : playback.noteEnd()
         fleet.stop()
         pairing.stop()
+        calibration.stop()
         stopWorkers()
         screen.stop()
     }
 
     private var nextDeadline: HostInstant {
         let beat = (lastBeat ?? now).advanced(by: Self.beat)
-        return [beat, playback.nextDeadline, sound?.nextDeadline, service?.nextDeadline].compactMap { $0 }.min() ?? beat
+        let others = [
+            playback.nextDeadline, sound?.nextDeadline, calibration.nextDeadline, service?.nextDeadline,
+        ]
+        return ([beat] + others.compactMap { $0 }).min() ?? beat
     }
 
     private var now: HostInstant { stage.clock.now }
@@ -173,8 +186,10 @@ final class KioskDirector: @unchecked Sendable {
                 sound?.handleOutput(output, isLost: isLost, at: now), rest: MessageRateLimiter.restOfChanges)
         case .sound(let event):
             logRemark(sound?.handle(event, at: now))
+            if isTakingBack, case .changed = event { endCalibration() }
             noteRoutes()
             playback.refreshSlate()
+        case .calibration(let event): handle(event)
         case .found(let found): playback.applySearchResult(found)
         case .measured(let measured): playback.applyMeasurement(measured)
         case .command(let request, let reply): carryOut(request, reply)
@@ -394,19 +409,71 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Runs a command and replies with its result. A screenshot is replied to later.
     private func carryOut(_ request: ControlRequest, _ reply: @escaping ControlReply) {
+        switch request.command.name {
         // With a password, which is not logged.
-        if request.command.name == "pair-output" {
-            return pairing.pair(request.arguments.text(0), code: request.arguments[1]?.words, reply)
+        case "pair-output":
+            let method = request.arguments[2]?.text.flatMap { KioskPairing.Method(rawValue: $0) }
+            return pairing.pair(
+                request.arguments.text(0), code: request.arguments[1]?.words, method ?? .password, reply)
+        // Repeated by the controller.
+        case "calibration-progress": return calibration.report(at: now, reply)
+        default: break
         }
         fleet.logCommand(request, at: now)
         do throws(ControlError) {
             switch request.command.name {
+            case "calibrate-outputs": return try calibrate(request.arguments.text(0), reply)
+            case "profiles": return editProfiles(request.arguments.text(0), reply)
             case "reload": reload()
             case "screenshot": return fleet.takeScreenshot(reply)
-            default: try playback.carryOut(request)
+            default:
+                guard request.property?.name == "volume" || !calibration.isActive && !isTakingBack else {
+                    throw ControlError(.unavailable, "a calibration is in progress; try again later")
+                }
+                try playback.carryOut(request)
             }
             reply(.success(.null))
         } catch { reply(.failure(error)) }
+    }
+
+    // MARK: Calibration
+
+    /// Calibrates outputs for a controller: playback stops, and the outputs are closed first.
+    private func calibrate(_ request: String, _ reply: @escaping ControlReply) throws(ControlError) {
+        guard let sound else { throw ControlError(.unavailable, "this kiosk plays without sound") }
+        guard !calibration.isActive, !isTakingBack else {
+            throw ControlError(.unavailable, "another calibration is in progress; try again later")
+        }
+        try playback.lend()
+        messages.say(.info, "a calibration begins; the film is paused", KioskNote(.output))
+        try calibration.begin(request, at: now, reply)
+        sound.release { [mailbox] in mailbox.post(.calibration(.released)) }
+    }
+
+    private func handle(_ event: KioskCalibration.Event) {
+        guard calibration.handle(event, at: now) else { return }
+        playback.takeBack()
+        isTakingBack = true
+        if sound?.takeBack() != true { endCalibration() }
+    }
+
+    /// Continues playback with the outputs that have been opened again.
+    private func endCalibration() {
+        isTakingBack = false
+        stage.player.refreshCalibration()
+        playback.continuePlayback()
+        messages.say(.info, "the calibration has ended; the film continues", KioskNote(.output))
+    }
+
+    /// Lists or changes the stored calibrations for a controller.
+    private func editProfiles(_ request: String, _ reply: @escaping ControlReply) {
+        do throws(ExhaustionError) {
+            try stage.run("kiosk profiles", .normal) { [tasks = stage.tasks] in
+                do throws(TalkieError) { reply(.success(.text(try tasks.editProfiles(request)))) } catch {
+                    reply(.failure(ControlError(.failed, error.message)))
+                }
+            }
+        } catch { reply(.failure(ControlError(.failed, error.message))) }
     }
 
     // MARK: Health

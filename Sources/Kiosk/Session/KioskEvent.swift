@@ -11,6 +11,7 @@ enum KioskEvent: Sendable {
     /// An output was lost or has recovered.
     case output(OutputID, isLost: Bool)
     case sound(KioskRouteSupervisor.Event)
+    case calibration(KioskCalibration.Event)
     case found(ItemsWatch.Found)
     case request(KioskRequest)
     case measured(KioskWall.Measured)

@@ -44,6 +44,8 @@ final class KioskPlayback {
     /// With `on_broken_item = "stop"` or `"slate"`: the item before which the kiosk ends or shows a slate, and its
     /// failure.
     private var pauseBefore: (item: QueueItem, failure: TalkieError)?
+    /// Whether a command had paused the kiosk before `lend`.
+    private var wasHeld = false
     /// The item that was shown last.
     private(set) var shownItem: KioskHealth.Item?
     /// The reason to end the kiosk; nil while it continues.
@@ -508,14 +510,40 @@ final class KioskPlayback {
             slate.hold()
             player.pause()
         case "pause":
-            if slate.resume(image: slateImage) { progress.expectOpening() }
-            if !startOnWall(), !hours.isWaiting { player.play() }
+            wasHeld = false
+            continuePlayback()
         case "slate":
             player.pause()
             slate.hold(showing: request.arguments[0]?.text)
         case "volume": if let volume = request.arguments[1]?.number { player.setVolume(volume) }
         default: break
         }
+    }
+
+    // MARK: Calibration
+
+    /// Stops playback, for another use of screen and outputs, until `takeBack`.
+    ///
+    /// - Throws: `unavailable` if nothing is shown at this time.
+    func lend() throws(ControlError) {
+        guard !hours.isWaiting else { throw ControlError(.unavailable, "nothing is scheduled at this time") }
+        wasHeld = slate.isHeld
+        slate.hold()
+        player.pause()
+        screen.lend()
+    }
+
+    /// Shows the films and the slate again. Playback continues with `continuePlayback`.
+    func takeBack() {
+        screen.takeBack()
+        slate.refresh()
+    }
+
+    /// Continues playback after `lend`, unless it was paused before.
+    func continuePlayback() {
+        guard !wasHeld else { return }
+        if slate.resume(image: slateImage) { progress.expectOpening() }
+        if !startOnWall(), !hours.isWaiting { player.play() }
     }
 
     /// Throws if no other film may be chosen.

@@ -11,15 +11,20 @@ final class KioskScreen {
     private let isOverscanning: @Sendable (String) -> Bool
     private let settings: KioskSettings
     private let hookRunner: HookRunner
+    private let attach: () -> Void
     private var isOpened = false
+    /// Whether something else shows its frames.
+    private var isLent = false
 
     /// - Parameter hookRunner: Runs the hooks of the display's power.
     init(_ stage: KioskStage, settings: KioskSettings, hookRunner: HookRunner) {
         (control, isOverscanning) = (stage.screen, stage.isOverscanning)
         (self.settings, self.hookRunner) = (settings, hookRunner)
+        attach = { [control, player = stage.player] in
+            control?.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
+        }
         // Before the first item is opened: its start waits for its first frame to be visible.
-        let player = stage.player
-        control?.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
+        attach()
     }
 
     /// Whether the kiosk shows video.
@@ -38,7 +43,7 @@ final class KioskScreen {
 
     /// Shows the text of a slate, in a corner over an image; nil removes it.
     func show(_ slate: Slate?, places: String?, isInCorner: Bool) {
-        guard let control else { return }
+        guard let control, !isLent else { return }
         guard let slate else { return control.show(nil as ScreenMessage?) }
         if !isOpened { control.open(for: Slate.size) }
         control.show(
@@ -76,6 +81,18 @@ final class KioskScreen {
         control?.setPower(isOn)
         let hooks = settings.configuration.hooks
         hookRunner.run(isOn ? "screen_on" : "screen_off", isOn ? hooks.screenOn : hooks.screenOff)
+    }
+
+    /// Leaves the window to something else, without a slate, until `takeBack`.
+    func lend() {
+        show(nil, places: nil, isInCorner: false)
+        isLent = true
+    }
+
+    /// Shows the frames of the player again.
+    func takeBack() {
+        isLent = false
+        attach()
     }
 
     /// Recreates the window.

@@ -48,7 +48,8 @@ final class KioskSettings {
             ("screen", fresh.screen != inForce.screen),
             ("operator_screen", fresh.operatorScreen != inForce.operatorScreen),
             ("start_at", fresh.start != inForce.start),
-            ("metrics", fresh.metrics != inForce.metrics), ("remote", fresh.remote != inForce.remote),
+            ("metrics", fresh.metrics != inForce.metrics),
+            ("control", fresh.controlGroup != inForce.controlGroup), ("remote", fresh.remote != inForce.remote),
             ("timeline", fresh.timeline != inForce.timeline),
             ("wall", fresh.wall != inForce.wall), ("fleet", fresh.fleet != inForce.fleet),
         ]

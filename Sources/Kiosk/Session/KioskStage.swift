@@ -45,6 +45,8 @@ struct KioskStage: Sendable {
     var run: Run = { (name, priority, body) throws(ExhaustionError) in
         _ = try WorkerThread.start(name: name, priority: priority, body)
     }
+    /// The work of the program for controllers.
+    var tasks = KioskTasks.none
     /// Returns free memory to the system.
     var releaseFreeMemory: @Sendable () -> Void = { cshim_release_free_memory() }
     /// The seed of shuffled playlists.

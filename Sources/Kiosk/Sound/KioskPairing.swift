@@ -16,25 +16,45 @@ final class KioskPairing: Sendable {
         let interruption = Interruption()
     }
 
-    /// How long a PIN is awaited: speakers display one for about a minute.
-    private static let timeout = Duration.seconds(120)
+    /// How a command pairs: the meaning of its code.
+    enum Method: String, CaseIterable {
+        case password
+        /// A PIN that the user knows already.
+        case pin
+        /// Without a code: removes the stored credentials.
+        case forget
+    }
 
     private let registry: OutputRegistry
     private let run: KioskStage.Run
+    /// How long a PIN is awaited: speakers display one for about a minute.
+    private let timeout: Duration
     private let pending = Lock<Pending?>(nil)
+    /// The speaker whose PIN did not arrive in time: a later one must not begin another pairing.
+    private let expired = Lock<String?>(nil)
     private let answered = Signal()
 
     /// - Parameter run: Runs work that may block.
-    init(_ registry: OutputRegistry, run: @escaping KioskStage.Run) { (self.registry, self.run) = (registry, run) }
+    init(_ registry: OutputRegistry, timeout: Duration = .seconds(120), run: @escaping KioskStage.Run) {
+        (self.registry, self.timeout, self.run) = (registry, timeout, run)
+    }
 
     /// Pairs with a speaker. Without a code the speaker displays its PIN, with which the command is repeated; both
     /// receivers of a stereo pair display one, one after the other.
     ///
     /// - Parameters:
-    ///   - code: The password, or the PIN that is awaited.
+    ///   - code: The PIN that is awaited, or what the method says.
     ///   - reply: Called once, on any thread, with a sentence for the user.
-    func pair(_ name: String, code: String?, _ reply: @escaping ControlReply) {
+    func pair(_ name: String, code: String?, _ method: Method = .password, _ reply: @escaping ControlReply) {
         enum Start { case answer, new, wantsPIN, busy }
+        let isLate = expired.withLock { expired -> Bool in
+            guard expired == name, code != nil, method == .password else { return false }
+            expired = nil
+            return true
+        }
+        guard !isLate else {
+            return reply(.failure(ControlError(.unavailable, "the PIN is no longer awaited; begin the pairing again")))
+        }
         let start = pending.withLock { pending -> Start in
             guard pending != nil else {
                 pending = Pending(name: name, reply: reply)
@@ -56,7 +76,7 @@ final class KioskPairing: Sendable {
                 .failure(ControlError(.unavailable, "another pairing is in progress; try again later")))
         case .new:
             do throws(ExhaustionError) {
-                try run("kiosk pairing", .normal) { [self] in finish(result(name, code)) }
+                try run("kiosk pairing", .normal) { [self] in finish(result(name, code, method)) }
             } catch { finish(.failure(ControlError(.failed, error.message))) }
         }
     }
@@ -67,13 +87,20 @@ final class KioskPairing: Sendable {
         answered.raise()
     }
 
-    private func result(_ name: String, _ code: String?) -> Result<JSONValue, ControlError> {
+    private func result(_ name: String, _ code: String?, _ method: Method) -> Result<JSONValue, ControlError> {
         guard let interruption = pending.withLock({ $0?.interruption }) else {
             return .failure(ControlError(.unavailable, "the kiosk ends"))
         }
         do throws(TalkieError) {
-            let wish: PairingWish = code.map { .password($0) } ?? .pin(nil)
-            let outcome = try registry.pair(name, wish, until: interruption) { [self] _ in pin(until: interruption) }
+            let wish: PairingWish =
+                switch method {
+                case .forget: .forget
+                case .pin: .pin(code)
+                case .password: code.map { .password($0) } ?? .pin(nil)
+                }
+            let outcome = try registry.pair(name, wish, until: interruption) { [self] _ in
+                pin(of: name, until: interruption)
+            }
             return .success(.text(outcome.message))
         } catch { return .failure(ControlError(.failed, error.message)) }
     }
@@ -81,19 +108,21 @@ final class KioskPairing: Sendable {
     private static let wantsPIN = Result<JSONValue, ControlError>.success(.object([("wants", .text("pin"))]))
 
     /// Returns the PIN that a controller sends for one receiver; nil if none arrives.
-    private func pin(until interruption: Interruption) -> String? {
+    private func pin(of name: String, until interruption: Interruption) -> String? {
         let reply = pending.withLock { pending -> ControlReply? in
             pending?.isAsking = true
             defer { pending?.reply = nil }
             return pending?.reply
         }
         reply?(Self.wantsPIN)
-        let deadline = HostInstant.now.advanced(by: Self.timeout)
+        let deadline = HostInstant.now.advanced(by: timeout)
         while HostInstant.now < deadline, interruption.status == nil {
             if let pin = pending.withLock({ $0?.pin.take() }) { return pin }
             answered.wait(until: deadline)
             answered.clear()
         }
+        pending.withLock { $0?.isAsking = false }
+        if interruption.status == nil { expired.withLock { $0 = name } }
         return nil
     }
 

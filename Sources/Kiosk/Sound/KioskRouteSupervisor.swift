@@ -44,6 +44,8 @@ final class KioskRouteSupervisor {
     private var excludedUntil: [String: HostInstant] = [:]
     /// When fallbacks may be used although wanted speakers were not found.
     private var fallbacksFrom: HostInstant
+    /// Replaces all outputs while something else uses them; nil otherwise.
+    private var placeholder: SilentOutput?
     /// The unresponsive speakers, and when that was reported.
     private var unresponsive: [String: HostInstant] = [:]
     /// The timeout of an unresponsive speaker before fallbacks take over; nil: until its connection is lost.
@@ -253,6 +255,21 @@ final class KioskRouteSupervisor {
         }
     }
 
+    /// Closes all outputs until `takeBack`. Playback must be stopped.
+    ///
+    /// - Parameter done: Called once they are closed, on any thread; must not block.
+    func release(_ done: @escaping @Sendable () -> Void) {
+        let silent = SilentOutput()
+        (placeholder, asked) = (silent, nil)
+        router.apply([TrackRoute(id: silent.name, outputs: [silent])]) { _ in done() }
+    }
+
+    /// Opens the chosen outputs again; an event reports the change. Returns false if there is none to open.
+    func takeBack() -> Bool {
+        placeholder = nil
+        return applyChoice()
+    }
+
     private func refuse(_ names: [String], at now: HostInstant, for delay: Duration = again) {
         for (name, members) in outputs where members.contains(where: { names.contains($0.name) }) {
             // The output of this computer is retried like the others.
@@ -261,19 +278,21 @@ final class KioskRouteSupervisor {
         }
     }
 
-    /// Applies the choice of the tiers to the group, without the outputs that refused.
-    private func applyChoice() {
-        guard var choice = tiers.choice else { return }
+    /// Applies the choice of the tiers to the group, without the outputs that refused. Returns false for no change.
+    @discardableResult
+    private func applyChoice() -> Bool {
+        guard placeholder == nil, var choice = tiers.choice else { return false }
         choice.members.removeAll { excludedUntil[$0] != nil }
-        guard choice != asked else { return }
+        guard choice != asked else { return false }
         asked = choice
         let routes = choice.members.compactMap { name in
             outputs[name].map { TrackRoute(id: name, outputs: $0, languages: choice.languages[name] ?? []) }
         }
         let members = routes.flatMap(\.outputs)
-        guard !members.isEmpty else { return }
+        guard !members.isEmpty else { return false }
         for name in choice.audible { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
         if tiers.wanted.isEmpty { for output in members { player.setMuted(true, of: output) } }
         router.apply(routes) { [post, choice] in post(.changed($0, choice)) }
+        return true
     }
 }

@@ -16,13 +16,16 @@ struct CalibrationOutputs {
 
     /// Finds the speakers, creates their outputs and opens sound cards. May block for seconds.
     ///
+    /// - Parameter registry: The outputs of a running program; nil: those of this computer.
     /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing speaker, `notPermitted` for one
     ///   that requires pairing. `unavailable` also for a card with unknown sink, since its result could not be stored.
     init(
-        _ arguments: CalibrateArguments, interruption: Interruption, notice: @escaping (String) -> Void
+        _ arguments: CalibrateArguments, in registry: OutputRegistry? = nil, interruption: Interruption,
+        notice: @escaping (String) -> Void
     ) throws(TalkieError) {
         let device = arguments.audioDevice ?? SoundCardProvider.defaultDevice
-        registry = OutputRegistry([SoundCardProvider(device: device)] + SpeakerKinds.all())
+        let registry = registry ?? OutputRegistry([SoundCardProvider(device: device)] + SpeakerKinds.all())
+        self.registry = registry
         let places = try registry.places(
             named: arguments.speakers.map(\.name), until: interruption, notice: notice)
         let outputs = try registry.outputs(at: places)

@@ -14,14 +14,25 @@ package struct CalibrationSession {
     let arguments: CalibrateArguments
     let store: ProfileStore
     let terminal: Terminal
-    let interruption = Interruption()
+    let interruption: Interruption
+
+    /// What a calibration prints and draws.
+    struct Result {
+        var text: String
+        /// An SVG drawing, if the arguments want one.
+        var plot: String?
+    }
 
     package init(_ arguments: CalibrateArguments) { self.init(arguments, store: ProfileStore(), terminal: Terminal()) }
 
-    init(_ arguments: CalibrateArguments, store: ProfileStore, terminal: Terminal) {
+    init(
+        _ arguments: CalibrateArguments, store: ProfileStore, terminal: Terminal,
+        interruption: Interruption = Interruption()
+    ) {
         self.arguments = arguments
         self.store = store
         self.terminal = terminal
+        self.interruption = interruption
     }
 
     /// Runs the calibration. Blocks until it is done.
@@ -39,7 +50,7 @@ package struct CalibrationSession {
             defer { terminal.show(status: nil) }
             switch arguments.way {
             case .analyse(let recording, let events):
-                try conclude(analyse(recording, events), write)
+                try finish(conclude(analyse(recording, events)), write)
             case .emit(let path):
                 guard let record = try perform(microphone: nil) else { return interruption.status ?? ExitStatus.failed }
                 try OutputFile.write(record.json.formatted, to: path, what: "the events file", isPrivate: true)
@@ -48,10 +59,10 @@ package struct CalibrationSession {
                 guard let record = try perform(microphone: microphone) else {
                     return interruption.status ?? ExitStatus.failed
                 }
-                try conclude((record, analyseRecording(microphone, record)), write)
+                try finish(conclude((record, analyseRecording(microphone, record))), write)
             case .eyeAndEar:
                 guard let outcome = try performByEye() else { return interruption.status ?? ExitStatus.failed }
-                try conclude(outcome, write)
+                try finish(conclude(outcome), write)
             }
         } catch {
             // A lost window also interrupts the run; its error is reported.
@@ -63,9 +74,19 @@ package struct CalibrationSession {
 
     // MARK: Result
 
+    /// Prints the result and draws the plot.
+    private func finish(_ result: Result, _ write: (String) -> Void) throws(TalkieError) {
+        terminal.show(status: nil)
+        write(result.text)
+        if let path = arguments.plotPath, let plot = result.plot {
+            try OutputFile.write(plot, to: path, what: "the plot")
+        }
+    }
+
+    /// Stores the profiles of a run.
     private func conclude(
-        _ outcome: (record: CalibrationRecord, answer: CalibrationAnswer), _ write: (String) -> Void
-    ) throws(TalkieError) {
+        _ outcome: (record: CalibrationRecord, answer: CalibrationAnswer)
+    ) throws(TalkieError) -> Result {
         let (record, answer) = outcome
         let now = Int64(time(nil))
         let profiles = answer.speakers.enumerated().map { index, speaker in
@@ -74,11 +95,9 @@ package struct CalibrationSession {
                 shares: record.shares.indices.contains(index) ? record.shares[index] : [], at: now)
         }
         try store.store(profiles)
-        terminal.show(status: nil)
-        write(arguments.isJSON ? answer.json(isStored: true).formatted : answer.text(isStored: true))
-        if let path = arguments.plotPath {
-            try OutputFile.write(CalibrationPlot(answer: answer).svg, to: path, what: "the plot")
-        }
+        return Result(
+            text: arguments.isJSON ? answer.json(isStored: true).formatted : answer.text(isStored: true),
+            plot: arguments.plotPath == nil ? nil : CalibrationPlot(answer: answer).svg)
     }
 
     private func analyse(
@@ -162,49 +181,80 @@ package struct CalibrationSession {
         }
     }
 
-    /// Plays a run. Returns nil if it was interrupted.
+    /// Plays a run in a window of its own. Returns nil if it was interrupted.
     private func perform(microphone: Microphone?) throws(TalkieError) -> CalibrationRecord? {
         let terminal = terminal
         let outputs = try CalibrationOutputs(arguments, interruption: interruption) { terminal.show(status: "\($0) …") }
         for warning in outputs.warnings { terminal.say("talkie: \(PrintableText.sentence(warning))") }
+        // Comparing speakers with each other needs no screen.
+        let needsScreen = outputs.speakers.count == 1 || arguments.screen != nil || Self.hasDisplay
+        let stage = CalibrationStage(arguments, showsPicture: needsScreen, interruption: interruption)
+        let outcome = stage.perform { (screen) throws(TalkieError) -> CalibrationRecord? in
+            try play(on: outputs, microphone: microphone, screen: screen) { terminal.show(status: $0) }
+        }
+        outputs.remember()
+        return try outcome.get()
+    }
+
+    /// Calibrates outputs of a running kiosk with its screen, or only plays for a recording elsewhere. Blocks.
+    ///
+    /// - Parameter progress: Receives what is done. Called on this thread.
+    /// - Returns: The text to print, or the events file.
+    func run(
+        on screen: ScreenControl?, with registry: OutputRegistry, progress: @escaping (String) -> Void
+    ) throws(TalkieError) -> Result {
+        let device: String? = if case .microphone(let device) = arguments.way { device } else { nil }
+        let microphone = try device.map { (device) throws(TalkieError) in try open(device) }
+        let outputs = try CalibrationOutputs(arguments, in: registry, interruption: interruption, notice: progress)
+        let record: CalibrationRecord?
+        do throws(TalkieError) {
+            record = try play(on: outputs, microphone: microphone, screen: screen, progress: progress)
+        } catch {
+            // The recording's thread ends.
+            _ = microphone?.stop()
+            throw error
+        }
+        guard let record else {
+            _ = microphone?.stop()
+            throw TalkieError(.failed, "the calibration was cancelled; nothing was stored")
+        }
+        guard let microphone else { return Result(text: record.json.formatted) }
+        return try conclude((record, analyseRecording(microphone, record)))
+    }
+
+    /// Plays a run, twice if a speaker is lost in the first one. Returns nil if it was interrupted.
+    private func play(
+        on outputs: CalibrationOutputs, microphone: Microphone?, screen: ScreenControl?, progress: (String) -> Void
+    ) throws(TalkieError) -> CalibrationRecord? {
         let plan = StimulusPlan(speakers: outputs.speakers.count, perSpeaker: arguments.events)
         if let microphone {
             do { try microphone.start() } catch {
                 throw TalkieError(.unavailable, error.message)
             }
         }
-        // Comparing speakers with each other needs no screen.
-        let needsScreen = outputs.speakers.count == 1 || arguments.screen != nil || Self.hasDisplay
-        let stage = CalibrationStage(arguments, showsPicture: needsScreen, interruption: interruption)
-        let interruption = interruption
-        let outcome = stage.perform { (screen) throws(TalkieError) -> CalibrationRecord? in
-            var isSecondTry = false
-            while true {
-                let run = StimulusRun(plan, outputs: outputs.outputs, screen: screen, interruption: interruption)
-                let live = microphone.map { LiveFindings($0, plan) }
-                do throws(TalkieError) {
-                    let played = try run.play { progress in
-                        switch progress {
-                        case .opening:
-                            terminal.show(status: "opening \(outputs.speakers.map(\.name).joined(separator: ", ")) …")
-                        case .events(let count, let start):
-                            live?.evaluateNextEvent(start: start, now: .now)
-                            terminal.show(status: "event \(count) of \(plan.events.count)  \(live?.line ?? "")")
-                        }
+        var isSecondTry = false
+        while true {
+            let run = StimulusRun(plan, outputs: outputs.outputs, screen: screen, interruption: interruption)
+            let live = microphone.map { LiveFindings($0, plan) }
+            do throws(TalkieError) {
+                let played = try run.play { step in
+                    switch step {
+                    case .opening: progress("opening \(outputs.speakers.map(\.name).joined(separator: ", ")) …")
+                    case .events(let count, let start):
+                        live?.evaluateNextEvent(start: start, now: .now)
+                        progress("event \(count) of \(plan.events.count)  \(live?.line ?? "")")
                     }
-                    guard let played else { return nil }
-                    try outputs.check(stillHeardAt: run.sinks)
-                    return Self.record(
-                        plan, played: played, speakers: outputs.speakers, shares: run.shares, screen: screen)
-                } catch {
-                    // A receiver that has just been switched on may end its first session.
-                    guard run.wasLost, !isSecondTry, interruption.status == nil else { throw error }
-                    isSecondTry = true
                 }
+                guard let played else { return nil }
+                try outputs.check(stillHeardAt: run.sinks)
+                return Self.record(
+                    plan, played: played, speakers: outputs.speakers, shares: run.shares, screen: screen)
+            } catch {
+                // A receiver that has just been switched on may end its first session.
+                guard run.wasLost, !isSecondTry, interruption.status == nil else { throw error }
+                isSecondTry = true
             }
         }
-        outputs.remember()
-        return try outcome.get()
     }
 
     private static var hasDisplay: Bool { getenv("DISPLAY") != nil || getenv("WAYLAND_DISPLAY") != nil }

@@ -51,7 +51,11 @@ package struct ProfileCommands {
         let text = ProfileExchange.json(profiles).formatted
         guard let path else { return text }
         try OutputFile.write(text, to: path, what: "the export")
-        return "Wrote \(profiles.count) profile\(profiles.count == 1 ? "" : "s") to '\(path)'.\n"
+        return Self.exported(profiles.count, to: path)
+    }
+
+    static func exported(_ count: Int, to path: String) -> String {
+        "Wrote \(count) profile\(count == 1 ? "" : "s") to '\(path)'.\n"
     }
 
     /// Imports profiles exported by another computer, replacing those with equal keys. An invalid file changes nothing.
@@ -59,13 +63,24 @@ package struct ProfileCommands {
     /// - Throws: `cannotOpen` for a file that is no export; `notPermitted` or `failed` if the profiles cannot be
     ///   stored.
     package func importProfiles(from path: String) throws(TalkieError) -> String {
+        let profiles = try Self.profiles(in: path)
+        try store(profiles)
+        return Self.imported(profiles, from: path)
+    }
+
+    /// Stores profiles.
+    func store(_ profiles: [LatencyProfile]) throws(TalkieError) { try store.store(profiles) }
+
+    static func imported(_ profiles: [LatencyProfile], from path: String) -> String {
+        "Imported \(profiles.count) profile\(profiles.count == 1 ? "" : "s") from '\(path)'.\n"
+    }
+
+    /// Reads an exported file.
+    static func profiles(in path: String) throws(TalkieError) -> [LatencyProfile] {
         let bytes = try InputBytes.read(path, maxBytes: ProfileExchange.largestFile, what: "the export")
-        let profiles: [LatencyProfile]
-        do { profiles = try ProfileExchange.read(bytes) } catch {
-            guard case .unreadable(let why) = error else { return "" }
+        do { return try ProfileExchange.read(bytes) } catch {
+            guard case .unreadable(let why) = error else { return [] }
             throw TalkieError(.cannotOpen, "'\(path)' \(why); talkie profile export writes one; nothing was changed")
         }
-        try store.store(profiles)
-        return "Imported \(profiles.count) profile\(profiles.count == 1 ? "" : "s") from '\(path)'.\n"
     }
 }

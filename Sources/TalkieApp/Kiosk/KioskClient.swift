@@ -2,6 +2,7 @@ internal import Glibc
 internal import Kiosk
 package import MediaCore
 internal import Sockets
+package import SyncRendering
 
 /// Sends commands to a running kiosk of this computer. Confined to one thread.
 package final class KioskClient {
@@ -11,7 +12,8 @@ package final class KioskClient {
 
     /// The timeout of a reply: a speaker that displays its PIN is found within 8 s.
     private static let timeout = Duration.seconds(60)
-    private static let maxLine = 64 << 10
+    /// The maximum length of a reply: an export of all calibrations.
+    private static let maxLine = 4 << 20
 
     /// Connects to a kiosk.
     ///
@@ -35,25 +37,37 @@ package final class KioskClient {
     /// Pairs the kiosk with a speaker. Blocks.
     ///
     /// - Parameters:
-    ///   - code: The password of the speaker; nil: each of its receivers displays a PIN.
+    ///   - wish: The password or PIN of the speaker; without one each of its receivers displays a PIN.
     ///   - ask: Returns the PIN; nil cancels.
     /// - Returns: A sentence for the user.
-    package func pair(_ speaker: String, code: String?, ask: (String) -> String?) throws(TalkieError) -> String {
+    package func pair(
+        _ speaker: String, _ wish: PairingWish, ask: (String) -> String?
+    ) throws(TalkieError) -> String {
         let words = ["pair-output", speaker]
         let name = "'\(PrintableText.of(speaker))'"
         var question = "PIN of \(name): "
-        var reply = try perform(words + [code].compactMap { $0 })
-        while reply.wantsPIN {
+        let first =
+            switch wish {
+            case .pin(nil): [String]()
+            case .pin(let pin?): [pin, "pin"]
+            case .password(let password): [password]
+            case .forget: ["", "forget"]
+            }
+        var reply = try perform(words + first)
+        while reply["wants"]?.text == "pin" {
             guard let pin = ask(question), !pin.isEmpty else {
                 throw TalkieError(.failed, "no PIN was entered; repeat the command")
             }
             reply = try perform(words + [pin])
             question = "PIN of the other receiver of \(name): "
         }
-        return reply.text
+        return reply.text ?? ""
     }
 
-    private func perform(_ words: [String]) throws(TalkieError) -> (text: String, wantsPIN: Bool) {
+    /// Performs a command of the kiosk and returns its result. Blocks.
+    ///
+    /// - Throws: `failed` with the sentence of the kiosk, or `unavailable` without a reply.
+    func perform(_ words: [String]) throws(TalkieError) -> JSONValue {
         let request = JSONValue.object([("command", .array(words.map { .text($0) }))]).compact + "\n"
         var bytes = Array(request.utf8)[...]
         let deadline = HostInstant.now.advanced(by: Self.timeout)
@@ -65,15 +79,15 @@ package final class KioskClient {
             // Events have no error.
             if let reply = try line(until: deadline).withUnsafeBytes({ reply(in: $0) }) {
                 guard reply.failure.isEmpty else { throw TalkieError(.failed, reply.failure) }
-                return (reply.text, reply.wantsPIN)
+                return reply.data
             }
         }
     }
 
-    private func reply(in bytes: UnsafeRawBufferPointer) -> (failure: String, text: String, wantsPIN: Bool)? {
+    private func reply(in bytes: UnsafeRawBufferPointer) -> (failure: String, data: JSONValue)? {
         guard let object = JSONNode(object: bytes), let error = object.text("error") else { return nil }
-        let wants = object["data"].map(JSONValue.init)?["wants"]?.text
-        return (error == "success" ? "" : object.text("reason") ?? error, object.text("data") ?? "", wants == "pin")
+        let data = object["data"].map(JSONValue.init) ?? .null
+        return (error == "success" ? "" : object.text("reason") ?? error, data)
     }
 
     private func line(until deadline: HostInstant) throws(TalkieError) -> [UInt8] {
@@ -92,7 +106,7 @@ package final class KioskClient {
         }
     }
 
-    private var ended: TalkieError {
+    var ended: TalkieError {
         TalkieError(.unavailable, "the kiosk '\(PrintableText.of(name))' does not answer; check its log")
     }
 }

@@ -61,7 +61,7 @@ package enum KioskProgram {
             reload: { () throws(KioskConfigurationError) in try Self.reading(path) },
             log: KioskLog(maxLevel: isVerbose ? .info : .warning, journal: .ofStandardError()) { _, text in
                 terminal.say("talkie: " + PrintableText.sentence(text))
-            }, manager: manager)
+            }, tasks: KioskTasks(registry), manager: manager)
         let (end, isDown) = try kiosk.run(parts)
         let status = self.status(of: end, terminal)
         if !isDown { _exit(status) }

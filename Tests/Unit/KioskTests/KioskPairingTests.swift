@@ -33,6 +33,29 @@ import Testing
         }
     }
 
+    /// A speaker that displays its PIN, and reports when it is no longer awaited.
+    private final class ImpatientSpeaker: PairingProvider {
+        let (name, notes) = ("impatient", [String]())
+        let ended = Signal()
+        let attempts = Lock(0)
+
+        func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {}
+        func answers(to name: String) -> Bool { true }
+        func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputPlace] { [] }
+        func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
+        func identity(of output: any AudioOutput) -> OutputIdentity? { nil }
+
+        func pair(
+            _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+        ) throws(TalkieError) -> PairingOutcome {
+            attempts.withLock { $0 += 1 }
+            guard case .pin(nil) = wish else { return PairingOutcome(message: "\(wish)") }
+            _ = ask?("PIN: ")
+            ended.raise()
+            throw TalkieError(.notPermitted, "no PIN was entered")
+        }
+    }
+
     private func pairing(_ kind: OutputPlace.Pairing, _ code: String) -> KioskPairing {
         let hall = RecordingOutput(name: "hall", capacity: 1)
         return pairing(ToyProvider(["hall": hall], pairing: (kind, code)))
@@ -45,9 +68,12 @@ import Testing
     }
 
     /// Returns the reply to a command: the text, the code that is wanted, or the failure.
-    private func reply(_ pairing: KioskPairing, _ code: String?, from name: String = "toy:hall") -> String {
+    private func reply(
+        _ pairing: KioskPairing, _ code: String?, from name: String = "toy:hall",
+        _ method: KioskPairing.Method = .password
+    ) -> String {
         let before = replies.withLock { $0.count }
-        pairing.pair(name, code: code) { [replies, replied] result in
+        pairing.pair(name, code: code, method) { [replies, replied] result in
             replies.withLock { $0.append(result) }
             replied.raise()
         }
@@ -79,6 +105,24 @@ import Testing
         #expect(reply(pairing, nil, from: "toy:foyer").contains("another pairing is in progress"))
         #expect(reply(pairing, nil) == "pin")
         #expect(reply(pairing, "3939") == "hall is paired")
+    }
+
+    @Test func aPINThatArrivesLateBeginsNoOtherPairing() {
+        let speaker = ImpatientSpeaker()
+        let pairing = KioskPairing(OutputRegistry([speaker]), timeout: .zero) {
+            (name, priority, body) throws(ExhaustionError) in
+            _ = try WorkerThread.start(name: name, priority: priority, body)
+        }
+        #expect(reply(pairing, nil) == "pin")
+        speaker.ended.wait()
+        #expect(reply(pairing, "3939").contains("no longer awaited"))
+        #expect(speaker.attempts.withLock { $0 } == 1)
+    }
+
+    @Test func aKnownPINAndTheRemovalOfKeysArePassedOn() {
+        let pairing = pairing(ImpatientSpeaker())
+        #expect(reply(pairing, "3939", .pin) == "\(PairingWish.pin("3939"))")
+        #expect(reply(pairing, "", .forget) == "\(PairingWish.forget)")
     }
 
     @Test func aPasswordIsEnough() {

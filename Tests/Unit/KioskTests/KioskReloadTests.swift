@@ -193,6 +193,10 @@ import Testing
             "metrics", first: { fresh, _ in fresh.metrics = nil },
             second: { fresh, _ in fresh.metrics = try! HTTPAddress(parsing: "127.0.0.1:9") },
             restoring: { fresh, _ in fresh.metrics = KioskConfiguration.standardMetrics }),
+        "controlGroup": appliesAtNextStart(
+            "control", first: { fresh, _ in fresh.controlGroup = "a" },
+            second: { fresh, _ in fresh.controlGroup = "b" },
+            restoring: { fresh, _ in fresh.controlGroup = nil }),
         "remote": appliesAtNextStart(
             "remote", first: { fresh, _ in fresh.remote = .init() },
             second: { fresh, _ in fresh.remote?.tokenFile = "/t" }, restoring: { fresh, _ in fresh.remote = nil }),

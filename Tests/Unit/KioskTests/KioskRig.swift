@@ -70,7 +70,7 @@ final class KioskRig: @unchecked Sendable {
     init(
         films: [String] = [], in parent: String = NSTemporaryDirectory(), places: StateFolder? = nil,
         present: [String] = ["local", "kitchen", "office"],
-        manager: [String: String] = [:], hasScreen: Bool = false, timeline: String? = nil,
+        manager: [String: String] = [:], hasScreen: Bool = false, timeline: String? = nil, tasks: KioskTasks = .none,
         _ change: (inout KioskConfiguration) -> Void = { _ in }
     ) {
         folder = parent + "talkie-kiosk-\(UUID().uuidString)"
@@ -170,7 +170,7 @@ final class KioskRig: @unchecked Sendable {
                 },
                 setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },
                 isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } }, clock: clock,
-                calendar: UTC(), run: { (_, _, body) in body() },
+                calendar: UTC(), run: { (_, _, body) in body() }, tasks: tasks,
                 releaseFreeMemory: { [releases] in releases.withLock { $0 += 1 } }, seed: 1),
             configuration: configuration, outputs: configuration.hasSound ? group : nil, mailbox: mailbox)
     }

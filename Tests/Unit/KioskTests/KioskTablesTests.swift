@@ -53,6 +53,13 @@ import Testing
         #expect(FleetTopics(whole).state == "house/talkie/Große Halle/state")
     }
 
+    @Test func theGroupOfTheSocketIsAName() throws {
+        #expect(try read("[control]\ngroup = \"operators\"").controlGroup == "operators")
+        #expect(try read("").controlGroup == nil)
+        #expect(mistakes("[control]\ngroup = 7") == ["line 3: group: expected the name of a group"])
+        #expect(mistakes("group = \"operators\"").first?.contains("it belongs in [control]") == true)
+    }
+
     @Test func everyMistakeIsReportedWithItsLine() {
         #expect(
             mistakes(

@@ -36,6 +36,18 @@ import Testing
         #expect(mode(path) == nil)
     }
 
+    @Test func anAdmittedGroupCanConnect() throws {
+        let listener = try LocalListener(path: path)
+        let group = try #require(getgrgid(getegid()))
+        try listener.admit(group: String(cString: group.pointee.gr_name))
+        var status = stat()
+        #expect(lstat(path, &status) == 0 && status.st_gid == getegid() && status.st_mode == S_IFSOCK | 0o660)
+        do throws(SocketError) {
+            try listener.admit(group: "no-such-group")
+            Issue.record("an unknown group was admitted")
+        } catch { #expect(error.message.contains("no such group")) }
+    }
+
     @Test func aSocketOnWhichNoProcessListensIsReplaced() throws {
         let address = try #require(LocalSocketAddress(path))
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

@@ -1,5 +1,6 @@
 import MediaCore
 import Sockets
+import SyncRendering
 import TalkieTestKit
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
         let replies = wantsPIN + wantsPIN + #"{"data":"both are paired","error":"success"}"# + "\n"
         _ = Array(replies.utf8).withUnsafeBytes { kiosk.send($0) }
         var questions: [String] = []
-        let sentence = try client.pair("Hall", code: nil) { question in
+        let sentence = try client.pair("Hall", .pin(nil)) { question in
             questions.append(question)
             return ["1111", "2222"][questions.count - 1]
         }
