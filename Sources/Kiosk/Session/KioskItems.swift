@@ -13,6 +13,8 @@ struct KioskItems: Sendable {
         var first: QueueItem.ID?
         /// The position at which that item starts; nil: its beginning.
         var position: MediaTime?
+        /// Whether the items are in the order of a shuffled pass that continues.
+        var isArranged = false
     }
 
     /// The items found last, before exclusions.
@@ -117,6 +119,12 @@ struct KioskItems: Sendable {
         items.firstIndex { $0.address == address }.flatMap { items.dropFirst($0 + 1).first?.address }
     }
 
+    /// Returns the address of the item that follows another one in a shuffled pass; nil: the first one of another pass.
+    func address(after address: String, in pass: [String]) -> String? {
+        let rest = pass.firstIndex(of: address).map { pass[($0 + 1)...] } ?? []
+        return rest.first(where: contains)
+    }
+
     // MARK: Playlists
 
     /// Returns true if an item is played alone in the player's present playlist.
@@ -141,13 +149,21 @@ struct KioskItems: Sendable {
 
     /// Makes the items the playlist that is opened next. Returns the item to open; there must be one.
     ///
-    /// - Parameter position: The position in the item of this address; ignored if it is not in the playlist.
+    /// - Parameters:
+    ///   - position: The position in the item of this address; ignored if it is not in the playlist.
+    ///   - pass: The addresses in the order of a shuffled pass that continues; empty: there is none.
     mutating func load(
-        startingWith address: String?, at position: MediaTime? = nil, _ isSuspect: (String) -> Bool
+        startingWith address: String?, at position: MediaTime? = nil, in pass: [String] = [],
+        _ isSuspect: (String) -> Bool
     ) -> Item {
         let list = playlist(isSuspect)
         let index = items.firstIndex { $0.address == address }
-        unopened = Playlist(items: list, first: index.map { list[$0].id }, position: index == nil ? nil : position)
+        let first = index.map { list[$0].id }
+        let ranks = Dictionary(zip(pass, pass.indices)) { first, _ in first }
+        unopened = Playlist(
+            items: pass.isEmpty
+                ? list : list.sorted { ranks[$0.address] ?? pass.count < ranks[$1.address] ?? pass.count },
+            first: first, position: index == nil ? nil : position, isArranged: !pass.isEmpty)
         return items[index ?? 0]
     }
 

@@ -41,9 +41,11 @@ final class KioskPlayback {
     /// Whether the current item is reported once it plays: it was opened while the slate said that nothing can be
     /// played.
     private var isUnannounced = false
-    /// With `on_broken_item = "stop"` or `"slate"`: the item before which the kiosk ends or shows a slate, and its
-    /// failure.
-    private var pauseBefore: (item: QueueItem, failure: TalkieError)?
+    /// With `on_broken_item = "stop"` or `"slate"`: the item at which the kiosk ends or shows a slate, its failure, and
+    /// whether a part of it plays before.
+    private var pausePoint: (item: QueueItem, failure: TalkieError, isPlayed: Bool)?
+    /// The addresses of the items in the order of a shuffled pass that is interrupted there.
+    private var shuffledPass: [String] = []
     /// Whether a command had paused the kiosk before `lend`.
     private var wasHeld = false
     /// The item that was shown last.
@@ -136,9 +138,9 @@ final class KioskPlayback {
             if admitted.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
             messages.sayAlways(.error, sentence, KioskNote(.broken, item: item.address))
         }
-        if pauseBefore != nil {
-            pauseBefore = nil
-            // `pause(before:)` ended the loop.
+        if pausePoint != nil {
+            pausePoint = nil
+            // `pause(at:)` ended the loop.
             applyLoop()
         }
         items.setAdmitted(admitted)
@@ -164,9 +166,8 @@ final class KioskPlayback {
         player.apply(.replaceAll(items.playlist(exclusions.isSuspect), order: order))
     }
 
-    private var order: PlayerOptions.PlaylistOrder {
-        hours.shown.programme.order == .shuffled ? .shuffled(seed: stage.seed) : .listed
-    }
+    private var order: PlayerOptions.PlaylistOrder { isShuffled ? .shuffled(seed: stage.seed) : .listed }
+    private var isShuffled: Bool { hours.shown.programme.order == .shuffled }
 
     private func beginPlaylist() {
         let start = items.start(from: resume.takePlace())
@@ -183,7 +184,7 @@ final class KioskPlayback {
 
     /// Applies a change of the items that are played alone.
     private func applySuspects() {
-        guard rules.allowsSeeking, pauseBefore == nil else { return }
+        guard rules.allowsSeeking, pausePoint == nil else { return }
         if let changed = items.changedPlaylist(exclusions.isSuspect) { player.replaceAll(with: changed) }
     }
 
@@ -200,9 +201,13 @@ final class KioskPlayback {
         slate.noteImageReplaced()
         let attempt = retry.take()
         if let unopened = items.takeUnopened() {
-            // `pause(before:)` ends the loop.
+            // `pause(at:)` ends the loop.
             applyLoop()
-            player.open(unopened.items, startingWith: unopened.first, at: unopened.position, order: order)
+            player.open(
+                unopened.items, startingWith: unopened.first, at: unopened.position,
+                order: unopened.isArranged ? .listed : order)
+            // The rest of an interrupted pass keeps its order; later passes are shuffled again.
+            if unopened.isArranged { player.apply(.replaceAll(unopened.items, order: order)) }
             progress.expectOpening()
         } else if attempt == .skip {
             // The end of the list may follow, without an opening.
@@ -225,13 +230,19 @@ final class KioskPlayback {
     /// Skips an item that makes no progress.
     func passOver(for cause: Liveness.Cause) {
         guard let current else { return }
-        _ = items.recordProblem(
-            of: current, "'\(ItemProgress.name(of: current))' was left: \(cause.rawValue)", isSkipped: false)
+        let sentence = "'\(ItemProgress.name(of: current))' was left: \(cause.rawValue)"
+        _ = items.recordProblem(of: current, sentence, isSkipped: false)
         exclusions.noteStalled(current, for: cause, isDamaged: player.state.isSoundUndecodable)
         exclusions.noteLeft()
+        if configuration.onBrokenItem == .stop { return end(.broken(TalkieError(.failed, sentence))) }
         if rules.restartsByClock { return open() }
         progress.leave()
-        player.skip()
+        guard configuration.onBrokenItem == .slate else { return player.skip() }
+        isPlaying = false
+        lastFailure = sentence
+        let order = player.state.items
+        player.pause()
+        showSlate(after: current.address, in: isShuffled ? order.map(\.address) : [])
     }
 
     // MARK: Player events
@@ -251,11 +262,14 @@ final class KioskPlayback {
             exclusions.noteFailed(item.address)
             guard !progress.isReplaced else { return }
             record(progress.skip(item))
-            if configuration.onBrokenItem != .skip, rules.allowsSeeking { return pause(before: item, failure) }
+            if configuration.onBrokenItem != .skip, rules.allowsSeeking { return pause(at: item, failure) }
             noteBroken(Item(item), failure)
         case .incomplete(let item, let failure):
             guard !progress.isReplaced else { return }
             record(problemOf: Item(item), failure.error.message, isSkipped: false, .warning)
+            if configuration.onBrokenItem != .skip, rules.allowsSeeking {
+                pause(at: item, failure.error, isPlayed: true)
+            }
         case .ended(let item): items.noteEnded(Item(item))
         case .lost(let failure):
             guard !progress.isReplaced else { return }
@@ -369,14 +383,25 @@ final class KioskPlayback {
     // MARK: Ends and failures
 
     /// Lets the items before a broken one play to their end; the kiosk ends then, or shows a slate.
-    private func pause(before item: QueueItem, _ failure: TalkieError) {
-        guard pauseBefore == nil else { return }
-        pauseBefore = (item, failure)
+    ///
+    /// - Parameter isPlayed: Whether the item plays as far as it goes, because it is incomplete.
+    private func pause(at item: QueueItem, _ failure: TalkieError, isPlayed: Bool = false) {
+        guard pausePoint == nil else { return }
         let state = player.state
         let all = state.items
         let present = all.firstIndex { $0 == state.current } ?? 0
         let end = all.firstIndex(of: item) ?? all.endIndex
-        let rest = end > present ? all[(present + 1)..<end] : all.dropFirst(present + 1) + all[..<end]
+        var rest = end > present ? all[(present + 1)..<end] : all.dropFirst(present + 1) + all[..<end]
+        if isPlayed {
+            // It is reported while it plays; otherwise the next one has begun.
+            guard end == present else {
+                if configuration.onBrokenItem == .stop { self.end(.broken(failure)) }
+                return
+            }
+            rest = []
+        }
+        pausePoint = (item, failure, isPlayed)
+        shuffledPass = isShuffled ? all.map(\.address) : []
         player.setLoop(item: .times(0), list: .times(0))
         player.setNext(Array(rest))
     }
@@ -384,11 +409,12 @@ final class KioskPlayback {
     /// Continues after the end of the playlist.
     private func continueAfterItem() {
         isPlaying = false
-        if let broken = pauseBefore {
-            pauseBefore = nil
-            noteBroken(Item(broken.item), broken.failure)
+        if let broken = pausePoint {
+            pausePoint = nil
+            lastFailure = broken.failure.message
+            if !broken.isPlayed { noteBroken(Item(broken.item), broken.failure) }
             guard configuration.onBrokenItem != .stop else { return end(.broken(broken.failure)) }
-            return showSlate(after: broken.item.address)
+            return showSlate(after: broken.item.address, in: shuffledPass)
         }
         guard !items.isEmpty, current != nil else { return show(.nothing(lastFailure)) }
         if !configuration.loops, progress.isOpen { return end(.done) }
@@ -399,17 +425,20 @@ final class KioskPlayback {
     }
 
     /// Names a broken item on the slate for a while; the items that follow it are opened then.
-    private func showSlate(after address: String) {
-        let next = items.address(after: address)
+    ///
+    /// - Parameter pass: The addresses of the items in the order of a shuffled pass; empty: the order of the list.
+    private func showSlate(after address: String, in pass: [String]) {
+        let next = pass.isEmpty ? items.address(after: address) : items.address(after: address, in: pass)
         guard !items.isEmpty, next != nil || configuration.loops else { return end(.done) }
-        load(startingWith: next, at: nil)
+        // Another pass is shuffled as a whole.
+        progress.select(items.load(startingWith: next, at: nil, in: next == nil ? [] : pass, exclusions.isSuspect))
         retry.schedule(.reopen, at: now)
         showNothing(lastFailure)
     }
 
     private func continueAfterFailure() {
         isPlaying = false
-        if pauseBefore != nil || items.isEmpty { return continueAfterItem() }
+        if pausePoint != nil || items.isEmpty { return continueAfterItem() }
         if rules.restartsByClock {
             if hasPlayed { return open() }
             retry.schedule(.reopen, at: now)

@@ -69,6 +69,89 @@ import Testing
         _ = rig.end()
     }
 
+    /// Waits for a slate with a text, and returns when it is replaced by a film.
+    private func namesOnSlate(_ rig: KioskRig, _ text: String, until film: String) -> Duration? {
+        let isShown = rig.wait {
+            guard case .nothing(let reason) = rig.health.withLock({ $0.shown }) else { return false }
+            return reason.contains(text)
+        }
+        let (shown, count) = (rig.clock.now, rig.said.withLock { $0.count { $0.contains("playing '\(film)'") } })
+        let isReplaced = rig.wait { rig.said.withLock { $0.count { $0.contains("playing '\(film)'") } } > count }
+        return isShown && isReplaced ? rig.clock.now - shown : nil
+    }
+
+    @Test func anIncompleteFilmIsNamedOnTheSlateAfterItsEnd() throws {
+        let rig = KioskRig {
+            $0.programme.playlist = ["long1", "cut", "long2"].map { "http://server/\($0).mp4" }
+            $0.onBrokenItem = .slate
+        }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing 'cut.mp4'") })
+        for _ in 1...2 {
+            #expect(try #require(namesOnSlate(rig, "incomplete", until: "long2.mp4")) >= .seconds(8))
+        }
+        #expect(!rig.hasSaid("is skipped"))
+        _ = rig.end()
+    }
+
+    @Test func anIncompleteFilmEndsTheKioskAtItsEndWhereThatIsWanted() {
+        let rig = KioskRig(films: ["1.mp4", "cut.mp4", "z.mp4"]) { $0.onBrokenItem = .stop }
+        rig.start()
+        guard case .broken(let error) = rig.join() else {
+            Issue.record("the kiosk continued")
+            return
+        }
+        #expect(error.message.contains("incomplete") && rig.hasSaid("playing 'cut.mp4'"))
+        #expect(!rig.hasSaid("playing 'z.mp4'"))
+    }
+
+    @Test func aFilmWithoutProgressIsNamedOnTheSlate() throws {
+        let rig = KioskRig {
+            $0.programme.playlist = ["1", "long"].map { "http://server/\($0).mp4" }
+            $0.onBrokenItem = .slate
+        }
+        rig.unansweredOpenings.withLock { $0 = 1 }
+        rig.start()
+        let shown = namesOnSlate(rig, "1.mp4' was left", until: "long.mp4")
+        #expect(try #require(shown, "\(rig.said.withLock { $0 })") >= .seconds(8))
+        #expect(rig.wait { rig.health.withLock { $0.shown == .playing } })
+        _ = rig.end()
+    }
+
+    @Test func aFilmWithoutProgressEndsTheKioskWhereThatIsWanted() {
+        let rig = KioskRig {
+            $0.programme.playlist = ["1", "long"].map { "http://server/\($0).mp4" }
+            $0.onBrokenItem = .stop
+        }
+        rig.unansweredOpenings.withLock { $0 = 1 }
+        rig.start()
+        guard case .broken(let error) = rig.join() else {
+            Issue.record("the kiosk continued")
+            return
+        }
+        #expect(error.message.contains("1.mp4' was left"))
+    }
+
+    @Test func aShuffledListContinuesInItsOrderAfterTheSlate() {
+        let films = ["1", "2", "3", "4", "5", "6"].map { $0 + ".mp4" }
+        let rig = KioskRig(films: films + ["bad.mp4"]) {
+            $0.programme.order = .shuffled
+            $0.onBrokenItem = .slate
+        }
+        rig.start()
+        let played = {
+            rig.said.withLock { lines in
+                lines.compactMap { line in films.first { line.contains("playing '\($0)'") } }
+            }
+        }
+        #expect(rig.wait { played().count >= 18 }, "\(played())")
+        for pass in 0..<3 {
+            #expect(Set(played()[(pass * 6)..<(pass * 6 + 6)]).count == 6, "each film once: \(played())")
+        }
+        #expect(rig.hasSaid("nothing is shown: 'bad.mp4'"))
+        _ = rig.end()
+    }
+
     @Test(arguments: [true, false])
     func theListLoopsAgainOnceABrokenFilmIsRepairedOrRemoved(isRepaired: Bool) {
         let rig = KioskRig(films: ["long.mp4", "stick.mp4"]) { $0.onBrokenItem = .slate }

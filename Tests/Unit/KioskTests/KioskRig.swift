@@ -61,8 +61,9 @@ final class KioskRig: @unchecked Sendable {
     private let memberFeeders = Lock<[MemberFeeder]>([])
     private let distributor: EventDistributor
 
-    /// Films named "ill…" end the program with SIGILL when they are opened or measured, "bad…" cannot be opened,
-    /// "none…" have no media, "long…" last a minute, others 0.2 s.
+    /// Films named "ill…" end the program with SIGILL when they are opened or measured, "deep…" by a stack overflow,
+    /// "bad…" cannot be opened, "cut…" break off in the middle, "none…" have no media, "long…" last a minute, others
+    /// 0.2 s.
     ///
     /// - Parameters:
     ///   - parent: where the folder of films is made, with a slash. A process that is killed does not remove it.
@@ -111,6 +112,7 @@ final class KioskRig: @unchecked Sendable {
                     let name = String(address.split(separator: "/").last ?? "")
                     opened.withLock { $0.append(name) }
                     if name.hasPrefix("ill") { Glibc.raise(SIGILL) }
+                    if name.hasPrefix("deep") { Self.overflowStack() }
                     guard !name.hasPrefix("bad") else { throw MediaError(.notMedia, "'\(name)' is no film") }
                     if name.hasPrefix("stick"), isStickPulled.withLock({ $0 }) {
                         throw MediaError(.cannotOpen, "there is no '\(name)'")
@@ -118,6 +120,7 @@ final class KioskRig: @unchecked Sendable {
                     guard address.contains("://") || FileManager.default.fileExists(atPath: address) else {
                         throw MediaError(.cannotOpen, "there is no '\(name)'")
                     }
+                    if name.hasPrefix("cut") { return FilmThatBreaksOff() }
                     let length = name.hasPrefix("none") ? 0 : name.hasPrefix("long") ? 60_000 : 200
                     return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
                 },
@@ -176,6 +179,18 @@ final class KioskRig: @unchecked Sendable {
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// Overflows the stack of a thread such as those that open films.
+    private static func overflowStack() {
+        @Sendable @inline(never) func descend(_ depth: Int) -> Int {
+            withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { memory in
+                memory[depth % 4096] = 1
+                return descend(depth + 1) + Int(memory[depth % 4096])
+            }
+        }
+        // ignored: without a thread the film is opened.
+        try? WorkerThread.start(name: "deep") { _ = descend(0) }.join()
+    }
 
     static func write(_ name: String, in folder: String, _ text: String = "film") {
         precondition(FileManager.default.createFile(atPath: "\(folder)/films/\(name)", contents: Data(text.utf8)))
@@ -262,6 +277,36 @@ final class KioskRig: @unchecked Sendable {
         runUntilIdle()
         distributor.stop()
         return end
+    }
+
+    /// A film of 0.4 s whose file ends after 0.2 s.
+    private final class FilmThatBreaksOff: MediaSource {
+        private let whole = SyntheticFilm(duration: MediaTime(value: 400, timescale: 1000))
+        var summary: MediaSummary { whole.summary }
+
+        func source(for track: Track) -> any SampleSource { Source(whole.source(for: track)) }
+
+        private final class Source: SampleSource {
+            private let source: any SampleSource
+            var track: Track { source.track }
+
+            init(_ source: any SampleSource) { self.source = source }
+
+            func read() throws(MediaError) -> SampleBuffer? {
+                let buffer = try source.read()
+                guard let time = buffer?.presentationTime, time >= MediaTime(value: 200, timescale: 1000) else {
+                    return buffer
+                }
+                throw MediaError(.incomplete, "the file is incomplete")
+            }
+
+            func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+                try source.seek(to: time, mode: mode)
+            }
+
+            func syncTime(before time: MediaTime) -> MediaTime? { source.syncTime(before: time) }
+            func cancel() { source.cancel() }
+        }
     }
 
     /// A calendar in UTC.
