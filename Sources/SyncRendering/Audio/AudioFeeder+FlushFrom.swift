@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// Flushes from a media time on: in the renderer's queue, in the converter and encoder, and in the output.
+/// Flushes from a media time on: in the renderer's store, in the converter and encoder, and in the output.
 extension AudioFeeder {
     /// Starts the next pending partial flush, or completes the one that the output has decided.
     mutating func servePartialFlush() {

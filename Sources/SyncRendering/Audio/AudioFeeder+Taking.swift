@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// The queue, and reports of the output's state to the renderer's owner and to the event log.
+/// The store, and reports of the output's state to the renderer's owner and to the event log.
 extension AudioFeeder {
     /// Whether the output pulls all subsequent audio itself.
     private var isTakenFrom: Bool { taker != nil && partialFlush == nil && pipeline.mayBePassed }
@@ -8,24 +8,18 @@ extension AudioFeeder {
     /// Calls `pullAudio` on an output that pulls audio; returns true if it advanced.
     mutating func pullThroughOutput() -> Bool {
         guard let taker, pipeline.passesBuffers else { return false }
-        let result = taker.pullAudio(from: isTakenFrom ? RendererQueue(renderer: renderer, life: life) : nil)
+        let result = taker.pullAudio(isCut: isTakenFrom)
         takerDue = result.due
-        if result.hasTaken { pipeline.revokeEnd() }
-        return result.hasMoved || result.hasTaken
+        if isTakenFrom { renderer.state.withLock { $0.noteReading(until: result.slowest) } }
+        if result.hasNewAudio { pipeline.revokeEnd() }
+        return result.hasMoved || result.hasNewAudio
     }
 
-    /// Returns the next buffer to deliver: from the renderer's queue, or from the group's queue if this is its only
-    /// member.
+    /// Returns the next buffer to deliver, unless the output reads the store itself.
     mutating func takeNext() -> SampleBuffer? {
         if let waiting = pipeline.takeWaiting() { return waiting }
         guard !isTakenFrom else { return nil }
-        let (buffer, mayAsk) = renderer.state.withLock { ($0.takeNext(for: life), $0.mayTake(for: life)) }
-        guard buffer == nil, mayAsk, let supplied = supply?.next() else { return buffer }
-        return renderer.state.withLock { state in
-            // If a flush or an output change intervened, the buffer remains in the queue.
-            state.append(supplied)
-            return state.takeNext(for: life)
-        }
+        return renderer.state.withLock { $0.takeNext(for: life) }
     }
 
     // MARK: Reports

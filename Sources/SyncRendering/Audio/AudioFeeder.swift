@@ -11,11 +11,11 @@ struct AudioFeeder {
     var isRetired = false
 
     var output: (any AudioOutput)?
-    /// The output, if it pulls from the renderer's queue, and when its next `turn` is due.
+    /// The output, if it reads the renderer's store itself, and when its next call is due.
     var taker: (any PullingAudioOutput)?
     var takerDue: HostInstant?
-    /// The group's queue, for its only member; read when the renderer's queue is empty.
-    var supply: MemberSupply?
+    /// Whether the output is the only member of its group.
+    var isOnlyMember = false
     var context: AudioOutputContext?
     var pipeline: DeliveryPipeline
     var change = ProcessingChange()
@@ -100,7 +100,7 @@ struct AudioFeeder {
         let held = output?.acceptedUntil
         if command.isFlush {
             pipeline.reset()
-            output?.flush()
+            if let taker { taker.flush(restartingAt: command.cursor ?? renderer.store.start) } else { output?.flush() }
         }
         if pipeline.setSpeed(command.speed) { output?.setSpeed(command.speed) }
         if command.isOutputChange {
@@ -112,6 +112,7 @@ struct AudioFeeder {
             }
             output = command.output
             taker = output as? any PullingAudioOutput
+            taker?.attach(to: renderer.store)
             takerDue = nil
             pipeline.removeDelivery()
             context = renderer.outputContext(command.outputID)
@@ -137,7 +138,7 @@ struct AudioFeeder {
         if pipeline.hasPending { return handOver(to: output) }
         if pipeline.convertMore() { return true }
         guard let buffer = takeNext() else { return finishIfDone(output) }
-        return pipeline.begin(buffer, for: output, context, isOnlyMember: supply != nil)
+        return pipeline.begin(buffer, for: output, context, isOnlyMember: isOnlyMember)
     }
 
     private mutating func handOver(to output: any AudioOutput) -> Bool {
@@ -157,7 +158,7 @@ struct AudioFeeder {
         return true
     }
 
-    /// Drains converter, encoder and output at the end of the queue. Always returns false once the output drains.
+    /// Drains converter, encoder and output at the end of the stored audio. Always returns false once the output drains.
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
         guard renderer.state.withLock({ $0.isAtEnd(for: life) }) else { return false }
         guard pipeline.finish(output) else { return true }

@@ -12,7 +12,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         return state.withLock { $0.requestReadiness() }
     }
 
-    var enqueueCount: Int { state.withLock { $0.queue.enqueueCount } }
+    var enqueueCount: Int { store.level.enqueueCount }
 
     /// Returns an error if the payload is not audio.
     func refusal(of buffer: SampleBuffer) -> RenderError? {
@@ -52,7 +52,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
 
     /// Signals the end of input: enqueued audio plays out.
     public func finish() {
-        state.withLock { $0.finish() }
+        store.finish()
         wake.raise()
     }
 
@@ -69,14 +69,14 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     public func requestMediaDataWhenReady(
         on queue: any MediaRequestQueue, using body: sending @escaping () -> Void
     ) {
-        state.withLock { $0.setEnding(false) }
+        store.setEnding(false)
         demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
     }
 
     /// Raises `signal` whenever the route may want more audio, for a supplier thread that blocks on reads. Replaces any
     /// other supplier.
     package func requestMediaData(raising signal: Signal) {
-        state.withLock { $0.setEnding(false) }
+        store.setEnding(false)
         demand.request(raising: signal)
     }
 
@@ -84,7 +84,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// start. The caller may enqueue or request more later.
     public func stopRequestingMediaData() {
         demand.stop()
-        state.withLock { $0.setEnding(true) }
+        store.setEnding(true)
         wake.raise()
     }
 
@@ -100,13 +100,11 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
 
     /// The reason why a start has to wait for this renderer; nil if it need not. Any thread.
     public var startWait: OutputWait? {
-        let (output, id, status, playhead, isLast, isEmpty) = state.withLock { state in
-            (
-                state.output, state.outputID, state.status, state.master.currentTime,
-                (state.queue.isEnding || state.queue.isFinished) && state.queue.isEmpty,
-                state.queue.enqueuedUntil == nil
-            )
+        let level = store.level
+        let (output, id, status, playhead, isAllRead) = state.withLock { state in
+            (state.output, state.outputID, state.status, state.master.currentTime, state.isAllRead)
         }
+        let (isLast, isEmpty) = ((level.isEnding || level.isFinished) && isAllRead, level.enqueuedUntil == nil)
         guard let output, !status.hasFailed, !(isLast && isEmpty) else { return nil }
         // Even short audio is scheduled only after the output knows its delay.
         if status.isDrained, status.acceptedUntil == nil || output.isReadyToStart { return nil }

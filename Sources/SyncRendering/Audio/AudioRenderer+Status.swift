@@ -13,8 +13,8 @@ extension AudioRenderer {
     /// The reason for `failed`: a `MediaError`, `OutputError` or `RenderError` with a message that includes the remedy;
     /// nil otherwise. Any thread.
     public var error: (any Error)? {
-        let (failure, output, isRendering) = state.withLock { ($0.failure, $0.output, $0.queue.enqueueCount > 0) }
-        return failure ?? (isRendering ? output?.loss : nil)
+        let (failure, output) = state.withLock { ($0.failure, $0.output) }
+        return failure ?? (enqueueCount > 0 ? output?.loss : nil)
     }
 
     /// Returns the audio that could not be decoded since the last call, by its packets' times; nil if there is none.

@@ -51,6 +51,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     let codecs: any AudioCodecs
     let events: EventLog
     let demand = MediaDataDemand()
+    /// The enqueued audio; for a member of a group that of the group's renderer.
+    let store: SoundStore
     let state: Lock<RendererState>
     /// Wakes the feeder: audio arrived, space became available, or the state changed.
     let wake = Signal()
@@ -70,16 +72,22 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         self.codecs = codecs
         self.contentKind = contentKind
         self.events = events
-        state = Lock(RendererState(Timebase(clock: MonotonicClock())))
+        let initial = RendererState(Timebase(clock: MonotonicClock()))
+        store = initial.store
+        state = Lock(initial)
     }
 
     /// Creates a renderer inside a group; it reads the group's timebase and is notified of changes by the group.
-    init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupSharedContext?) {
+    init(
+        timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupSharedContext?,
+        reading store: SoundStore
+    ) {
         self.group = group
         self.codecs = codecs
         contentKind = .film
         self.events = events
-        state = Lock(RendererState(timebase))
+        self.store = store
+        state = Lock(RendererState(timebase, reading: store))
     }
 
     /// The timebase of the synchronizer plus the delay set by the user or a calibration. Stopped until the renderer is
@@ -186,11 +194,6 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             [weak self] command, output in
             self?.state.withLock { $0.commandHandler }?.call((command, output))
         }
-    }
-
-    /// Drops queued buffers that end before a media time, oldest first. A late consumer continues from there.
-    func skip(to time: MediaTime) {
-        if state.withLock({ $0.skip(to: time) }) { wake.raise() }
     }
 
     /// Drops all unplayed audio in the queue and in the output. The next buffer starts afresh.

@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// The audio between a renderer's queue and its output: converted, encoded or passed through, as the output requires.
+/// The audio between a renderer's store and its output: converted, encoded or passed through, as the output requires.
 ///
 /// Confined to the feeder thread.
 struct DeliveryPipeline {
@@ -39,7 +39,7 @@ struct DeliveryPipeline {
     private var mustRenegotiate = true
     /// Audio in the converter is cut at this media time, because the rest was flushed.
     private var limit: MediaTime?
-    /// The end of the audio taken from the queue, in media time.
+    /// The end of the audio taken from the store, in media time.
     private var takenUntil: MediaTime?
     /// The number of undecodable packets at the last report.
     private var decodeErrorCount = 0
@@ -426,7 +426,7 @@ struct DeliveryPipeline {
         if buffer.heardUntil == nil, buffer.audioFormat(after: format) == format, shared.send(.audio(buffer)) {
             takenUntil = buffer.soundEnd ?? takenUntil
         } else {
-            // The buffer is among those that are put back into the queue.
+            // The buffer is read again.
             stopSharing()
         }
         return true
@@ -461,17 +461,17 @@ struct DeliveryPipeline {
         reset()
         mustRenegotiate = false
         resume = ResumePoint(place)
-        renderer.state.withLock { $0.putBackTaken(from: start) }
+        renderer.state.withLock { $0.move(to: start, isDiscontinuous: false) }
         if let format { _ = makeConverter(for: format, shared.conversion.key.processing) }
     }
 
     // MARK: Cuts
 
-    /// Removes buffers that start at or after a time from the queue. A buffer that spans the time is trimmed to it.
+    /// Removes buffers that start at or after a time from the store. A buffer that spans the time is trimmed to it.
     ///
     /// - Parameter isLast: Whether the audio taken by the feeder already ends at that time.
     mutating func cutQueue(at time: MediaTime, isLast: Bool) {
-        let isEmpty = renderer.state.withLock { $0.cut(at: time, takenUntil: takenUntil, isLast: isLast) }
+        let isEmpty = renderer.state.withLock { $0.cut(at: time, isLast: isLast) }
         // The next buffer is different audio, even if it is contiguous.
         if isEmpty, conversion.isReady { limit = min(limit ?? time, time) }
         ending = .none
@@ -497,7 +497,7 @@ struct DeliveryPipeline {
         if let kept { pending = kept.packets.isEmpty ? .nothing : .packets(kept, 0) }
     }
 
-    /// Discards all audio from a time on here and in the queue, after the output has flushed.
+    /// Discards all audio from a time on here and in the store, after the output has flushed.
     ///
     /// - Parameters:
     ///   - end: The end of the audio that the output has kept.
@@ -505,15 +505,15 @@ struct DeliveryPipeline {
     mutating func cutAccepted(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
         if passesBuffers {
             cutQueue(at: time, isLast: false)
-        } else {
-            beginAfterCut(at: time, keptUntil: end, truncated: truncated)
-            // The end of a shared conversion, whose audio has been discarded.
-            resume = ResumePoint()
+            return renderer.state.withLock { $0.noteCut(at: time, keptUntil: end) }
         }
-        renderer.state.withLock { $0.cutAccepted(at: time, keptUntil: end, isQueueCut: passesBuffers) }
+        beginAfterCut(at: time, keptUntil: end, truncated: truncated)
+        // The end of a shared conversion, whose audio has been discarded.
+        resume = ResumePoint()
+        renderer.state.withLock { $0.cutAccepted(at: time, keptUntil: end) }
     }
 
-    /// Moves retained audio from the end of the output's audio back into the queue and resets the converter.
+    /// Reads again from the end of the output's audio and resets the converter.
     mutating func feedAgain(from time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
         let before = conversion.processing
         beginAfterCut(at: time, keptUntil: end, truncated: truncated)
@@ -522,7 +522,7 @@ struct DeliveryPipeline {
         // The new processing starts at the end of the output's audio with a ramp from the old one.
         conversion.resetConverter(from: before, to: processing, at: place)
         resume = ResumePoint(place)
-        renderer.state.withLock { $0.putBackKept(from: place, acceptedUntil: end) }
+        renderer.state.withLock { $0.move(to: place, acceptedUntil: end) }
     }
 
     private mutating func beginAfterCut(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {

@@ -1,14 +1,20 @@
 internal import MediaCore
 
-/// An output that pulls audio from the renderer's queue directly, without a copy through the renderer's feeder.
+/// An output that reads the renderer's store directly, without a copy through the renderer's feeder.
 ///
 /// Its delivery is `sampleBuffers`; the first buffer is delivered by the feeder and prepares it. After that the feeder
 /// calls `pullAudio` whenever the state may have changed.
 protocol PullingAudioOutput: AudioOutput {
-    /// Pulls as much audio as fits and performs due work. Called on the feeder thread.
+    /// Sets the store to read. Called on the feeder thread, before `prepare`.
+    func attach(to store: SoundStore)
+
+    /// Drops all accepted audio that is not yet audible, and continues at a position of the store.
+    func flush(restartingAt cursor: SoundCursor)
+
+    /// Reads as much audio as fits and performs due work. Called on the feeder thread.
     ///
-    /// - Parameter queue: The queue to pull from; nil: pulling is not permitted now.
-    func pullAudio(from queue: RendererQueue?) -> PullResult
+    /// - Parameter isCut: Whether the audio of a decided partial flush is removed from the store.
+    func pullAudio(isCut: Bool) -> PullResult
 
     /// The outputs behind it. Any thread.
     var members: [any AudioOutput] { get }
@@ -24,21 +30,10 @@ protocol PullingAudioOutput: AudioOutput {
 struct PullResult {
     /// Whether audio has advanced, so that dependent work is due.
     var hasMoved = false
-    /// Whether audio was pulled since the last call, which revokes a preceding `finish`.
-    var hasTaken = false
+    /// Whether audio was enqueued since the last call, which revokes a preceding `finish`.
+    var hasNewAudio = false
+    /// The position of the member that has read least; nil if none reads.
+    var slowest: SoundCursor?
     /// When the next call is due without a signal; nil: not scheduled.
     var due: HostInstant?
-}
-
-/// Access to a renderer's queue for an output that pulls in the feeder's place. Any thread, one at a time.
-struct RendererQueue: Sendable {
-    let renderer: AudioRenderer
-    let life: UInt64
-
-    /// Returns the next buffer; nil if the queue is empty or a flush, an output change or a shutdown is pending.
-    ///
-    /// - Parameter moment: Buffers that end before this media time are dropped first.
-    func next(skippingTo moment: MediaTime?) -> SampleBuffer? {
-        renderer.state.withLock { $0.takeNext(for: life, skippingTo: moment) }
-    }
 }

@@ -1,12 +1,12 @@
 internal import MediaCore
 
-/// The state of a renderer that its callers and its feeder share: the queue, the output, the settings, pending commands
+/// The state of a renderer that its callers and its feeder share: the position in the store, the output, the settings, pending commands
 /// and the progress. Guarded by the renderer's lock.
 struct RendererState {
-    /// The maximum number of queued buffers regardless of their duration: limits a source of many tiny buffers.
-    private static let maxBuffers = 4096
+    /// The maximum number of stored buffers regardless of their duration: limits a source of many tiny buffers.
+    private static let maxBuffers = 16_384
     /// The size in bytes from which on no audio beyond `minDepth` is requested: a speaker with minutes of buffer, and
-    /// uncompressed audio of many channels. Same as in `ReplayBuffer`.
+    /// uncompressed audio of many channels.
     private static let maxBytes = 64 << 20
     private static let minDepth: Duration = .seconds(5)
     /// Rate differences below this are not a change of speed: a timebase that follows a foreign clock differs by at
@@ -14,7 +14,7 @@ struct RendererState {
     private static let speedTolerance = 0.001
     /// A discontinuity of the timebase below this is no seek: a rounded stop, or a followed clock.
     private static let minJump: Duration = .milliseconds(5)
-    /// Requests have stopped and less audio than this remains: the queue is considered complete and the converter is
+    /// Requests have stopped and less audio than this remains: the audio is considered complete and the converter is
     /// drained. See `nextNeed`.
     private static let lastMoment: Duration = .milliseconds(250)
 
@@ -24,7 +24,14 @@ struct RendererState {
     /// The synchronizer to which the renderer belongs.
     private(set) weak var synchronizer: RenderSynchronizer?
     private var isJoined = false
-    private(set) var queue = SoundQueue()
+    /// The enqueued audio; for a member of a group that of the group's renderer.
+    let store: SoundStore
+    /// Whether audio is enqueued in this renderer.
+    let ownsStore: Bool
+    /// The next buffer to deliver; nil: a member that receives no audio yet.
+    private(set) var cursor: SoundCursor?
+    /// Whether a partial flush of all members is decided here and audio is removed from the store next.
+    private var isCutPending = false
     private var partialFlushes = PartialFlushQueue()
     /// Whether the feeder has to flush the output.
     private var flushRequested = false
@@ -46,12 +53,12 @@ struct RendererState {
     private(set) var nowPlaying: NowPlaying?
     /// The reason why no audio is rendered; nil if there is none.
     var failure: (any Error)?
-    /// The progress, without the values that are read from the queue and the output.
+    /// The progress, without the values that are read from the store and the output.
     private(set) var status = AudioRenderer.Progress(
         acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, decodeErrorCount: 0)
     /// Undecodable audio that was not yet queried.
     private var undecodable: UndecodableSound?
-    /// Whether a caller has seen the queue full and is to be notified of space.
+    /// Whether a caller has seen the store full and is to be notified of space.
     private var wasFull = false
     /// The timebase segment of the last change notification.
     private var line: TimebaseSegment?
@@ -69,8 +76,12 @@ struct RendererState {
     var onAutomaticFlush: HandlerBox<MediaTime>?
     var commandHandler: HandlerBox<(OutputCommand, OutputID)>?
 
-    init(_ master: Timebase) {
+    /// - Parameter store: The store of the group's renderer; nil: the renderer has its own.
+    init(_ master: Timebase, reading store: SoundStore? = nil) {
         self.master = master
+        self.store = store ?? SoundStore()
+        ownsStore = store == nil
+        if ownsStore { cursor = self.store.start }
         timebase = Timebase(following: master)
     }
 
@@ -125,29 +136,30 @@ struct RendererState {
 
     // MARK: Queue
 
-    /// Whether the queue holds less media than the route's `desiredDepth` ahead of the playhead.
+    /// Whether the store holds less media than the route's `desiredDepth` ahead of the playhead.
     private var isReady: Bool {
         guard partialFlushes.isIdle else { return false }
-        guard let until = queue.enqueuedUntil else { return true }
+        let level = store.level
+        guard let until = level.enqueuedUntil else { return true }
         // Before the playhead reaches the first audio, the depth counts from that audio.
-        let playhead = max(master.currentTime, queue.firstEnqueued ?? .zero)
+        let playhead = max(master.currentTime, level.firstEnqueued ?? .zero)
         let depth = (until - playhead).duration
-        return depth < desiredDepth && queue.count < Self.maxBuffers
-            && (queue.byteCount < Self.maxBytes || depth < Self.minDepth)
+        return depth < desiredDepth && level.count < Self.maxBuffers
+            && (level.byteCount < Self.maxBytes || depth < Self.minDepth)
     }
 
     private var desiredDepth: Duration { output?.desiredDepth ?? .seconds(1) }
 
-    /// Returns whether the queue has space; if not, `takeReadiness` reports it once.
+    /// Returns whether the store has space; if not, `takeReadiness` reports it once.
     mutating func requestReadiness() -> Bool {
         let ready = isReady
         if !ready { wasFull = true }
         return ready
     }
 
-    /// Returns true once when the queue has space again.
+    /// Returns true once when the store has space again.
     mutating func takeReadiness() -> Bool {
-        guard wasFull, isReady else { return false }
+        guard ownsStore, wasFull, isReady else { return false }
         wasFull = false
         return true
     }
@@ -163,48 +175,57 @@ struct RendererState {
     @discardableResult
     mutating func append(_ buffer: SampleBuffer) -> Bool {
         status.isDrained = false
-        let appended = queue.append(buffer, timebase: timebase, master: master)
+        let appended = store.append(buffer, timebase: timebase, master: master)
+        trim()
         if appended.isLate { status.lateBuffers += 1 }
         guard !appended.isDropped else { return false }
         _ = requestReadiness()
         return true
     }
 
-    /// Marks the end of input.
-    mutating func finish() { queue.finish() }
-
-    /// Records whether requests were stopped.
-    mutating func setEnding(_ isEnding: Bool) { queue.isEnding = isEnding }
-
-    /// Drops queued buffers that end before a media time; returns whether there were any.
-    mutating func skip(to time: MediaTime) -> Bool { queue.skip(to: time) }
+    /// Whether all stored audio was delivered.
+    var isAllRead: Bool { cursor.map { store.isRead(by: $0) } ?? false }
 
     /// Whether no command is pending that affects the audio taken by the feeder of the given use.
     func mayTake(for life: UInt64) -> Bool { !flushRequested && !outputChanged && self.life == life }
 
     /// Returns the next buffer for the feeder of the given use.
     mutating func takeNext(for life: UInt64) -> SampleBuffer? {
-        mayTake(for: life) ? queue.takeNext(timebase: timebase) : nil
+        guard mayTake(for: life), !isCutPending, var position = cursor else { return nil }
+        let buffer = store.next(&position)
+        cursor = position
+        if buffer != nil { status.isDrained = false }
+        trim()
+        return buffer
     }
 
-    /// Returns the next buffer for an output that pulls in the feeder's place.
-    ///
-    /// - Parameter moment: Buffers that end before this media time are dropped first.
-    mutating func takeNext(for life: UInt64, skippingTo moment: MediaTime?) -> SampleBuffer? {
-        guard mayTake(for: life), partialFlushes.isIdle, !stopping else { return nil }
-        if let moment { queue.skip(to: moment) }
-        return queue.takeNext(timebase: timebase)
+    /// Records what the members of a group have read; nil: all audio, as far as any member is concerned.
+    mutating func noteReading(until slowest: SoundCursor?) {
+        guard !flushRequested, !outputChanged else { return }
+        cursor = slowest ?? store.end
+        trim()
+    }
+
+    /// Removes played audio from the store.
+    private func trim() { if ownsStore, let cursor { store.trim(at: timebase, readUntil: cursor) } }
+
+    /// Begins to read at the playhead.
+    mutating func beginReading() {
+        var position = store.start
+        store.move(&position, to: timebase.currentTime)
+        cursor = position
     }
 
     /// Returns whether the feeder has taken all audio, and no more is expected before it has played.
     func isAtEnd(for life: UInt64) -> Bool {
-        guard queue.isEmpty, !status.isDrained, !flushRequested, self.life == life else { return false }
-        guard !queue.isFinished else { return true }
-        guard queue.isEnding, let last = queue.enqueuedUntil else { return false }
+        guard isAllRead, !status.isDrained, !flushRequested, !isCutPending, self.life == life else { return false }
+        let level = store.level
+        guard !level.isFinished else { return true }
+        guard level.isEnding, let last = level.enqueuedUntil else { return false }
         return ((status.acceptedUntil ?? last) - master.currentTime).duration < Self.lastMoment
     }
 
-    /// When the playhead reaches the point at which more audio is wanted or the end of the queue is near; nil: not
+    /// When the playhead reaches the point at which more audio is wanted or the end of the audio is near; nil: not
     /// scheduled. The playhead advances without a signal.
     var nextNeed: HostInstant? {
         let snapshot = master.snapshot
@@ -212,15 +233,16 @@ struct RendererState {
         let segment = snapshot.segment(at: now)
         var due: HostInstant?
         if let next = snapshot.scheduled, next.hostAnchor > now { due = next.hostAnchor }
-        guard segment.rate > 0, let until = queue.enqueuedUntil else { return due }
+        let level = store.level
+        guard segment.rate > 0, let until = level.enqueuedUntil else { return due }
         func include(_ moment: MediaTime) {
             guard let instant = segment.hostInstant(of: moment) else { return }
             // A margin of 1 ms, so that the compared time has certainly passed. Later demands raise the signal.
             let later = instant.advanced(by: .milliseconds(1))
             if later > now { due = min(due ?? later, later) }
         }
-        if wasFull { include(until.advanced(by: .zero - desiredDepth)) }
-        if queue.isEnding, queue.isEmpty, !status.isDrained {
+        if ownsStore, wasFull { include(until.advanced(by: .zero - desiredDepth)) }
+        if level.isEnding, isAllRead, !status.isDrained {
             include((status.acceptedUntil ?? until).advanced(by: .zero - Self.lastMoment))
         }
         return due
@@ -230,18 +252,27 @@ struct RendererState {
 
     /// Drops all unplayed audio and requests a flush of the output.
     mutating func flush() {
-        queue.flush()
+        if ownsStore { store.flush() }
+        restart(at: store.start)
+    }
+
+    /// Requests a flush of the output, which then receives audio from a position on.
+    mutating func restart(at position: SoundCursor) {
+        cursor = position
         resumesFrom = nil
+        isCutPending = false
         restart()
         status.lateBuffers = 0
         status.undecodable = nil
         wasFull = false
     }
 
-    /// Moves retained audio from a media time on back into the queue and requests a flush of the output.
+    /// Moves to a media time and requests a flush of the output.
     mutating func feedAgain(from moment: MediaTime) {
         restart()
-        if queue.putBackKept(from: moment) { resumesFrom = moment }
+        guard var position = cursor else { return }
+        resumesFrom = store.move(&position, to: moment) ? moment : nil
+        cursor = position
     }
 
     private mutating func restart() {
@@ -260,17 +291,21 @@ struct RendererState {
         return moment
     }
 
-    /// Moves retained audio from a media time on back into the queue, after the output has flushed.
+    /// Moves to a media time, for a converter that starts afresh.
+    mutating func move(to moment: MediaTime, isDiscontinuous: Bool) {
+        guard var position = cursor else { return }
+        store.move(&position, to: moment, isDiscontinuous: isDiscontinuous)
+        cursor = position
+    }
+
+    /// Same after the output has flushed.
     ///
     /// - Parameter end: The end of the audio that the output has kept.
-    mutating func putBackKept(from moment: MediaTime, acceptedUntil end: MediaTime?) {
-        queue.putBackKept(from: moment)
+    mutating func move(to moment: MediaTime, acceptedUntil end: MediaTime?) {
+        move(to: moment, isDiscontinuous: true)
         status.acceptedUntil = end
         status.isDrained = false
     }
-
-    /// See `SoundQueue.putBackTaken`.
-    mutating func putBackTaken(from moment: MediaTime) { queue.putBackTaken(from: moment) }
 
     /// Adds a partial flush; returns false if the renderer is invalidated.
     ///
@@ -287,35 +322,60 @@ struct RendererState {
     }
 
     /// Returns the result for the caller. If no audio was enqueued up to the time of the flush, playback ends where the
-    /// queue ended.
+    /// stored audio ended.
     mutating func endPartialFlush(_ result: PartialFlushResult) -> PartialFlushResult {
         partialFlushes.end()
-        guard case .flushed(let time) = result, let end = queue.enqueuedUntil, end < time else { return result }
+        guard case .flushed(let time) = result, ownsStore, let end = store.level.enqueuedUntil, end < time
+        else { return result }
         return .flushed(from: end)
     }
 
     /// Returns the superseded partial flushes once.
     mutating func takeOvertaken() -> [PartialFlushRequest] { partialFlushes.takeOvertaken() }
 
-    /// Removes waiting audio from a time on; see `SoundQueue.cut`. Returns whether no buffer waits any more.
-    mutating func cut(at time: MediaTime, takenUntil: MediaTime?, isLast: Bool) -> Bool {
-        guard let isEmpty = queue.cut(at: time, takenUntil: takenUntil, isLast: isLast) else { return false }
+    /// Removes audio from a time on. A member of a group takes nothing until the group has done so (`endCut`).
+    ///
+    /// - Parameter isLast: Whether the audio that was taken ends at the time.
+    /// - Returns: Whether no audio before the time remains to be taken.
+    mutating func cut(at time: MediaTime, isLast: Bool) -> Bool {
+        guard let cursor else { return false }
+        let isAllRead: Bool
+        if ownsStore {
+            guard let result = store.cut(at: time, reader: cursor, isLast: isLast) else { return false }
+            isAllRead = result
+            wasFull = true
+        } else {
+            isCutPending = true
+            if let end = store.level.enqueuedUntil, end <= time, !isLast { return false }
+            isAllRead = isLast || !store.hasUnread(cursor, before: time)
+        }
         status.isDrained = false
-        wasFull = true
-        return isEmpty
+        return isAllRead
     }
 
-    /// Removes all waiting audio after the output has flushed from a time on.
+    /// Removes all audio that was not taken, after the output has flushed from a time on.
     ///
-    /// - Parameters:
-    ///   - end: The end of the audio that the output has kept.
-    ///   - isQueueCut: Whether the queue was cut before, and the remaining audio is waited for.
-    mutating func cutAccepted(at time: MediaTime, keptUntil end: MediaTime?, isQueueCut: Bool) {
-        if !isQueueCut { queue.removeWaiting(keptUntil: time) }
-        queue.moveEnd(to: time)
+    /// - Parameter end: The end of the audio that the output has kept.
+    mutating func cutAccepted(at time: MediaTime, keptUntil end: MediaTime?) {
+        _ = cut(at: time, isLast: true)
+        status.acceptedUntil = end
+    }
+
+    /// Same for an output that converts audio itself, after `cut`.
+    mutating func noteCut(at time: MediaTime, keptUntil end: MediaTime?) {
+        store.moveEnd(to: time)
         status.isDrained = false
         status.acceptedUntil = end
         wasFull = true
+    }
+
+    /// Permits a member to take audio after a partial flush of the group.
+    mutating func endCut() { isCutPending = false }
+
+    /// Restarts at the playhead once the audio of a partial flush is removed, because the output refused that flush.
+    mutating func restartAfterCut() {
+        feedAgain()
+        isCutPending = true
     }
 
     // MARK: Output and settings
@@ -401,6 +461,8 @@ struct RendererState {
     /// What the feeder has to apply.
     struct Command {
         var isFlush: Bool
+        /// The position from which audio follows a flush.
+        var cursor: SoundCursor?
         var isOutputChange: Bool
         var output: (any AudioOutput)?
         var outputID: OutputID
@@ -414,7 +476,8 @@ struct RendererState {
         let isCurrent = self.life == life
         defer { if isCurrent { (flushRequested, outputChanged, resumesFrom) = (false, false, nil) } }
         return Command(
-            isFlush: flushRequested || !isCurrent, isOutputChange: outputChanged && isCurrent, output: output,
+            isFlush: flushRequested || !isCurrent, cursor: cursor, isOutputChange: outputChanged && isCurrent,
+            output: output,
             outputID: outputID, speed: speed, processing: effectiveProcessing,
             resumesFrom: isCurrent ? resumesFrom : nil)
     }
@@ -426,7 +489,7 @@ struct RendererState {
         let upcoming = master.snapshot.upcoming
         if upcoming.speed > 0 { _ = setSpeed(upcoming.speed) }
         dropPassed()
-        guard output == nil, !hasComplained, queue.enqueueCount > 0, upcoming.rate > 0 else { return false }
+        guard output == nil, !hasComplained, store.level.enqueueCount > 0, upcoming.rate > 0 else { return false }
         hasComplained = true
         return true
     }
@@ -440,7 +503,9 @@ struct RendererState {
             (line.mediaAnchor - before.mediaTime(at: line.hostAnchor)).duration > Self.minJump
         else { return }
         feedAgain(from: line.mediaAnchor)
-        queue.skip(to: line.mediaAnchor)
+        guard var position = cursor else { return }
+        store.skip(&position, to: line.mediaAnchor)
+        cursor = position
     }
 
     // MARK: Progress
@@ -448,7 +513,8 @@ struct RendererState {
     /// The progress, as one consistent reading.
     var progress: AudioRenderer.Progress {
         var progress = status
-        progress.enqueuedUntil = queue.enqueuedUntil
+        progress.enqueuedUntil = store.level.enqueuedUntil
+        progress.isDrained = status.isDrained && isAllRead
         progress.isReadyToStart = output?.isReadyToStart ?? true
         progress.earliestStart = output?.earliestStart
         return progress
@@ -467,7 +533,8 @@ struct RendererState {
 
     /// Records that the output has converted all audio; audio that arrived meanwhile keeps the renderer undrained.
     mutating func drain(acceptedUntil until: MediaTime?) {
-        guard !flushRequested, queue.isEmpty, queue.isFinished || queue.isEnding else { return }
+        let level = store.level
+        guard !flushRequested, isAllRead, level.isFinished || level.isEnding else { return }
         // `acceptedUntil` is published together with `isDrained`.
         status.acceptedUntil = until
         status.isDrained = true

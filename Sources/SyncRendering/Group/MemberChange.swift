@@ -95,7 +95,7 @@ final class MemberChange: @unchecked Sendable {
                 joining.append(group.addFeed(for: member, role: .joining, context, &state))
             }
             leaving = state.members.feeds.filter { feed in !wish.members.contains { $0 === feed.member } }
-            return state.format
+            return state.store?.level.format ?? state.format
         }
         guard let format else { return noteOnly() }
         group.seatFeeders()
@@ -180,16 +180,11 @@ final class MemberChange: @unchecked Sendable {
         let snapshot = context.timebase.snapshot
         let wanted = snapshot.mediaTime(at: now.advanced(by: lead + ahead))
         let filled = group.feeding.withLock { _ -> (moment: MediaTime, flushes: Int)? in
-            if waitsForFlush, !joining.isEmpty, group.state.withLock({ $0.isFlushPending }) { return nil }
-            // Distributed first: the new outputs then start with all audio that has been read, even if the renderer's
-            // feeder is late.
-            group.distribute()
-            let (moment, sound, isAll, flushes) = group.state.withLock { state in
-                // A stopped timebase resumes at exactly this frame.
-                let moment = snapshot.upcoming.rate == 0 ? wanted : state.history.boundary(from: wanted)
-                return (moment, state.history.sound(from: moment), state.history.isFinished, state.history.flushes)
-            }
-            for feed in joining { feed.fill(sound, from: moment, isAll: isAll) }
+            let (store, flushes, isFlushPending) = group.state.withLock { ($0.store, $0.flushes, $0.isFlushPending) }
+            if waitsForFlush, !joining.isEmpty, isFlushPending { return nil }
+            // A stopped timebase resumes at exactly this frame.
+            let moment = snapshot.upcoming.rate == 0 ? wanted : store?.boundary(from: wanted) ?? wanted
+            for feed in joining { feed.fill(from: moment) }
             return (moment, flushes)
         }
         guard let filled else {

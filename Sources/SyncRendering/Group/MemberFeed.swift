@@ -51,7 +51,8 @@ final class MemberFeed: Sendable {
     /// - Parameter delay: The delay of this member against the group.
     init(
         member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
-        work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, delay: Duration = .zero,
+        work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, store: SoundStore,
+        delay: Duration = .zero,
         opened: @escaping @Sendable (MemberFeed) -> Void
     ) {
         self.opened = opened
@@ -65,8 +66,11 @@ final class MemberFeed: Sendable {
         fed = Atomic(role == .playing)
         timebase = Timebase(gating: context.timebase)
         if role == .joining { timebase.setGate(OutputGate(isShut: true)) }
-        renderer = AudioRenderer(timebase: timebase, codecs: codecs, events: context.events, group: scope)
+        renderer = AudioRenderer(
+            timebase: timebase, codecs: codecs, events: context.events, group: scope,
+            reading: store)
         renderer.delay = delay
+        if role == .playing { renderer.state.withLock { $0.beginReading() } }
         renderer.onCommand(context.onCommand)
         feeder = MemberFeeder(renderer, work: work)
     }
@@ -95,15 +99,32 @@ final class MemberFeed: Sendable {
         renderer.timebaseDidChange(timebase.snapshot)
     }
 
-    /// Replaces the audio of the member, ready to start at a media time, and silent until the gate opens. The caller
-    /// must keep other audio away meanwhile.
-    func fill(_ sound: [SampleBuffer], from moment: MediaTime, isAll: Bool) {
+    /// Drops the accepted audio, and reads the store from a media time on; the member is silent until its gate opens.
+    func fill(from moment: MediaTime) {
         timebase.setGate(OutputGate(isShut: true, opens: moment))
-        renderer.flush()
         fed.store(true, ordering: .releasing)
-        for buffer in sound { renderer.enqueue(buffer) }
-        if isAll { renderer.finish() }
+        read(from: renderer.store.cursor(startingAt: moment))
         renderer.timebaseDidChange(timebase.snapshot)
+    }
+
+    /// Drops the accepted audio, and continues at a position of the store, if the member receives audio.
+    func restart(at cursor: SoundCursor) { if isFed { read(from: cursor) } }
+
+    private func read(from cursor: SoundCursor) {
+        renderer.state.withLock { $0.restart(at: cursor) }
+        renderer.wake.raise()
+    }
+
+    /// Same at the playhead, after the audio of a partial flush was removed from the store.
+    func restartAfterCut() {
+        renderer.state.withLock { $0.restartAfterCut() }
+        renderer.wake.raise()
+    }
+
+    /// Continues after that.
+    func endCut() {
+        renderer.state.withLock { $0.endCut() }
+        renderer.wake.raise()
     }
 
     /// Starts to open the member for a format, with retries.

@@ -35,18 +35,17 @@ package final class MemberFeeder: Sendable {
     /// Performs all work that does not block.
     ///
     /// - Parameters:
-    ///   - supply: The source of audio once the member's queue is empty.
+    ///   - isOnlyMember: Whether the group has no other member.
     ///   - limit: The maximum number of steps.
     /// - Returns: Whether audio advanced, and when work is due without a signal.
     @discardableResult
     func runIteration(
-        takingFrom supply: MemberSupply? = nil, atMost limit: Int = .max
+        isOnlyMember: Bool = false, atMost limit: Int = .max
     ) -> (hasMoved: Bool, due: HostInstant?) {
         feeder.withLock { feeder in
             let before = feeder.steps
-            feeder.supply = supply
+            feeder.isOnlyMember = isOnlyMember
             let due = feeder.performDueWork(atMost: limit)
-            feeder.supply = nil
             return (feeder.steps != before, due)
         }
     }

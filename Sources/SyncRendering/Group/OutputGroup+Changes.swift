@@ -45,7 +45,7 @@ extension OutputGroup {
     public var changeProgress: RouteChange.Progress? { state.withLock { $0.progress } }
 
     /// The number of flushes: audio filled before a flush is void.
-    var flushes: Int { state.withLock { $0.history.flushes } }
+    var flushes: Int { state.withLock { $0.flushes } }
 
     /// Performs due work of a change; returns the time until the next call, or nil if there is no more work. One thread
     /// at a time: the group's change thread, or a test.

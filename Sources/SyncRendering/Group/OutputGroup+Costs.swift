@@ -20,7 +20,7 @@ extension OutputGroup {
 
     /// The media time up to which every playing member is filled as a start requires.
     public var acceptedUntil: MediaTime? {
-        let (members, fed) = state.withLock { ($0.members, $0.history.end) }
+        let (members, fed) = state.withLock { ($0.members, $0.store?.level.enqueuedUntil) }
         return members.acceptedUntil(fedUntil: fed)
     }
 

@@ -19,7 +19,7 @@ extension OutputGroup: PartialFlushing {
                 // A joining member that was not filled has no audio to flush, and is not filled before the result.
                 let ballot = GroupFlush(time: time, feeds: state.members.feeds.filter(\.isFed))
                 state.partialFlush = ballot
-                state.isFlushPending = true
+                (state.isFlushPending, state.isFlushDecided) = (true, false)
                 return (ballot, state.context?.writable)
             }
         }
@@ -36,14 +36,9 @@ extension OutputGroup: PartialFlushing {
     public var partialFlushResult: PartialFlushResult? {
         guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: .zero) }
         guard let (result, refusing) = ballot.result else { return nil }
-        // The other members have flushed: those that refused are silent until the new audio starts.
-        for feed in refusing { feed.renderer.flush() }
-        feeding.withLock { _ in
-            state.withLock { state in
-                if result.isFlushed { state.history.cut(from: ballot.time) }
-                state.isFlushPending = false
-            }
-        }
+        // The other members have flushed: those that refused restart at the playhead.
+        for feed in refusing { feed.restartAfterCut() }
+        state.withLock { $0.isFlushDecided = true }
         return result
     }
 }

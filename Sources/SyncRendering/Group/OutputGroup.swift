@@ -19,8 +19,8 @@ public final class OutputGroup: AudioOutput {
     let changes = MemberChanges()
     /// The state shared by all threads.
     let state: Lock<State>
-    /// Held during deliveries to the feeds, so that a joining feed neither misses nor repeats audio. Taken before
-    /// `state`.
+    /// Held while members flush or are filled, so that a joining one is not filled with audio that is removed next.
+    /// Taken before `state`.
     let feeding = Lock(CriticalSection())
     /// Held while threads are assigned to the feeders.
     let seating = Lock(CriticalSection())
@@ -33,11 +33,13 @@ public final class OutputGroup: AudioOutput {
         var members: GroupMembers
         var volumes = OutputVolumes()
         var context: AudioOutputContext?
-        /// The queue from which audio is pulled; nil while pulling is not permitted.
-        var source: RendererQueue?
-        /// Whether audio was pulled since the last report to the renderer's feeder.
-        var hasTaken = false
-        /// The format of the last audio.
+        /// The store that the members read; nil until a renderer has the group as its output.
+        var store: SoundStore?
+        /// The number of buffers enqueued there at the last report to the renderer's feeder.
+        var enqueueCount = 0
+        /// The number of flushes: audio filled before a flush is void.
+        var flushes = 0
+        /// The format for which the group was prepared.
         var format: AudioFormat?
         /// Whether the members were opened ahead of their first audio and have no feeds yet.
         var isOpenedAhead = false
@@ -50,9 +52,10 @@ public final class OutputGroup: AudioOutput {
         var nowPlaying: NowPlaying?
         /// The last requested partial flush.
         var partialFlush: GroupFlush?
-        /// Whether that is neither decided nor superseded: the history still contains its audio.
+        /// Whether that is not superseded, and the store still contains its audio.
         var isFlushPending = false
-        var history = ReplayBuffer()
+        /// Whether that is decided, so that its audio is removed from the store next.
+        var isFlushDecided = false
         /// The state of a change of members.
         var progress: RouteChange.Progress?
 
@@ -64,8 +67,6 @@ public final class OutputGroup: AudioOutput {
 
     /// How long a start waits for unresponsive members, if another one has opened.
     private static let timeout: Duration = .seconds(5)
-    /// A member later than this against the playhead skips to it.
-    static let lateness: Duration = .seconds(2)
 
     /// Creates a group.
     ///
@@ -166,7 +167,8 @@ public final class OutputGroup: AudioOutput {
         let number = state.members.assignNumber(to: member)
         let feed = MemberFeed(
             member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
-            work: work, scope: scope, changes: changes, delay: state.members.delay(of: member)
+            work: work, scope: scope, changes: changes, store: state.store ?? SoundStore(),
+            delay: state.members.delay(of: member)
         ) { [weak self] feed in self?.applyGain(of: feed) }
         feed.renderer.allowsPassThrough = state.allowsPassThrough
         feed.renderer.processing = state.processing
@@ -177,34 +179,14 @@ public final class OutputGroup: AudioOutput {
         return feed
     }
 
-    /// Delivers the first buffer, which prepared the group; later ones are pulled.
-    public func accept(_ buffer: SampleBuffer) -> Bool {
-        feeding.withLock { _ in
-            guard hasRoom else { return false }
-            addToHistory(buffer)
-            deliver(buffer)
-            return true
-        }
-    }
+    /// Accepts the first buffer, which prepared the group: the members read it in the store.
+    public func accept(_ buffer: SampleBuffer) -> Bool { true }
 
-    /// Signals the end of input to all members.
-    public func finish() {
-        feeding.withLock { _ in
-            for feed in change({ $0.history.finish() }) where feed.isFed { feed.renderer.finish() }
-        }
-    }
+    /// Does nothing: the members find the end in the store.
+    public func finish() {}
 
-    /// Flushes all members and the history.
-    public func flush() {
-        feeding.withLock { _ in
-            let feeds = change { state in
-                state.history.removeAll()
-                state.isFlushPending = false
-            }
-            for feed in feeds { feed.renderer.flush() }
-        }
-        changes.noteMove()
-    }
+    /// Flushes all members, which continue with the oldest stored audio.
+    public func flush() { if let store = state.withLock({ $0.store }) { flush(restartingAt: store.start) } }
 
     // MARK: Control
 
@@ -238,7 +220,7 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// Changes the state; returns the feeds at that time.
-    private func change(_ body: (inout State) -> Void) -> [MemberFeed] {
+    func change(_ body: (inout State) -> Void) -> [MemberFeed] {
         state.withLock { state in
             body(&state)
             return state.members.feeds
@@ -325,10 +307,9 @@ public final class OutputGroup: AudioOutput {
             defer {
                 state.isOpenedAhead = false
                 state.context = nil
-                state.source = nil
-                state.history.removeAll()
+                state.flushes &+= 1
                 state.partialFlush = nil
-                state.isFlushPending = false
+                (state.isFlushPending, state.isFlushDecided) = (false, false)
             }
             return (state.members.removeFeeds(), state.isOpenedAhead ? state.members.outputs : [])
         }

@@ -43,7 +43,7 @@ import Testing
         }
         let results = try await task.value
         #expect(results.allSatisfy { $0 == .enqueued })
-        #expect(renderer.state.withLock { $0.queue.isFinished })
+        #expect(renderer.store.level.isFinished)
     }
 
     @Test func aFlushWhileItWaitsCancelsTheBufferAndTheNextIsTaken() async throws {
@@ -59,7 +59,7 @@ import Testing
         #expect(await eventually { !renderer.isReadyForMoreMediaData })
         renderer.flush()
         #expect(try await task.value == [.cancelledDueToFlush, .enqueued])
-        #expect(renderer.state.withLock { $0.queue.count } == 1)
+        #expect(renderer.store.level.count == 1)
     }
 
     @Test func aNewerSupplierSupersedesTheOlder() async throws {

@@ -74,7 +74,7 @@ import Testing
         var state = RendererState(synchronizer.timebase)
         state.append(buffer(0))
         _ = state.takeNext(for: 0)
-        state.finish()
+        state.store.finish()
         state.drain(acceptedUntil: second(1))
         state.accept(until: second(1))
         #expect(state.progress.isDrained)

@@ -41,7 +41,7 @@ import Testing
         }
         #expect(inOrder)
         // Only audio that is not yet audible is retained for a change of speed.
-        #expect(stage.renderer.state.withLock { $0.queue.keptCount } < 300)
+        #expect(stage.renderer.store.level.count < 300)
     }
 
     @Test func howMuchIsAskedForFollowsTheRouteAndItsChanges() throws {

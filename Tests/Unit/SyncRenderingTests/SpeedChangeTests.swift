@@ -46,7 +46,7 @@ import Testing
 
     @Test func aPauseAndTheSameSpeedKeepTheStretchedAudio() throws {
         let stage = try playing()
-        let output = stage.renderer.state.withLock { $0.queue.enqueueCount }
+        let output = stage.renderer.enqueueCount
         stage.synchronizer.setRate(0)
         stage.run(for: .seconds(1))
         stage.synchronizer.setRate(1)
@@ -155,9 +155,10 @@ import Testing
         stage.renderer.enqueue(try buffer(stage, at: nil, number: 0))
         let until = try #require(stage.renderer.progress.enqueuedUntil)
         #expect(until.seconds > 30)
-        #expect(stage.renderer.state.withLock { $0.queue.firstEnqueued } == second(30))
+        #expect(stage.renderer.store.level.firstEnqueued == second(30))
         stage.renderer.enqueue(try buffer(stage, at: nil, number: 4096))
-        #expect(stage.renderer.state.withLock { $0.queue.last?.presentationTime } == until)
+        let length = MediaTime(value: 4096, timescale: Int32(VirtualStage.rate))
+        #expect(stage.renderer.progress.enqueuedUntil == until + length)
     }
 
     @Test func timesThatGoBackwardsAreHeardOnceAndHarmNothing() throws {

@@ -46,7 +46,7 @@ import Testing
             TrackPipeline(
                 stage: AudioStage(list: shared, renderer: renderer, entry: entry, source: reader),
                 stopTimeout: .zero, onEvent: {}))
-        #expect(renderer.state.withLock { $0.queue.isEmpty && !$0.queue.isFinished })
+        #expect(renderer.store.level.count == 0 && !renderer.store.level.isFinished)
     }
 
     @Test(.timeLimit(.minutes(1))) func aVideoTrackIsLeftAndEnqueuesNothingLater() throws {

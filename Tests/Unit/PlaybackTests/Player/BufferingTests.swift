@@ -321,7 +321,7 @@ import Testing
         // More than the source has, as during a hold.
         intake.setReserve(until: MediaTime(value: 1, timescale: 1))
         for _ in 0..<5000 { _ = try stage.step() }
-        #expect(renderer.state.withLock { $0.queue.count } < 200)
+        #expect(renderer.store.level.count < 200)
         #expect(intake.report.readUntil == MediaTime(value: 1, timescale: 4))
     }
 }
