@@ -8,7 +8,7 @@ CHECKS = --explicit-target-dependency-import-check error
 # Where tests are run, the modules that compute are optimized, as in the product: without that, a card's first 10 to 20 ms were lost beside
 # other work (5 of 6 starts; none of 9 with it). None of our code depends on the configuration (`assert`, `#if DEBUG`).
 OPTIMIZED = export TALKIE_OPTIMIZED='MediaCore SyncRendering MediaCodecs MediaFiles Text CardPlayout ScreenOutput CardOutput AirPlayWire PTP \
-	AirPlayTransport AirPlay Calibration VirtualSpeaker TalkieTestKit RouteTestSupport';
+	AirPlayTransport AirPlay ClassicAirPlay Calibration VirtualSpeaker TalkieTestKit RouteTestSupport';
 # Under CI nobody debugs.
 ifeq ($(CI),true)
 WHOLE = -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -index-ignore-system-modules -debug-info-format none \

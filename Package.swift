@@ -115,6 +115,12 @@ let package = Package(
                 "AirPlayTransport", "AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage",
                 "MediaCore",
             ]),
+        module(
+            "ClassicAirPlay",
+            [
+                "AirPlayTransport", "AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage",
+                "MediaCore", "CBigNumber", "CFFmpeg",
+            ]),
         module("Profiles", ["SyncRendering", "Storage", "MediaCore"]),
         module("Playback", ["Profiles", "MediaFiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module("Telemetry", ["Profiles", "SyncRendering", "Storage", "MediaCore"]),
@@ -125,7 +131,8 @@ let package = Package(
         module(
             "Talkie",
             [
-                "Playback", "Profiles", "Routing", "AirPlay", "AirPlayTransport", "ScreenOutput", "CardOutput",
+                "Playback", "Profiles", "Routing", "AirPlay", "ClassicAirPlay", "AirPlayTransport", "ScreenOutput",
+                "CardOutput",
                 "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
@@ -141,6 +148,7 @@ let package = Package(
             "TalkieApp",
             [
                 "Kiosk", "Remote", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay",
+                "ClassicAirPlay",
                 "AirPlayTransport", "PTP",
                 "Discovery", "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
                 "Storage", "MediaCore", "CShim", "CPrivileges",
@@ -189,6 +197,12 @@ let package = Package(
             [
                 "AirPlay", "AirPlayTransport", "AirPlayWire", "PTP", "Sockets", "SyncRendering", "MediaCore",
                 "TalkieTestKit",
+            ]),
+        tests(
+            "ClassicAirPlayTests", in: "Unit",
+            [
+                "ClassicAirPlay", "AirPlayTransport", "AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering",
+                "Storage", "MediaCore", "TalkieTestKit",
             ]),
         tests(
             "AirPlayDiscoveryTests", in: "Unit",

@@ -1,6 +1,7 @@
 internal import AirPlay
 public import AirPlayTransport
 internal import CardOutput
+internal import ClassicAirPlay
 public import Routing
 
 extension OutputRegistry {
@@ -15,6 +16,7 @@ extension OutputRegistry {
     ) {
         self.init([
             SoundCardProvider(device: device, replacesLostCards: replacesLostCards), AirPlayProvider(saying: phrases),
+            ClassicAirPlayProvider(saying: phrases),
         ])
     }
 }

@@ -1,4 +1,4 @@
-internal import AirPlayTransport
+package import AirPlayTransport
 internal import AirPlayWire
 package import MediaCore
 package import PTP

@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 internal import AirPlayWire
 internal import MediaCore
 internal import SyncRendering

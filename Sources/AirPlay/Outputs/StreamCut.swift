@@ -155,18 +155,4 @@ struct StreamCutRecord: Sendable {
     }
 }
 
-extension PacketStore.DroppedPacket {
-    /// Returns the packet as it was accepted; nil if it is empty or its media time is unknown.
-    func batch(in input: StreamInput) -> PacketBatch? {
-        guard !packet.isEmpty, let media = input.timestamps.media(of: timestamp) else { return nil }
-        let batch = PacketBatch(reservingBytes: packet.count, packets: 1)
-        let length = MediaTime(
-            value: Int64(input.format.framesPerPacket), timescale: Int32(clamping: input.format.sampleRate))
-        packet.withUnsafeBytes {
-            batch.append($0, as: PacketBatch.Packet(presentationTime: media, duration: length))
-        }
-        return batch
-    }
-}
-
 extension SessionCore: CuttableStream {}

@@ -94,7 +94,7 @@ private struct SpeakerPairingConversation {
             case .forget: .pin(nil)
             }
         do {
-            let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SpeakerKnowledge.computerName)
+            let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SenderIdentity.computerName)
             let outcome = try pairing.pair(
                 SpeakerAddress(endpoint), traits: speaker.traits, query: query, method: method
             ) {
@@ -115,7 +115,7 @@ private struct SpeakerPairingConversation {
     /// Removes stored credentials of a speaker without access control. Only explicit pairing may do so.
     private func welcome(_ speaker: DiscoveredSpeaker, _ query: SpeakerQuery) throws(TalkieError) -> Bool {
         guard let id = speaker.id else { return false }
-        let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SpeakerKnowledge.computerName)
+        let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SenderIdentity.computerName)
         let address = speaker.endpoints.first { $0.address.isIPv4 }.map { SpeakerAddress($0) }
         do {
             return try pairing.welcome(id, SpeakerContact(name: speaker.name, address: address, query: query))
@@ -147,7 +147,7 @@ private struct SpeakerPairingConversation {
         }
         var messages: [String] = []
         do {
-            let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SpeakerKnowledge.computerName)
+            let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SenderIdentity.computerName)
             for (id, name) in ids { messages.append(try pairing.forget(id, name: name).message) }
         } catch {
             throw TalkieError(error)

@@ -85,7 +85,7 @@ public final class AirPlayProvider: OutputProvider {
         let entries = snapshot.entries
         state.withLock { state in
             state.announced = [:]
-            for entry in entries { state.announced[Self.id(entry)] = entry.members }
+            for entry in entries { state.announced[entry.placeID] = entry.members }
         }
         let knowledge = knowledge
         var offer = OutputOffer()
@@ -102,18 +102,9 @@ public final class AirPlayProvider: OutputProvider {
         _ entry: SpeakerEntry, obstacle: String? = nil, pairing: OutputPlace.Pairing? = nil
     ) -> OutputPlace {
         OutputPlace(
-            provider: name, id: Self.id(entry), name: entry.name, kind: Self.kind(entry), obstacle: obstacle,
+            provider: name, id: entry.placeID, name: entry.name, kind: entry.placeKind, obstacle: obstacle,
             pairing: pairing)
     }
-
-    private static func kind(_ entry: SpeakerEntry) -> OutputPlace.Kind {
-        if entry.kind == .stereoPair { return .stereoPair }
-        let traits = entry.leader.traits
-        return traits.isTelevision ? .television : traits.isMac ? .computer : .speaker
-    }
-
-    /// Returns the identifier of a place; speakers without one use their name.
-    private static func id(_ entry: SpeakerEntry) -> String { entry.leader.id?.description ?? "name:\(entry.name)" }
 
     /// Returns what the user must do before playing, or why playing is impossible; nil: nothing.
     private func obstacle(
@@ -162,7 +153,7 @@ public final class AirPlayProvider: OutputProvider {
         if !chosen.joined().contains(where: \.route.needsPTP) { clocks.releaseReservations() }
         return SpeakerEntry.entries(of: chosen.flatMap { $0 }.map(\.speaker)).map { entry in
             let members = chosen.joined().filter { one in entry.members.contains { $0.key == one.speaker.key } }
-            state.withLock { $0.named[Self.id(entry)] = Array(members) }
+            state.withLock { $0.named[entry.placeID] = Array(members) }
             return place(entry)
         }
     }

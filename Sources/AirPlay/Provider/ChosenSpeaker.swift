@@ -53,6 +53,9 @@ struct ChosenSpeaker: Sendable {
         memory = speaker.id.flatMap { knowledge.memory(of: $0) }
         wanted = preferences.route(wantedBefore: memory?.wanted)
         prefersAAC = preferences.prefersAAC
+        if wanted == .classic {
+            throw TalkieError(.unavailable, "'\(name)' is to be played to by classic AirPlay")
+        }
         var before = memory
         // What played was what the user wanted, not what was found to be best.
         if preferences.route == .best, memory?.wanted != nil { before?.route = nil }

@@ -1,4 +1,4 @@
-internal import AirPlayTransport
+package import AirPlayTransport
 
 /// The conditions of a route besides the speaker's traits.
 package struct RouteConditions: Hashable, Sendable {

@@ -14,7 +14,7 @@ package struct RouteDecision: Hashable, Sendable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// AirPlay 1 (RAOP) only.
+        /// No AirPlay 2 that this sender can use: classic AirPlay (RAOP) may be.
         package static let needsAirPlay1 = Obstacle(rawValue: "needs-airplay-1")
         /// Only members of the owner's home have access.
         package static let restricted = Obstacle(rawValue: "restricted")
@@ -90,8 +90,8 @@ private struct Deliberation {
     }
 
     func obstacle(hasAirPlay: Bool) -> (RouteDecision.Obstacle, String)? {
-        let needsAirPlay1 = "this speaker needs AirPlay 1, which is not supported yet"
-        if !hasAirPlay { return (.needsAirPlay1, "\(needsAirPlay1) (it announces _raop only)") }
+        let needsAirPlay1 = "it does not support AirPlay 2"
+        if !hasAirPlay { return (.needsAirPlay1, "\(needsAirPlay1) (it announces no _airplay service)") }
         if features.isDisjoint(with: [.unifiedMediaControl, .transientPairing]) {
             guard traits.features != nil else {
                 return (.needsAirPlay1, "\(needsAirPlay1) (it announces no features)")
@@ -135,7 +135,7 @@ private struct Deliberation {
         }
         return refusal(
             .needsAirPlay1,
-            "this speaker needs AirPlay 1, which is not supported yet (\(ptpRefusal ?? "no PTP"), and \(ntpRefusal ?? "no NTP"))"
+            "AirPlay 2 has no clock for it: \(ptpRefusal ?? "no PTP"), and \(ntpRefusal ?? "no NTP")"
         )
     }
 

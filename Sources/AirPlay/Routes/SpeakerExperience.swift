@@ -1,4 +1,4 @@
-internal import AirPlayTransport
+package import AirPlayTransport
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP

@@ -1,5 +1,4 @@
-internal import AirPlayTransport
-internal import Glibc
+package import AirPlayTransport
 internal import MediaCore
 package import Storage
 
@@ -50,15 +49,5 @@ package struct SpeakerKnowledge: Sendable {
     }
 
     /// The sender identity with the computer's name.
-    var sender: SenderIdentity { identity.sender(name: Self.computerName) }
-
-    /// The host name without its domain.
-    static var computerName: String {
-        // HOST_NAME_MAX is 64 (gethostname(2)).
-        var buffer = [CChar](repeating: 0, count: 65)
-        guard gethostname(&buffer, 64) == 0 else { return "Talkie" }
-        let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let label = name.prefix { $0 != "." }
-        return label.isEmpty ? "Talkie" : PrintableText.of(String(label))
-    }
+    var sender: SenderIdentity { identity.sender(name: SenderIdentity.computerName) }
 }

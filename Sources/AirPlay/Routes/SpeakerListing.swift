@@ -12,6 +12,11 @@ package struct SpeakerListing: Hashable, Sendable {
     let hasPassword: Bool
     /// The calibrations, newest last; set by the owner of the list.
     package var calibrations: [Calibration] = []
+    /// Why the speaker can be used by classic AirPlay; nil if it cannot. Set by the owner of the list.
+    package var classic: String?
+
+    /// Whether classic AirPlay is used: AirPlay 2 is impossible.
+    private var usesClassic: Bool { decision.route == nil && classic != nil }
 
     /// A calibration result for display.
     package struct Calibration: Hashable, Sendable {
@@ -109,15 +114,21 @@ package struct SpeakerListing: Hashable, Sendable {
         if let route = decision.route {
             let clock = decision.role == .follower ? ", on the speaker's clock" : ""
             verdict = "\(route)\(clock): \(decision.reason)"
+        } else if let classic {
+            verdict = "\(Route.classic): \(classic), and \(decision.reason)"
         } else {
             verdict = "cannot be played to: \(decision.reason)"
         }
         lines.append("    " + verdict)
-        if let todo, decision.route != nil { lines.append("    first: \(first(todo))") }
+        if let todo, decision.route != nil || usesClassic { lines.append("    first: \(first(todo))") }
         for calibration in calibrations { lines.append("    calibrated: \(calibration.text)") }
         if isPaired { lines.append("    paired") }
         if hasPassword { lines.append("    password stored") }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var alternatives: [Route] {
+        decision.alternatives + (classic != nil && decision.route != nil ? [.classic] : [])
     }
 
     /// The listing as JSON. Members are only ever added.
@@ -125,7 +136,7 @@ package struct SpeakerListing: Hashable, Sendable {
         let leader = entry.leader
         let obstacle: JSONValue =
             switch decision.verdict {
-            case .impossible(let obstacle): .text(obstacle.rawValue)
+            case .impossible(let obstacle): usesClassic ? .null : .text(obstacle.rawValue)
             case .drive: .null
             }
         return .object([
@@ -140,10 +151,10 @@ package struct SpeakerListing: Hashable, Sendable {
             ("features", .optional(leader.traits.features.map { Self.hexadecimal($0.rawValue) })),
             ("flags", .optional(leader.traits.status.map { Self.hexadecimal($0.rawValue) })),
             ("source_version", .optional(leader.traits.sourceVersion)),
-            ("route", .optional(decision.route?.rawValue)),
+            ("route", .optional(usesClassic ? Route.classic.rawValue : decision.route?.rawValue)),
             ("obstacle", obstacle),
-            ("reason", .text(decision.reason)),
-            ("alternatives", .array(decision.alternatives.map { .text($0.rawValue) })),
+            ("reason", .text(usesClassic ? classic ?? "" : decision.reason)),
+            ("alternatives", .array(alternatives.map { .text($0.rawValue) })),
             ("clock", .text(decision.role.rawValue)),
             ("access", .text(decision.access.rawValue)),
             ("paired", .flag(isPaired)),

@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 internal import MediaCore
 internal import SyncRendering
 

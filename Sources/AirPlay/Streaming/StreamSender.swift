@@ -51,8 +51,12 @@ struct StreamSender {
             control: control, data: data, remote: remote, dataPort: setup.dataPort, controlPort: controlPort)
         do {
             return try RealtimeSender(
-                ends: ends, key: key, format: format, counters: counters, source: source,
-                arrivalToRender: setup.arrivalToRender, store: store, host: host, clock: clock, onWritable: onWritable)
+                ends: ends,
+                packetizer: RealtimePacketizer(
+                    key: key, source: source, firstSequence: UInt16(truncatingIfNeeded: counters.sequence),
+                    firstNonce: counters.nonce),
+                format: format, depth: RealtimeSender.depth(arrivalToRender: setup.arrivalToRender), store: store,
+                host: host, clock: clock, onWritable: onWritable)
         } catch {
             throw AirPlayError(error)
         }

@@ -1,3 +1,5 @@
+internal import Glibc
+internal import MediaCore
 package import PTP
 
 /// The identity of this installation: eight bytes from which all identifiers in the protocol derive.
@@ -54,5 +56,17 @@ package enum UniqueName {
         }
         let text = Array(digits(high) + digits(low))
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(text[$0]) }.joined(separator: "-")
+    }
+}
+
+extension SenderIdentity {
+    /// The host name without its domain.
+    package static var computerName: String {
+        // HOST_NAME_MAX is 64 (gethostname(2)).
+        var buffer = [CChar](repeating: 0, count: 65)
+        guard gethostname(&buffer, 64) == 0 else { return "Talkie" }
+        let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let label = name.prefix { $0 != "." }
+        return label.isEmpty ? "Talkie" : PrintableText.of(String(label))
     }
 }

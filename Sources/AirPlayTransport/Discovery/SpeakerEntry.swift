@@ -14,6 +14,10 @@ package struct SpeakerEntry: Hashable, Sendable {
     /// Speakers that are not listed because this one feeds them: the default output of an Apple TV.
     package let hidden: [DiscoveredSpeaker]
 
+    package init(kind: Kind, name: String, members: [DiscoveredSpeaker], hidden: [DiscoveredSpeaker]) {
+        (self.kind, self.name, self.members, self.hidden) = (kind, name, members, hidden)
+    }
+
     /// The member whose traits represent the entry.
     package var leader: DiscoveredSpeaker { members.first { $0.traits.group.isLeader == true } ?? members[0] }
     /// Whether all known members are on the network.

@@ -22,6 +22,8 @@ package struct SpeakerTraits: Hashable, Sendable {
     /// `pw`.
     package var announcesPassword: Bool?
     package var group = GroupHints()
+    /// What a `_raop._tcp` record states besides.
+    package var classic: ClassicTraits?
 
     package init() {}
 
@@ -38,6 +40,7 @@ package struct SpeakerTraits: Hashable, Sendable {
         accessControlType = record["act"].flatMap { Int($0) }
         announcesPassword = record["pw"].map { Self.isTrue($0) }
         group = GroupHints(record)
+        classic = ClassicTraits(record)
     }
 
     /// Returns the traits updated by `/info`, which is more recent; values missing there are kept.
@@ -61,6 +64,7 @@ package struct SpeakerTraits: Hashable, Sendable {
         traits.systemVersion = systemVersion ?? other.systemVersion
         traits.publicKey = publicKey ?? other.publicKey
         traits.announcesPassword = announcesPassword ?? other.announcesPassword
+        traits.classic = classic ?? other.classic
         return traits
     }
 
@@ -125,4 +129,31 @@ package struct GroupHints: Hashable, Sendable {
 
     /// Whether there is no hint at all. An empty announcement does not describe groups; otherwise it is complete.
     package var isEmpty: Bool { self == GroupHints() }
+}
+
+/// What a receiver of classic AirPlay announces about its streams. Absent keys are nil: early receivers omit them.
+package struct ClassicTraits: Hashable, Sendable {
+    /// `et`: 0 none, 1 RSA and AES, 3 and 5 FairPlay, 4 `/auth-setup` first.
+    package var encryptions: Set<Int>?
+    /// `cn`: 0 PCM, 1 ALAC, 2 AAC, 3 AAC-ELD.
+    package var codecs: Set<Int>?
+    /// `md`: 0 text, 1 artwork, 2 progress.
+    package var metadata: Set<Int>?
+    /// `tp`: whether the stream can use UDP.
+    package var hasUDP: Bool?
+    /// `ek`: whether the key of the first AirPort Express is required.
+    package var needsKey: Bool
+
+    /// Reads a record; nil if it has no key of classic AirPlay.
+    init?(_ record: TXTRecord) {
+        func numbers(_ key: String) -> Set<Int>? {
+            record[key].map { Set($0.split(separator: ",").prefix(16).compactMap { Int($0) }) }
+        }
+        encryptions = numbers("et")
+        codecs = numbers("cn")
+        metadata = numbers("md")
+        hasUDP = record["tp"].map { $0.uppercased().split(separator: ",").contains("UDP") }
+        needsKey = record["ek"] == "1"
+        guard encryptions != nil || codecs != nil || hasUDP != nil else { return nil }
+    }
 }

@@ -4,7 +4,17 @@ package import PTP
 package import Sockets
 internal import Synchronization
 
-/// Sends a realtime stream (type 96): packets shortly before they are heard, sync packets, and retransmissions.
+/// Makes the RTP packets of a realtime stream.
+package protocol StreamPacketizer: Sendable {
+    var nextSequence: UInt16 { get }
+    /// Appends one packet to a reused buffer.
+    mutating func append(
+        _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8])
+}
+
+extension RealtimePacketizer: StreamPacketizer {}
+
+/// Sends a realtime stream: packets shortly before they are heard, sync packets, and retransmissions.
 ///
 /// Sync packets, requests and responses share one socket, because receivers send requests to the source of sync
 /// packets. The thread retains this object until `close`.
@@ -74,16 +84,14 @@ package final class RealtimeSender: StreamWriter {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - counters: The initial sequence number and nonce.
-    ///   - source: The SSRC of RTP headers: 0 with PTP timing.
-    ///   - arrivalToRender: The receiver's minimum processing time, as it reports it.
+    ///   - packetizer: Makes the packets, from its first sequence number on.
+    ///   - depth: How long before it is heard each packet is sent.
     ///   - host: This computer's clock.
     ///   - clock: Returns the speaker's clock as currently known; takes no longer than a lock is held.
     ///   - onWritable: Called on the sender thread once packets can be appended again; must not block.
     /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     package init(
-        ends: Ends, key: SecretBytes, format: StreamFormat, counters: StreamCounters = .random(), source: UInt32,
-        arrivalToRender: Duration?,
+        ends: Ends, packetizer: any StreamPacketizer, format: StreamFormat, depth: Duration,
         store: PacketStore, host: any HostClock = MonotonicClock(), clock: @escaping @Sendable () -> PTPTimeline?,
         onWritable: @escaping @Sendable () -> Void
     ) throws(ExhaustionError) {
@@ -92,15 +100,12 @@ package final class RealtimeSender: StreamWriter {
         self.ends = ends
         self.format = format
         self.store = store
-        let first = UInt16(truncatingIfNeeded: counters.sequence)
-        shared = Lock(Shared(nextSequence: first))
-        let depth = Self.depth(arrivalToRender: arrivalToRender)
+        shared = Lock(Shared(nextSequence: packetizer.nextSequence))
         let worker = try WorkerThread.start(name: "airplay sender", priority: .elevated) {
             PollableSignal.requestPreciseWaits()
             var round = Round(
                 pacing: RealtimePacing(sampleRate: format.sampleRate, depth: depth),
-                packetizer: RealtimePacketizer(
-                    key: key, source: source, firstSequence: first, firstNonce: counters.nonce),
+                packetizer: packetizer,
                 allowance: ResendAllowance(packet: Self.packet(format), queue: depth, at: host.now))
             self.run(&round, clock, onWritable)
         }
@@ -110,7 +115,7 @@ package final class RealtimeSender: StreamWriter {
     /// State used only by the sender thread.
     private struct Round {
         var pacing: RealtimePacing
-        var packetizer: RealtimePacketizer
+        var packetizer: any StreamPacketizer
         var allowance: ResendAllowance
         var kept = RetransmitBuffer(capacity: RealtimeSender.packetsKept)
         var serial = 0

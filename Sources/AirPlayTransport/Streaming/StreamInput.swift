@@ -180,3 +180,17 @@ package struct StreamInput: Sendable {
         store.onWire(time.flatMap { timestamps.timestamp(of: $0, rate: speed) } ?? timestamps.next)
     }
 }
+
+extension PacketStore.DroppedPacket {
+    /// Returns the packet as it was accepted; nil if it is empty or its media time is unknown.
+    package func batch(in input: StreamInput) -> PacketBatch? {
+        guard !packet.isEmpty, let media = input.timestamps.media(of: timestamp) else { return nil }
+        let batch = PacketBatch(reservingBytes: packet.count, packets: 1)
+        let length = MediaTime(
+            value: Int64(input.format.framesPerPacket), timescale: Int32(clamping: input.format.sampleRate))
+        packet.withUnsafeBytes {
+            batch.append($0, as: PacketBatch.Packet(presentationTime: media, duration: length))
+        }
+        return batch
+    }
+}

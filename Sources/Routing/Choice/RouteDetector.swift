@@ -45,9 +45,26 @@ public final class RouteDetector: Sendable {
         board.finish()
     }
 
+    /// Merges the places of one device: the first without an obstacle, otherwise the first that a pairing makes usable,
+    /// otherwise the first.
+    static func merge(_ places: [OutputPlace]) -> [OutputPlace] {
+        var merged: [OutputPlace] = []
+        for place in places {
+            guard let index = merged.firstIndex(where: { $0.id == place.id }) else {
+                merged.append(place)
+                continue
+            }
+            let known = merged[index]
+            let isBetter =
+                known.obstacle != nil && (place.obstacle == nil || known.pairing == nil && place.pairing != nil)
+            if isBetter { merged[index] = place }
+        }
+        return merged
+    }
+
     /// Merges the offers; known places stay listed until all providers have reported.
     private static func merge(_ offers: [OutputOffer?], _ known: [OutputPlace]) -> OutputOffer {
-        var places = offers.compactMap { $0 }.flatMap(\.places)
+        var places = merge(offers.compactMap { $0 }.flatMap(\.places))
         if offers.contains(where: { $0 == nil }) {
             places = known.filter { place in !places.contains { $0.id == place.id } } + places
         }

@@ -9,9 +9,17 @@ extension OutputRegistry {
     public func pair(
         _ name: String, _ wish: PairingWish, until interruption: Interruption = Interruption(), ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
-        guard let provider = try provider(answeringTo: name) as? any PairingProvider else {
-            throw TalkieError(.invalidArgument, "'\(PrintableText.of(name))' needs no pairing")
+        _ = try provider(answeringTo: name)
+        var failure: TalkieError?
+        for case let provider as any PairingProvider in providers where provider.answers(to: name) {
+            do throws(TalkieError) {
+                return try provider.pair(name, wish, until: interruption, ask: ask)
+            } catch {
+                // A device that one protocol cannot use may be paired by the next one.
+                if failure == nil || error.code != .unavailable { failure = error }
+                guard error.code == .unavailable else { break }
+            }
         }
-        return try provider.pair(name, wish, until: interruption, ask: ask)
+        throw failure ?? TalkieError(.invalidArgument, "'\(PrintableText.of(name))' needs no pairing")
     }
 }

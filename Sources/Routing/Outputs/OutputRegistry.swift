@@ -9,11 +9,14 @@ public final class OutputRegistry: Sendable {
 
     /// Creates a registry.
     ///
-    /// - Parameter providers: In listing order. They are asked for names in this order, so one that accepts every name
-    ///   is last.
+    /// - Parameter providers: In listing order, of several protocols of one device the preferred one first. They are
+    ///   asked for names in this order, so those that accept every name are last.
     public init(_ providers: [any OutputProvider]) { self.providers = providers }
 
     /// Returns the places of user-provided names, each once: by provider, in order of first appearance.
+    ///
+    /// A name whose provider cannot use the device is passed to the next one that answers: one device may know several
+    /// protocols.
     ///
     /// - Parameter notice: Receives a sentence about a wait.
     /// - Throws: As `OutputProvider.find`; `invalidArgument` for a name without provider.
@@ -32,11 +35,50 @@ public final class OutputRegistry: Sendable {
         }
         var places: [OutputPlace] = []
         for (provider, names) in wanted {
-            for place in try provider.find(names, until: interruption, notice: notice) where !places.contains(place) {
-                places.append(place)
-            }
+            for place in try found(names, by: provider, until: interruption, notice)
+            where !places.contains(where: { $0.id == place.id }) { places.append(place) }
         }
         return places
+    }
+
+    /// Returns the places of names by their provider, or each by the first one that can use it.
+    private func found(
+        _ names: [String], by provider: any OutputProvider, until interruption: Interruption,
+        _ notice: @escaping (String) -> Void
+    ) throws(TalkieError) -> [OutputPlace] {
+        do throws(TalkieError) {
+            return try provider.find(names, until: interruption, notice: notice)
+        } catch {
+            let others = providers.drop { $0 !== provider }.dropFirst()
+            guard error.code == .unavailable, interruption.status == nil,
+                names.contains(where: { name in others.contains { $0.answers(to: name) } })
+            else { throw error }
+        }
+        var places: [OutputPlace] = []
+        for name in names { places += try alternatives(to: name, until: interruption, notice) }
+        return places
+    }
+
+    /// Returns the places of a name by the first provider that can use the device.
+    ///
+    /// - Throws: The error of the provider that has tried it last. An error other than `unavailable` ends the attempts:
+    ///   a device whose identity is doubted gets no audio by another protocol.
+    private func alternatives(
+        to name: String, until interruption: Interruption, _ notice: @escaping (String) -> Void
+    ) throws(TalkieError) -> [OutputPlace] {
+        var failure: TalkieError?
+        for provider in providers where provider.answers(to: name) {
+            do throws(TalkieError) {
+                let places = try provider.find([name], until: interruption, notice: notice)
+                // Empty: this provider does not know the device.
+                if !places.isEmpty || failure == nil { return places }
+            } catch {
+                failure = error
+                guard error.code == .unavailable else { break }
+            }
+        }
+        if let failure { throw failure }
+        return []
     }
 
     func provider(answeringTo name: String) throws(TalkieError) -> any OutputProvider {
@@ -46,15 +88,25 @@ public final class OutputRegistry: Sendable {
         return provider
     }
 
-    /// Returns the outputs of a place. See `OutputProvider.outputs(at:)`.
+    /// Returns the outputs of a place, by its provider or the next one that can use the device. See
+    /// `OutputProvider.outputs(at:)`.
     ///
     /// - Throws: `unavailable` also for a place of an unknown provider.
     public func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
-        guard let provider = providers.first(where: { $0.name == place.provider }) else {
+        guard let first = providers.firstIndex(where: { $0.name == place.provider }) else {
             throw TalkieError(
                 .unavailable, "'\(place.name)' belongs to a kind of speaker that this program does not support")
         }
-        return try provider.outputs(at: place)
+        do throws(TalkieError) {
+            return try providers[first].outputs(at: place)
+        } catch {
+            guard error.code == .unavailable else { throw error }
+            for provider in providers[(first + 1)...] {
+                // ignored: the error of the place's own provider is thrown.
+                if let outputs = try? provider.outputs(at: place), !outputs.isEmpty { return outputs }
+            }
+            throw error
+        }
     }
 
     /// Returns the outputs of several places, each once.

@@ -1,4 +1,5 @@
-package import AirPlay
+internal import AirPlay
+package import AirPlayTransport
 package import MediaCore
 package import Playback
 internal import Routing

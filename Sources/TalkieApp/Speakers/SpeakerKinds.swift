@@ -1,5 +1,6 @@
 internal import AirPlay
 internal import AirPlayTransport
+internal import ClassicAirPlay
 internal import SyncRendering
 
 /// The output providers of the program besides the sound card. A new kind is added here.
@@ -13,8 +14,11 @@ enum SpeakerKinds {
         saying phrases: RemedyPhrases = .commands,
         preferring preferences: SpeakerPreferenceTable = SpeakerPreferenceTable()
     ) -> [any OutputProvider] {
-        // AirPlayProvider accepts every name, so it is last.
-        [AirPlayProvider(saying: phrases, preferring: preferences)]
+        // Both accept every name, so they are last; classic AirPlay plays where AirPlay 2 cannot.
+        [
+            AirPlayProvider(saying: phrases, preferring: preferences),
+            ClassicAirPlayProvider(saying: phrases, preferring: preferences),
+        ]
     }
 
     /// Creates the providers for a session, with what its arguments prefer.

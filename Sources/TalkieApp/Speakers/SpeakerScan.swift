@@ -1,5 +1,6 @@
 internal import AirPlay
 internal import AirPlayTransport
+internal import ClassicAirPlay
 internal import Discovery
 package import MediaCore
 internal import Profiles
@@ -64,7 +65,7 @@ package struct SpeakerScan {
                         entries, knowledge: knowledge
                     ) { .check(toward: $0) }
                     reportNotes()
-                    return LatencyProfile.shown(in: listings, ProfileStore().all().profiles)
+                    return LatencyProfile.shown(in: listings.map(Self.withClassic), ProfileStore().all().profiles)
                 }, write: write, remark: remark)
         } catch {
             if interruption.status == nil { throw TalkieError(error) }
@@ -124,6 +125,14 @@ package struct SpeakerScan {
             }
             last = snapshot
         }
+    }
+
+    /// Returns the listing with the reason why classic AirPlay can be used.
+    static func withClassic(_ listing: SpeakerListing) -> SpeakerListing {
+        var listing = listing
+        let decisions = listing.entry.members.map { ClassicDecision.decide(for: $0) }
+        if let first = decisions.first, decisions.allSatisfy({ $0.method != nil }) { listing.classic = first.reason }
+        return listing
     }
 
     private static func first(_ remedy: Remedy) -> String { remedy.command ?? remedy.advice }

@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import AirPlayTransport
 internal import ArgumentParser
 internal import MediaCore
 internal import Playback
@@ -19,7 +20,8 @@ struct SoundOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Stream type and timing for all speakers without a route of their own; remembered until auto is given.",
-            valueName: "auto|buffered|realtime|ntp"), completion: .list(["auto", "buffered", "realtime", "ntp"]),
+            valueName: "auto|buffered|realtime|ntp|classic"),
+        completion: .list(["auto", "buffered", "realtime", "ntp", "classic"]),
         transform: { try SpeakerPreferences.RouteWish(parsing: $0) })
     var route: SpeakerPreferences.RouteWish?
 

@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import MediaCodecs
 import MediaCore
 import SyncRendering

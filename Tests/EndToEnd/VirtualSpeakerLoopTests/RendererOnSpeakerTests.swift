@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import Dispatch
 import MediaCodecs
 import MediaCore

@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import Foundation
 import MediaCodecs
 import MediaCore

@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import AirPlayWire
 import Testing
 
@@ -36,7 +37,7 @@ import Testing
         #expect(try decide(KnownSpeakers.samsungSoundbar).reason == "does not advertise bit 40 (buffered audio)")
         let old = try decide(KnownSpeakers.marantzNR1607)
         #expect(old.verdict == .impossible(.needsAirPlay1))
-        #expect(old.reason.hasPrefix("this speaker needs AirPlay 1, which is not supported yet"))
+        #expect(old.reason == "it does not support AirPlay 2 (it advertises neither bit 38 nor bit 48)")
     }
 
     @Test func withoutAnAirPlayServiceOnlyAirPlay1IsLeft() throws {

@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import Testing
 
 @Suite struct RouteMemoryTests {

@@ -81,7 +81,21 @@ import Testing
         let television = try listing(KnownSpeakers.appleTV, name: "TV")
         #expect(television.todo?.action == .pairByPIN && television.todo?.place == "TV")
         #expect(television.text { "press \($0.action.rawValue)" }.contains("    first: press pair-by-pin\n"))
-        #expect(try listing(KnownSpeakers.marantzNR1607, name: "Old").text().contains("needs AirPlay 1"))
+        #expect(try listing(KnownSpeakers.marantzNR1607, name: "Old").text().contains("it does not support AirPlay 2"))
+    }
+
+    @Test func aSpeakerThatClassicAirPlayUsesSaysSoAndWhy() throws {
+        var old = try listing(KnownSpeakers.marantzNR1607, name: "Old")
+        old.classic = "it accepts audio without encryption"
+        #expect(
+            old.text().contains(
+                "    classic: it accepts audio without encryption, and it does not support AirPlay 2 (it advertises "
+                    + "neither bit 38 nor bit 48)\n"))
+        let json = SpeakerListing.json([old], note: nil)
+        #expect(json.contains(#""route":"classic","obstacle":null,"reason":"it accepts audio without encryption""#))
+        var new = try listing(KnownSpeakers.shairportSync, name: "New")
+        new.classic = "it accepts audio without encryption"
+        #expect(SpeakerListing.json([new], note: nil).contains(#""alternatives":["realtime","classic"]"#))
     }
 
     @Test func jsonHoldsTheSameAndSurvivesEveryName() throws {

@@ -43,8 +43,12 @@ import Testing
             let mapping = ClockMapping(
                 sourceAnchor: HostInstant(nanoseconds: 0), targetAnchor: PTPInstant(nanoseconds: 0))
             sender = try RealtimeSender(
-                ends: ends, key: SecretBytes([UInt8](repeating: 7, count: 32)), format: ResendTests.format, source: 0,
-                arrivalToRender: nil, store: store, clock: { PTPTimeline(grandmaster: nil, mapping: mapping) },
+                ends: ends,
+                packetizer: RealtimePacketizer(
+                    key: SecretBytes([UInt8](repeating: 7, count: 32)), source: 0,
+                    firstSequence: .random(in: 0 ... .max)),
+                format: ResendTests.format, depth: RealtimeSender.depth, store: store,
+                clock: { PTPTimeline(grandmaster: nil, mapping: mapping) },
                 onWritable: {})
             first = sender.next.sequence
             let heard = HostInstant.now.advanced(by: .milliseconds(100))

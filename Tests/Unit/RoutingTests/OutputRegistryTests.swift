@@ -42,6 +42,77 @@ import Testing
         #expect(error.code == .invalidArgument && error.message.contains("'attic' is requested with several languages"))
     }
 
+    /// A provider of a device by one protocol.
+    private final class DeviceProvider: OutputProvider {
+        let name: String
+        private let output = RecordingOutput()
+        private let failure: TalkieError?
+        private let obstacle: String?
+        private let isKnown: Bool
+
+        init(_ name: String, failure: TalkieError? = nil, obstacle: String? = nil, isKnown: Bool = true) {
+            (self.name, self.failure, self.obstacle, self.isKnown) = (name, failure, obstacle, isKnown)
+        }
+
+        private var place: OutputPlace {
+            OutputPlace(provider: name, id: "01", name: "Box", kind: .speaker, obstacle: obstacle)
+        }
+        func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
+            report(OutputOffer(places: [place]))
+        }
+        func answers(to name: String) -> Bool { true }
+        func find(
+            _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
+        ) throws(TalkieError) -> [OutputPlace] {
+            if let failure { throw failure }
+            return isKnown ? [place] : []
+        }
+        func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+            if let failure { throw failure }
+            return [output]
+        }
+        func identity(of output: any AudioOutput) -> OutputIdentity? {
+            output === self.output ? OutputIdentity(key: "01", name: name, query: "Box", route: name) : nil
+        }
+    }
+
+    @Test func aDeviceThatOneProtocolCannotUseIsPlayedToByTheNext() throws {
+        let gone = TalkieError(.unavailable, "no newer protocol")
+        let registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old")])
+        let place = try #require(try registry.places(named: ["Box"]).first)
+        #expect(place.provider == "old")
+        #expect(registry.identity(of: try registry.outputs(at: place)[0])?.route == "old")
+        let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
+        #expect(registry.identity(of: try registry.outputs(at: offered)[0])?.route == "old")
+    }
+
+    @Test func aDeviceOfDoubtfulIdentityIsNotPlayedToByAnotherProtocol() throws {
+        let doubted = TalkieError(.notPermitted, "another speaker")
+        let registry = OutputRegistry([DeviceProvider("new", failure: doubted), DeviceProvider("old")])
+        let error = try #require(throws: TalkieError.self) { try registry.places(named: ["Box"]) }
+        #expect(error == doubted)
+        let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
+        #expect(throws: doubted) { try registry.outputs(at: offered) }
+    }
+
+    @Test func theProtocolThatTriedLastSaysWhyADeviceCannotBeUsed() throws {
+        let gone = TalkieError(.unavailable, "no newer protocol")
+        let refused = TalkieError(.notPermitted, "requires its password")
+        var registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old", failure: refused)])
+        #expect(throws: refused) { try registry.places(named: ["Box"]) }
+        registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old", isKnown: false)])
+        #expect(throws: gone) { try registry.places(named: ["Box"]) }
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: [(nil, "new"), ("asleep", "old")] as [(String?, String)])
+    func oneDeviceIsOnePlace(obstacle: String?, provider: String) async {
+        let registry = OutputRegistry([DeviceProvider("new", obstacle: obstacle), DeviceProvider("old")])
+        let detector = RouteDetector(registry)
+        for await offer in detector.offers where offer.places.map(\.provider) == [provider] { break }
+        detector.stop()
+        #expect(detector.offer.places.map(\.id) == ["01"])
+    }
+
     @Test func anUnknownNameIsReported() throws {
         let registry = OutputRegistry([SoundCardProvider(), toys()])
         let error = try #require(throws: TalkieError.self) { try registry.places(named: ["Kitchen"]) }

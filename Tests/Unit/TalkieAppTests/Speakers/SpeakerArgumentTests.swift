@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import MediaCore
 import Testing
 
@@ -28,7 +29,7 @@ import Testing
                     .named("Kitchen"), languages: ["de"],
                     preferences: SpeakerPreferences(route: .only(.realtimeNTP), prefersAAC: false)))
         #expect(try SpeakerArgument(parsing: "Kitchen;route=auto").preferences.route == .best)
-        #expect(message("Kitchen;route=raop") == "the route must be auto, buffered, realtime or ntp")
+        #expect(message("Kitchen;route=raop") == "the route must be auto, buffered, realtime, ntp or classic")
         #expect(message("Kitchen;route=ntp;route=ntp") == "route is given twice")
         #expect(message("Kitchen;encoding=mp3") == "the encoding must be aac or lossless")
         #expect(try SpeakerArgument(parsing: "Room = 1;lang=fr").choice == .named("Room = 1"))

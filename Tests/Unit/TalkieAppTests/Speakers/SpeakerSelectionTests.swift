@@ -117,7 +117,7 @@ import Testing
 
     @Test(arguments: [
         ("flags=0x204", 77, "talkie pair 'Box'"), ("flags=0x84", 77, "talkie pair 'Box'"),
-        ("features=0x405C4A00", 69, "this speaker needs AirPlay 1, which is not supported yet"), ("acl=1", 77, "home"),
+        ("features=0x405C4A00", 69, "it does not support AirPlay 2"), ("acl=1", 77, "home"),
         ("features=0x405C4800,0x5A340", 69, "support audio"),
     ])
     func anObstacleIsReportedWithItsStatus(announced: String, status: Int, words: String) throws {
@@ -127,13 +127,13 @@ import Testing
         #expect(failure.message.contains(words), "\(failure.message)")
     }
 
-    @Test func aSpeakerThatOnlyKnowsAirPlay1IsNotSupportedYet() throws {
+    @Test func aSpeakerThatOnlyKnowsClassicAirPlayIsLeftToIt() throws {
         let old = DiscoveredSpeaker(
             id: SpeakerID("020000000001"), name: "Old", traits: SpeakerTraits(), endpoints: [],
             raopEndpoints: [NetworkEndpoint(NetworkAddress("10.0.0.5")!, port: 5000)])
         let failure = try failure(selection(ScriptedNetwork((.zero, ScriptedNetwork.listing(old)))), "Old")
         #expect(failure.exitStatus == 69)
-        #expect(failure.message.contains("this speaker needs AirPlay 1, which is not supported yet"))
+        #expect(failure.message.contains("it does not support AirPlay 2"))
     }
 
     @Test func portsThatMayNotBeBoundAreAQuestionOfRightsAndBusyOnesAreNot() throws {

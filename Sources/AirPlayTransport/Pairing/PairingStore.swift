@@ -1,4 +1,3 @@
-package import AirPlayTransport
 package import AirPlayWire
 internal import MediaCore
 package import Storage
@@ -6,8 +5,8 @@ package import Storage
 /// The stored credentials of a speaker.
 package struct SpeakerCredentials: Hashable, Sendable {
     /// The key from a pairing by PIN.
-    var accessory: PairedAccessory?
-    var password: String?
+    package var accessory: PairedAccessory?
+    package var password: String?
 
     package init(accessory: PairedAccessory? = nil, password: String? = nil) {
         self.accessory = accessory
@@ -19,11 +18,11 @@ package struct SpeakerCredentials: Hashable, Sendable {
 package struct SpeakerContact: Sendable {
     /// The speaker's own name.
     package var name: String
-    var address: SpeakerAddress?
+    package var address: SpeakerAddress?
     /// The name given by the user.
-    var query: SpeakerQuery?
+    package var query: SpeakerQuery?
 
-    init(name: String, address: SpeakerAddress? = nil, query: SpeakerQuery? = nil) {
+    package init(name: String, address: SpeakerAddress? = nil, query: SpeakerQuery? = nil) {
         self.name = name
         self.address = address
         self.query = query
@@ -42,7 +41,7 @@ package struct PairingStore: Sendable {
     private let folder: StateFolder
     private let identity: InstallationIdentity
 
-    init(_ folder: StateFolder, identity: InstallationIdentity) {
+    package init(_ folder: StateFolder, identity: InstallationIdentity) {
         self.folder = folder
         self.identity = identity
     }
@@ -50,7 +49,7 @@ package struct PairingStore: Sendable {
     /// Returns the credentials of a speaker.
     ///
     /// - Returns: Empty credentials if there are none or the file is unusable; then with a sentence for the user.
-    func credentials(for speaker: SpeakerID) -> (credentials: SpeakerCredentials, note: String?) {
+    package func credentials(for speaker: SpeakerID) -> (credentials: SpeakerCredentials, note: String?) {
         let (record, note) = record(of: speaker)
         guard let record else { return (SpeakerCredentials(), note) }
         do throws(StateError) { return try credentials(in: record, of: speaker) } catch {
@@ -92,7 +91,7 @@ package struct PairingStore: Sendable {
     /// Stores the credentials of a speaker, replacing earlier ones.
     ///
     /// - Throws: `StateError`; the earlier file is unchanged.
-    func store(
+    package func store(
         _ credentials: SpeakerCredentials, for speaker: SpeakerID, _ contact: SpeakerContact
     ) throws(StateError) {
         guard identity.isKept else {
@@ -126,13 +125,13 @@ package struct PairingStore: Sendable {
 
     /// Removes a speaker's credentials. Returns false if there were none. The speaker still knows this installation.
     @discardableResult
-    func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
+    package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 
     /// When any process last stored or removed credentials, by the folder's modification time; nil before the first.
-    var changeTime: Int64? { folder.changeTime(of: Self.folderName) }
+    package var changeTime: Int64? { folder.changeTime(of: Self.folderName) }
 
     /// All speakers with stored credentials.
-    var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
+    package var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
 
     /// Returns the speaker that was paired under the name or address of a query that now finds another speaker.
     ///
@@ -142,7 +141,7 @@ package struct PairingStore: Sendable {
     ///   - name: The name that the speaker announces.
     ///   - note: Called with a sentence for each unreadable file.
     /// - Returns: Also nil for a speaker with stored credentials: it was paired by the user.
-    func predecessor(
+    package func predecessor(
         of speaker: SpeakerID?, _ query: SpeakerQuery?, name: String, note: (String) -> Void = { _ in }
     ) -> SpeakerID? {
         if let speaker {
@@ -165,7 +164,9 @@ package struct PairingStore: Sendable {
     }
 
     /// Returns the speakers that were paired under a name or address. Reads one file per speaker.
-    func speakers(known query: SpeakerQuery) -> Set<SpeakerID> { Set(speakers.filter { isKnown($0, by: query) }) }
+    package func speakers(known query: SpeakerQuery) -> Set<SpeakerID> {
+        Set(speakers.filter { isKnown($0, by: query) })
+    }
 
     private func isKnown(
         _ speaker: SpeakerID, by query: SpeakerQuery?, _ note: (String) -> Void = { _ in }
@@ -187,7 +188,7 @@ package struct PairingStore: Sendable {
     /// Returns the name of a speaker when its credentials were stored.
     ///
     /// - Returns: Nil if there are none or the file is unusable; then with a sentence for the user.
-    func name(of speaker: SpeakerID) -> (name: String?, note: String?) {
+    package func name(of speaker: SpeakerID) -> (name: String?, note: String?) {
         let (record, note) = record(of: speaker)
         return (record?["speaker"], note)
     }

@@ -1,9 +1,7 @@
-internal import AirPlayTransport
 package import Discovery
-internal import MediaCore
-internal import Storage
+package import MediaCore
 
-// Conversion of speaker errors to the common error type.
+// Conversion of errors of speakers to the common error type.
 
 extension TalkieError {
     package init(_ error: DiscoveryError) {
@@ -13,7 +11,7 @@ extension TalkieError {
         }
     }
 
-    init(_ error: AirPlayError) {
+    package init(_ error: AirPlayError) {
         let code: Code =
             switch error.code {
             case .pairingRequired, .notAuthentic, .timingUnavailable: .notPermitted
@@ -22,15 +20,5 @@ extension TalkieError {
             default: .failed
             }
         self.init(code, error.problem, remedy: error.remedy)
-    }
-
-    init(_ failure: PairingFailure) {
-        let code: Code =
-            switch failure.code {
-            case .malformed: .failed
-            case .refused where failure.status == 453 || failure.status == 503: .unavailable
-            default: .notPermitted
-            }
-        self.init(code, failure.problem, remedy: failure.remedy)
     }
 }

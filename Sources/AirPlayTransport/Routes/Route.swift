@@ -11,16 +11,19 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
     /// Stream type 96 with NTP timing, for speakers and computers without PTP.
     package static let realtimeNTP = Route(rawValue: "realtime-ntp")
 
-    /// All routes in order of preference.
-    static let all = [buffered, realtime, realtimeNTP]
+    /// Classic AirPlay (RAOP): NTP timing, two seconds of latency.
+    package static let classic = Route(rawValue: "classic")
+
+    /// The routes of AirPlay 2 in order of preference.
+    package static let all = [buffered, realtime, realtimeNTP]
 
     /// Returns the route of a name; nil if it is unknown.
-    init?(word: String) {
+    package init?(word: String) {
         guard let known = Self.all.first(where: { $0.rawValue == word }) else { return nil }
         self = known
     }
 
-    var needsPTP: Bool { self != .realtimeNTP }
+    package var needsPTP: Bool { self != .realtimeNTP }
     package var description: String { rawValue }
 }
 

@@ -1,4 +1,3 @@
-internal import AirPlayTransport
 internal import AirPlayWire
 package import MediaCore
 
@@ -10,14 +9,15 @@ package struct SpeakerPreferences: Hashable, Sendable {
         case best
         case only(Route)
 
-        /// Parses `auto`, `buffered`, `realtime` or `ntp`.
+        /// Parses `auto`, `buffered`, `realtime`, `ntp` or `classic`.
         package init(parsing text: String) throws(ValueError) {
             switch text {
             case "auto": self = .best
             case "buffered": self = .only(.buffered)
             case "realtime": self = .only(.realtime)
             case "ntp": self = .only(.realtimeNTP)
-            default: throw ValueError("the route must be auto, buffered, realtime or ntp")
+            case "classic": self = .only(.classic)
+            default: throw ValueError("the route must be auto, buffered, realtime, ntp or classic")
             }
         }
     }
@@ -34,7 +34,7 @@ package struct SpeakerPreferences: Hashable, Sendable {
     }
 
     /// Returns the only route to use; nil: the best one.
-    func route(wantedBefore earlier: Route?) -> Route? {
+    package func route(wantedBefore earlier: Route?) -> Route? {
         switch route {
         case .best: nil
         case .only(let route): route
@@ -63,5 +63,5 @@ package struct SpeakerPreferenceTable: Hashable, Sendable {
     }
 
     /// Returns the preferences for the speaker of a query.
-    subscript(query: String) -> SpeakerPreferences { named[query] ?? others }
+    package subscript(query: String) -> SpeakerPreferences { named[query] ?? others }
 }

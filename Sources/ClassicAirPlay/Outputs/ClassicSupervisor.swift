@@ -1,0 +1,254 @@
+internal import AirPlayTransport
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+internal import SyncRendering
+
+/// Applies the timebase to a classic receiver. Called on the control thread between requests.
+final class ClassicSupervisor: Sendable {
+    private weak let speaker: ClassicSpeaker?
+    private let sent = Lock(SentState())
+    /// What is displayed, and the number of anchors sent so far.
+    private let display: Lock<(updates: NowPlayingUpdates, anchors: Int)>
+    private let clockState = Lock<SpeakerClockState?>(nil)
+
+    /// The commands that were sent to the receiver; used on the control thread.
+    private struct SentState {
+        var epoch: UInt64?
+        var line: SentAnchor?
+        /// Whether the receiver has played with this anchor: it may have dropped what it had decoded.
+        var hasPlayed = false
+        /// Whether all packets from the start position on were sent again for the pending start.
+        var isRewound = false
+        /// Since when the receiver has requested no time.
+        var stalledSince: HostInstant?
+    }
+
+    /// A smaller change of the timeline is ignored, because a new anchor is audible.
+    private static let sameLine: Duration = .microseconds(200)
+    /// A smaller change is corrected by the receiver with its buffered audio.
+    private static let nearLine: Duration = .milliseconds(250)
+    /// Delay before a temporarily failed request is repeated.
+    private static let retry: Duration = .milliseconds(500)
+    /// A receiver that has sent no timing request after this does not receive us.
+    private static let silenceTimeout: Duration = .seconds(8)
+    /// A receiver that has stopped requesting time gets a new session after this.
+    private static let stallTimeout: Duration = .seconds(10)
+    /// Poll interval for a clock that is not ready.
+    private static let clockInterval: Duration = .milliseconds(50)
+    /// The silence that is appended at once after the end of the input.
+    private static let tailLength: Duration = .milliseconds(500)
+
+    init(speaker: ClassicSpeaker, updates: NowPlayingUpdates) {
+        self.speaker = speaker
+        display = Lock((updates, 0))
+    }
+
+    /// Performs the due work. Returns when to call it again; nil: when requested.
+    func performDueWork(_ core: ClassicSessionCore) -> HostInstant? {
+        guard let speaker else { return nil }
+        let (context, input, epoch) = speaker.state.withLock { ($0.context, $0.input, $0.anchors.epoch) }
+        guard let context, let input else { return nil }
+        var sent = sent.withLock { $0 }
+        if sent.epoch != epoch { sent = SentState(epoch: epoch) }
+        let next = steer(core, speaker, context, input, &sent)
+        self.sent.withLock { $0 = sent }
+        return updateDisplay(core, speaker, context, input) ? core.host.now : next
+    }
+
+    /// Sends one due request about the displayed item. Returns whether one was sent; others may be due then.
+    ///
+    /// Nothing is sent before a pending start, which it would delay, nor to an unresponsive receiver.
+    private func updateDisplay(
+        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, _ context: AudioOutputContext, _ input: StreamInput
+    ) -> Bool {
+        guard !core.shared.isLost, !core.shared.isUnresponsive else { return false }
+        // The start that the anchor names may be ahead.
+        let segment = context.timebase.snapshot.upcoming
+        let isPlaying = sent.withLock { $0.line != nil }
+        guard isPlaying == (segment.rate != 0) else { return false }
+        let line: NowPlayingUpdates.Line =
+            isPlaying ? .playing(anchor: display.withLock { $0.anchors }) : .stopped(at: segment.mediaAnchor)
+        let position = segment.mediaTime(at: max(core.host.now, segment.hostAnchor))
+        let request = display.withLock {
+            $0.updates.next(
+                speaker.nowPlaying, on: line, position: position, rate: segment.rate,
+                timestamp: input.timestampOnWire(audibleAt: position), sampleRate: input.format.sampleRate)
+        }
+        guard let request else { return false }
+        do throws(AirPlayError) {
+            if try !core.show(request) { display.withLock { $0.updates.noteRefusal(of: request) } }
+        } catch {
+            // Not repeated: a lost session is reported by its events, and a late response counts.
+        }
+        return true
+    }
+
+    /// Applies the timebase. Returns when to call it again; nil: when requested.
+    private func steer(
+        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, _ context: AudioOutputContext, _ input: StreamInput,
+        _ sent: inout SentState
+    ) -> HostInstant? {
+        let now = core.host.now
+        let clock = core.shared.clock
+        noteClock(clock.readiness, context)
+        let wait = clock.ready == nil ? now.advanced(by: Self.clockInterval) : nil
+        // Checked before the rate: the player holds it at 0 until the clock is ready, which may never happen.
+        if clock.ready == nil, let began = core.streamBegan, now - began >= Self.silenceTimeout {
+            let error = OutputError(
+                .notPermitted, "\(speaker.name) does not request this computer's time.", remedy: .checkFirewall)
+            speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
+            return nil
+        }
+        let snapshot = context.timebase.snapshot
+        let segment = snapshot.upcoming
+        do throws(AirPlayError) {
+            if segment.rate == 0 { return try stop(segment, core, speaker, &sent) ?? wait }
+            if isRenewed(core, speaker, clock.readiness, &sent) { return nil }
+            // `accept` requests a call once there is enough.
+            guard input.isStartable else { return wait }
+            let command = Command(
+                segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
+            let next = try start(command, input.timestamps, core, speaker, context, &sent)
+            let tail = sent.line == nil ? nil : extendTail(of: speaker, along: segment, at: core.host.now)
+            return [next, tail].compactMap { $0 }.min()
+        } catch {
+            switch error.code {
+            case .timedOut: return core.host.now.advanced(by: Self.retry)
+            case .refused, .busy, .pairingRequired, .notAuthentic:
+                // The receiver will not play. Lost connections are handled by `rejoin`.
+                if segment.rate != 0 { speaker.giveUp(speaker.outputError(error)) }
+                return nil
+            default: return nil
+            }
+        }
+    }
+
+    /// Records a change of the receiver's clock state, and signals the player when it begins to measure the clock.
+    private func noteClock(_ readiness: ClockReadiness, _ context: AudioOutputContext) {
+        let state: SpeakerClockState =
+            switch readiness {
+            case .cold: .cold
+            case .probing: .probing
+            case .ready: .ready
+            case .stalled: .stalled
+            }
+        let last = clockState.withLock { last in
+            defer { last = state }
+            return last
+        }
+        guard last != state else { return }
+        context.events.append(.clock(state: state, output: context.id))
+        context.writable.raise()
+    }
+
+    /// Ends the session of a receiver that has stopped requesting time; another session may synchronize. The receiver
+    /// plays on by its anchor if two sessions did not help.
+    ///
+    /// - Returns: Whether the session was ended, or the receiver was given up.
+    private func isRenewed(
+        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, _ readiness: ClockReadiness, _ sent: inout SentState
+    ) -> Bool {
+        guard readiness == .stalled, !core.shared.isUnresponsive else {
+            sent.stalledSince = nil
+            return false
+        }
+        let now = core.host.now
+        let since = sent.stalledSince ?? now
+        sent.stalledSince = since
+        guard now - since >= Self.stallTimeout else { return false }
+        let isAnchored = sent.line != nil
+        switch speaker.state.withLock({ $0.anchors.remedy(forStallAt: now, isAnchored: isAnchored) }) {
+        case .wait: return false
+        case .renew: core.lose("The speaker has stopped requesting this computer's time.")
+        case .giveUp:
+            let error = OutputError(
+                .notPermitted, "Timing requests from \(speaker.name) stop in each session.", remedy: .checkFirewall)
+            speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
+        }
+        return true
+    }
+
+    private func stop(
+        _ segment: TimebaseSegment, _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, _ sent: inout SentState
+    ) throws(AirPlayError) -> HostInstant? {
+        guard sent.line != nil else { return nil }
+        let now = core.host.now
+        if segment.hostAnchor > now { return segment.hostAnchor }
+        speaker.state.withLock { $0.anchors.noteStop(at: now) }
+        try core.stop()
+        sent.line = nil
+        speaker.state.withLock { $0.anchors.hold(nil) }
+        sent.isRewound = false
+        return nil
+    }
+
+    /// The current state of the timebase.
+    private struct Command {
+        var segment: TimebaseSegment
+        var generation: UInt64
+        var delay: Duration
+    }
+
+    private func start(
+        _ command: Command, _ timestamps: RTPTimestampMapper, _ core: ClassicSessionCore, _ speaker: ClassicSpeaker,
+        _ context: AudioOutputContext, _ sent: inout SentState
+    ) throws(AirPlayError) -> HostInstant? {
+        let segment = command.segment
+        let timeline = core.timeline
+        let now = core.host.now
+        if let known = sent.line, known.epoch == timeline.epoch {
+            let isSame = known.generation == command.generation && known.delay == command.delay
+            let shift = isSame ? .zero : known.distance(to: segment, on: timeline, at: now)
+            if shift < Self.sameLine {
+                sent.line?.generation = command.generation
+                sent.line?.delay = command.delay
+                return nil
+            }
+        }
+        let clock = core.shared.clock
+        guard let settled = clock.ready?.advanced(by: ClassicSpeaker.settling) else {
+            return now.advanced(by: Self.clockInterval)
+        }
+        if settled > now { return settled }
+        let isNear = sent.line.map { $0.distance(to: segment, on: timeline, at: now) < Self.nearLine } ?? false
+        if sent.hasPlayed || segment.hostAnchor < now.advanced(by: ClassicLatency.depth), !isNear, !sent.isRewound {
+            let media = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: ClassicSpeaker.startLead)))
+            guard let position = timestamps.timestamp(of: media, rate: segment.speed),
+                try core.rewind(to: position, gap: timestamps.rewindGap)
+            else { return nil }
+            sent.isRewound = true
+        }
+        let instant = max(segment.hostAnchor, core.host.now.advanced(by: ClassicSpeaker.lateLead))
+        let media = segment.mediaTime(at: instant)
+        guard let position = timestamps.timestamp(of: media, rate: segment.speed) else { return nil }
+        let moment = try core.play(position, at: instant)
+        let anchor = SentAnchor(
+            media: media, position: position, moment: moment, speed: segment.speed, epoch: timeline.epoch,
+            generation: command.generation, delay: command.delay)
+        (sent.line, sent.hasPlayed, sent.isRewound) = (anchor, true, false)
+        display.withLock { $0.anchors += 1 }
+        speaker.state.withLock {
+            $0.anchors.hold(anchor)
+            $0.anchors.noteStart(at: instant)
+        }
+        context.events.append(.speakerAnchored(media: media, host: instant, clock: moment, output: context.id))
+        return nil
+    }
+
+    /// Extends a finished input by silence; see `StreamInput.extendTail`.
+    ///
+    /// - Returns: When to call it again; nil: after the end of the input.
+    private func extendTail(
+        of speaker: ClassicSpeaker, along segment: TimebaseSegment, at now: HostInstant
+    ) -> HostInstant? {
+        let lead = speaker.partialFlushLead
+        return speaker.state.withLock { state in
+            let goal = segment.mediaTime(at: now.advanced(by: lead + Self.tailLength))
+            guard let end = state.input?.extendTail(until: goal) else { return nil }
+            state.session?.wakeWriter()
+            let due = segment.hostInstant(of: end)?.advanced(by: .zero - lead)
+            return due.flatMap { $0 > now ? $0 : nil }
+        }
+    }
+}

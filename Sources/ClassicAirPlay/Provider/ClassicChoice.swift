@@ -1,0 +1,59 @@
+internal import AirPlayTransport
+internal import MediaCore
+internal import Sockets
+internal import SyncRendering
+
+/// A speaker that is used by classic AirPlay, and how.
+struct ClassicChoice: Sendable {
+    /// A name that the user can use again.
+    let query: String
+    let speaker: DiscoveredSpeaker
+    let address: SpeakerAddress
+    let method: ClassicMethod
+    let password: String?
+
+    /// - Throws: `unavailable` if classic AirPlay is impossible, or another route is requested. `notPermitted` if the
+    ///   speaker restricts access or requires a password, or if another speaker was paired under this name or address.
+    init(
+        _ speaker: DiscoveredSpeaker, query: SpeakerQuery, pairings: PairingStore, preferences: SpeakerPreferences
+    ) throws(TalkieError) {
+        let name = speaker.name
+        if case .only(let route) = preferences.route, route != .classic {
+            throw TalkieError(.unavailable, "'\(name)' cannot be played to by the requested route, \(route)")
+        }
+        if let paired = pairings.predecessor(of: speaker.id, query, name: name) {
+            let present = speaker.id.map { "its id is \($0)" } ?? "it has no ID"
+            throw TalkieError(
+                .notPermitted,
+                "'\(name)' is not the speaker that was paired as '\(query)' (\(present), not \(paired))",
+                remedy: .pairAgain(query.description))
+        }
+        let decision = ClassicDecision.decide(for: speaker)
+        guard let method = decision.method else {
+            throw TalkieError(.unavailable, "'\(name)' cannot be played to: \(decision.reason)")
+        }
+        guard let address = speaker.classicAddress else {
+            throw TalkieError(.unavailable, "'\(name)' has no IPv4 address, which is required; configure one")
+        }
+        password = speaker.id.flatMap { pairings.credentials(for: $0).credentials.password }
+        if speaker.traits.needsPassword, password == nil {
+            throw TalkieError(
+                .notPermitted, "'\(name)' requires its password", remedy: .givePassword(query.description))
+        }
+        (self.query, self.speaker, self.address, self.method) = (query.description, speaker, address, method)
+    }
+
+    /// The identity for calibrations: the device identifier, otherwise the address.
+    var identity: OutputIdentity {
+        OutputIdentity(
+            key: speaker.id?.digits ?? "host-" + OutputIdentity.key(from: address.description), name: speaker.name,
+            query: query, route: Route.classic.rawValue, address: address.description)
+    }
+}
+
+extension DiscoveredSpeaker {
+    /// The address to try first; sessions use IPv4 only.
+    var classicAddress: SpeakerAddress? {
+        raopEndpoints.first { $0.address.isIPv4 }.map { SpeakerAddress($0) }
+    }
+}
