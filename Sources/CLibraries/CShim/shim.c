@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -22,7 +23,32 @@ int cshim_sem_wait_monotonic(void *semaphore, int64_t deadline_ns) {
   return sem_clockwait(semaphore, CLOCK_MONOTONIC, &time) == 0 ? 0 : errno;
 }
 
-void cshim_name_this_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+enum { signal_stack_size = 64 << 10 };
+static pthread_key_t signal_stack;
+static pthread_once_t signal_stack_once = PTHREAD_ONCE_INIT;
+
+static void free_signal_stack(void *memory) {
+  stack_t none = {.ss_flags = SS_DISABLE};
+  sigaltstack(&none, NULL);
+  munmap(memory, signal_stack_size);
+}
+
+static void make_signal_stack_key(void) { pthread_key_create(&signal_stack, free_signal_stack); }
+
+/* Its pages cost memory once used. */
+static void use_signal_stack(void) {
+  pthread_once(&signal_stack_once, make_signal_stack_key);
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void *memory = mmap(NULL, signal_stack_size, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (memory == MAP_FAILED) return;
+  stack_t stack = {.ss_sp = memory, .ss_size = signal_stack_size};
+  if (sigaltstack(&stack, NULL) != 0 || pthread_setspecific(signal_stack, memory) != 0) free_signal_stack(memory);
+}
+
+void cshim_begin_thread(const char *name) {
+  pthread_setname_np(pthread_self(), name);
+  use_signal_stack();
+}
 
 int cshim_renice_this_thread(int nice) { return setpriority(PRIO_PROCESS, (id_t)gettid(), nice); }
 

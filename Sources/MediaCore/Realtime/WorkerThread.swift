@@ -56,7 +56,7 @@ package final class WorkerThread: @unchecked Sendable {
             &worker.handle, nil,
             { @Sendable raw in
                 let start = Unmanaged<Start>.fromOpaque(raw!).takeRetainedValue()
-                cshim_name_this_thread(String(decoding: start.name.utf8.prefix(15), as: UTF8.self))
+                cshim_begin_thread(String(decoding: start.name.utf8.prefix(15), as: UTF8.self))
                 start.run()
                 return nil
             }, passed.toOpaque())

@@ -75,6 +75,20 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func aStackOverflowIsAFaultOfTheProgramToo() async throws {
+        let folder = Folder(["1.mp4", "deep.mp4", "z.mp4"])
+        let path = folder.path
+        for _ in 0..<2 {
+            await #expect(processExitsWith: .signal(SIGSEGV)) { [path = path as String] in Self.runUntilItCrashes(path)
+            }
+        }
+        let rig = Self.rig(path)
+        rig.start()
+        #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "z.mp4" } >= 2 } }, "the third film is reached")
+        #expect(Self.hasSkipped(rig, "deep.mp4"))
+        _ = rig.end()
+    }
+
     @Test func theOnlyFilmThatEndsTheProgramIsASlate() async throws {
         let folder = Folder(["ill.mp4"])
         let path = folder.path

@@ -8,8 +8,11 @@
 /* sem_clockwait(3) on CLOCK_MONOTONIC for a sem_t. Returns 0 if decremented, otherwise an errno value. */
 int cshim_sem_wait_monotonic(void *semaphore, int64_t deadline_ns);
 
-/* pthread_setname_np(3) for the calling thread; the kernel keeps 15 bytes. */
-void cshim_name_this_thread(const char *name);
+/*
+ * Names the calling thread, of which the kernel keeps 15 bytes (pthread_setname_np(3)), and gives it a stack for signal
+ * handlers until it ends, which a handler needs after a stack overflow (sigaltstack(2)).
+ */
+void cshim_begin_thread(const char *name);
 
 /* setpriority(2) for the calling thread only; returns 0 if permitted. */
 int cshim_renice_this_thread(int nice);
