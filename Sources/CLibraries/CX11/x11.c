@@ -36,10 +36,21 @@ static Window cx11_root(Display *display) {
   return XDefaultRootWindow_ ? XDefaultRootWindow_(display) : 0;
 }
 
-int cx11_preferred_mode(void *raw, int x, int y, int *width, int *height, int *rate) {
-  Display *display = raw;
-  int base = 0, found = 0;
-  if (!cx11_has_randr(display, &base)) return 0;
+/* The rate in Hz, as SDL computes it but not rounded. */
+static double cx11_rate(const XRRModeInfo *mode) {
+  double lines = mode->vTotal;
+  if (mode->modeFlags & RR_DoubleScan) lines *= 2;
+  if (mode->modeFlags & RR_Interlace) lines /= 2;
+  const double dots = mode->hTotal * lines;
+  return dots > 0 ? mode->dotClock / dots : 0;
+}
+
+/* Calls `body` with the active output at a position of the root window; returns its result, or `unknown`. */
+static int cx11_with_output(Display *display, int x, int y, int unknown,
+                            int (*body)(Display *, XRRScreenResources *, XRROutputInfo *, XRRCrtcInfo *, void *),
+                            void *context) {
+  int base = 0, result = unknown;
+  if (!cx11_has_randr(display, &base)) return unknown;
   CX11_FUNCTION(cx11_randr, XRRScreenResources *, XRRGetScreenResourcesCurrent, Display *, Window);
   CX11_FUNCTION(cx11_randr, XRROutputInfo *, XRRGetOutputInfo, Display *, XRRScreenResources *, RROutput);
   CX11_FUNCTION(cx11_randr, XRRCrtcInfo *, XRRGetCrtcInfo, Display *, XRRScreenResources *, RRCrtc);
@@ -48,30 +59,94 @@ int cx11_preferred_mode(void *raw, int x, int y, int *width, int *height, int *r
   CX11_FUNCTION(cx11_randr, void, XRRFreeCrtcInfo, XRRCrtcInfo *);
   if (!XRRGetScreenResourcesCurrent_ || !XRRGetOutputInfo_ || !XRRGetCrtcInfo_ || !XRRFreeScreenResources_ ||
       !XRRFreeOutputInfo_ || !XRRFreeCrtcInfo_)
-    return 0;
+    return unknown;
   XRRScreenResources *resources = XRRGetScreenResourcesCurrent_(display, cx11_root(display));
-  if (!resources) return 0;
-  for (int i = 0; i < resources->noutput && !found; i++) {
+  if (!resources) return unknown;
+  int is_found = 0;
+  for (int i = 0; i < resources->noutput && !is_found; i++) {
     XRROutputInfo *output = XRRGetOutputInfo_(display, resources, resources->outputs[i]);
     if (!output) continue;
     XRRCrtcInfo *crtc = output->crtc ? XRRGetCrtcInfo_(display, resources, output->crtc) : NULL;
-    if (crtc && crtc->x == x && crtc->y == y && output->npreferred > 0 && output->nmode > 0) {
-      for (int j = 0; j < resources->nmode; j++) {
-        const XRRModeInfo *mode = &resources->modes[j];
-        if (mode->id != output->modes[0]) continue;
-        const double dots = (double)mode->hTotal * mode->vTotal;
-        *width = (int)mode->width;
-        *height = (int)mode->height;
-        /* Rounded to an integer, like SDL's refresh rate. */
-        *rate = dots > 0 ? (int)(mode->dotClock / dots + 0.5) : 0;
-        found = 1;
-      }
+    if (crtc && crtc->x == x && crtc->y == y) {
+      is_found = 1;
+      result = body(display, resources, output, crtc, context);
     }
     if (crtc) XRRFreeCrtcInfo_(crtc);
     XRRFreeOutputInfo_(output);
   }
   XRRFreeScreenResources_(resources);
-  return found;
+  return result;
+}
+
+struct cx11_mode_list {
+  cx11_mode *modes;
+  int room;
+};
+
+static int cx11_list(Display *display, XRRScreenResources *resources, XRROutputInfo *output, XRRCrtcInfo *crtc,
+                     void *context) {
+  (void)display;
+  struct cx11_mode_list *list = context;
+  int count = 0;
+  const int is_sideways = (crtc->rotation & (RR_Rotate_90 | RR_Rotate_270)) != 0;
+  for (int i = 0; i < output->nmode && count < list->room; i++) {
+    for (int j = 0; j < resources->nmode; j++) {
+      const XRRModeInfo *mode = &resources->modes[j];
+      if (mode->id != output->modes[i]) continue;
+      const int width = (int)mode->width, height = (int)mode->height;
+      list->modes[count++] = (cx11_mode){.id = mode->id,
+                                         .width = is_sideways ? height : width,
+                                         .height = is_sideways ? width : height,
+                                         .rate = cx11_rate(mode),
+                                         .is_current = mode->id == crtc->mode,
+                                         .is_preferred = i == 0 && output->npreferred > 0};
+    }
+  }
+  return count;
+}
+
+int cx11_modes(void *display, int x, int y, cx11_mode *modes, int room) {
+  struct cx11_mode_list list = {modes, room};
+  return cx11_with_output(display, x, y, -1, cx11_list, &list);
+}
+
+static int cx11_ignore(Display *display, XErrorEvent *event) {
+  (void)display, (void)event;
+  return 0;
+}
+
+static int cx11_set(Display *display, XRRScreenResources *resources, XRROutputInfo *output, XRRCrtcInfo *crtc,
+                    void *context) {
+  const unsigned long id = *(unsigned long *)context;
+  if (crtc->mode == id) return 1;
+  int is_known = 0;
+  /* The display may be another one by now. */
+  for (int i = 0; i < output->nmode; i++) is_known |= output->modes[i] == id;
+  CX11_FUNCTION(cx11_randr, Status, XRRSetCrtcConfig, Display *, XRRScreenResources *, RRCrtc, Time, int, int, RRMode,
+                Rotation, RROutput *, int);
+  CX11_FUNCTION(cx11_base, XErrorHandler, XSetErrorHandler, XErrorHandler);
+  CX11_FUNCTION(cx11_base, int, XSync, Display *, Bool);
+  if (!is_known || !XRRSetCrtcConfig_ || !XSetErrorHandler_ || !XSync_) return 0;
+  /* A display that is unplugged between two requests causes an X error, which would terminate the program. */
+  XSync_(display, False);
+  XErrorHandler before = XSetErrorHandler_(cx11_ignore);
+  Status status = XRRSetCrtcConfig_(display, resources, output->crtc, CurrentTime, crtc->x, crtc->y, id, crtc->rotation,
+                                    crtc->outputs, crtc->noutput);
+  XSync_(display, False);
+  XSetErrorHandler_(before);
+  return status == RRSetConfigSuccess;
+}
+
+int cx11_set_mode(void *display, int x, int y, unsigned long id) {
+  return cx11_with_output(display, x, y, 0, cx11_set, &id);
+}
+
+void cx11_place(void *display, unsigned long window, int x, int y, int width, int height) {
+  CX11_FUNCTION(cx11_base, int, XMoveResizeWindow, Display *, Window, int, int, unsigned int, unsigned int);
+  CX11_FUNCTION(cx11_base, int, XSync, Display *, Bool);
+  if (!XMoveResizeWindow_ || !XSync_ || width <= 0 || height <= 0) return;
+  XMoveResizeWindow_(display, window, x, y, (unsigned int)width, (unsigned int)height);
+  XSync_(display, False);
 }
 
 int cx11_monitors(void *raw, cx11_rect *monitors, int room) {
@@ -117,11 +192,6 @@ int cx11_change_event(void *display) {
 
 /* Power levels of X11/extensions/dpms.h, whose functions only newer versions declare. */
 enum { cx11_level_on = 0, cx11_level_off = 3 };
-
-static int cx11_ignore(Display *display, XErrorEvent *event) {
-  (void)display, (void)event;
-  return 0;
-}
 
 /* Another client may disable DPMS between two requests; the resulting X error would terminate the program. */
 static void cx11_force(Display *display, unsigned short level) {
@@ -173,9 +243,16 @@ void cx11_unmap(void *display, unsigned long window) {
 
 #else
 
-int cx11_preferred_mode(void *display, int x, int y, int *width, int *height, int *rate) {
-  (void)display, (void)x, (void)y, (void)width, (void)height, (void)rate;
+int cx11_modes(void *display, int x, int y, cx11_mode *modes, int room) {
+  (void)display, (void)x, (void)y, (void)modes, (void)room;
+  return -1;
+}
+int cx11_set_mode(void *display, int x, int y, unsigned long id) {
+  (void)display, (void)x, (void)y, (void)id;
   return 0;
+}
+void cx11_place(void *display, unsigned long window, int x, int y, int width, int height) {
+  (void)display, (void)window, (void)x, (void)y, (void)width, (void)height;
 }
 int cx11_monitors(void *display, cx11_rect *monitors, int room) {
   (void)display, (void)monitors, (void)room;

@@ -4,8 +4,13 @@ internal import MediaCore
 struct DisplayModeChoice {
     struct Mode: Hashable {
         var size: PixelSize
-        /// The refresh rate in Hz, 0 if unknown. SDL 2 reports whole numbers only: 59.94 and 60 are equal.
-        var rate: Int
+        /// The refresh rate in Hz, 0 if unknown. SDL 2 reports whole numbers only, an X server exact ones.
+        var rate: Double
+        /// The server's identifier; nil on other window systems.
+        var id: UInt?
+
+        static func == (one: Mode, other: Mode) -> Bool { one.size == other.size && one.rate == other.rate }
+        func hash(into hasher: inout Hasher) { hasher.combine(size) }
     }
 
     enum Answer: Equatable {
@@ -25,6 +30,8 @@ struct DisplayModeChoice {
     /// The relative tolerance of a refresh rate against a multiple of the frame rate. SDL rounds 23.976 to 24 and 59.94
     /// to 60, a difference of 0.1 %; 24 and 25 differ by 4 %.
     private static let tolerance = 0.0025
+    /// The tolerance of a multiple that is exact: modes are rounded to their pixel clock.
+    private static let exactTolerance = 0.0002
 
     /// Returns the mode for a request.
     ///
@@ -40,8 +47,8 @@ struct DisplayModeChoice {
             let fitting = modes.filter { $0.size == PixelSize(width: width, height: height) }
             let best =
                 if let rate {
-                    fitting.filter { abs(Double($0.rate) - rate) <= 0.5 }
-                        .min { abs(Double($0.rate) - rate) < abs(Double($1.rate) - rate) }
+                    fitting.filter { abs($0.rate - rate) <= 0.5 }
+                        .min { abs($0.rate - rate) < abs($1.rate - rate) }
                 } else {
                     fitting.max { $0.rate < $1.rate }
                 }
@@ -55,16 +62,18 @@ struct DisplayModeChoice {
         modes.max { ($0.size.width * $0.size.height, $0.rate) < ($1.size.width * $1.size.height, $1.rate) }
     }
 
-    /// Returns the matching mode nearest to the current refresh rate.
+    /// Returns the matching mode nearest to the current refresh rate; exact multiples of the frame rate before others.
     private func mode(forFilm rate: Double) -> Answer {
-        func fits(_ mode: Mode) -> Bool {
-            let times = (Double(mode.rate) / rate).rounded()
-            return times >= 1 && abs(Double(mode.rate) - times * rate) <= times * rate * Self.tolerance
+        for tolerance in [Self.exactTolerance, Self.tolerance] {
+            func fits(_ mode: Mode) -> Bool {
+                let times = (mode.rate / rate).rounded()
+                return times >= 1 && abs(mode.rate - times * rate) <= times * rate * tolerance
+            }
+            if fits(desktop) { return .asItIs }
+            let best = modes.filter { $0.size == desktop.size && fits($0) }
+                .min { (abs($0.rate - desktop.rate), -$0.rate) < (abs($1.rate - desktop.rate), -$1.rate) }
+            if let best { return .mode(best) }
         }
-        if fits(desktop) { return .asItIs }
-        let best = modes.filter { $0.size == desktop.size && fits($0) }
-            .min { (abs($0.rate - desktop.rate), -$0.rate) < (abs($1.rate - desktop.rate), -$1.rate) }
-        if let best { return .mode(best) }
         return .none(
             "no mode of \(desktop.size.width)x\(desktop.size.height) has a refresh rate that is a multiple of "
                 + "\(Self.plain(rate)) frames per second; the display mode is unchanged")
@@ -75,10 +84,13 @@ struct DisplayModeChoice {
     private var list: String {
         modes.isEmpty
             ? "none reported"
-            : modes.prefix(12).map { "\($0.size.width)x\($0.size.height)@\($0.rate)" }.joined(separator: ", ")
+            : modes.prefix(12).map {
+                "\($0.size.width)x\($0.size.height)@\(Self.plain(($0.rate * 100).rounded() / 100))"
+            }
+            .joined(separator: ", ")
     }
 
-    private static func plain(_ rate: Double) -> String {
+    static func plain(_ rate: Double) -> String {
         let thousandths = (rate * 1000).rounded() / 1000
         return thousandths == thousandths.rounded() && abs(thousandths) < 1e6
             ? "\(Int(thousandths))" : "\(thousandths)"

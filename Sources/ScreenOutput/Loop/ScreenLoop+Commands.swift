@@ -150,7 +150,8 @@ extension ScreenLoop {
         layer?.toneMapping.isDoneByScreen = screen.mapsTones
         let (presentation, geometry) = (screen.presentation, screen.geometry)
         let display = screen.display
-        var rate = screen.modeNow.flatMap { $0.rate > 0 ? $0.rate : nil }
+        // Profiles of calibrations have whole numbers.
+        var rate = screen.modeNow.flatMap { $0.rate > 0 ? Int(clamping: $0.rate.rounded(), in: 1...1000) : nil }
         if case .immediate? = screen.presenter?.refresh { rate = nil }
         control.state.withLock { state in
             state.display = display?.name ?? ""

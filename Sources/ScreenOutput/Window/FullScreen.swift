@@ -18,6 +18,8 @@ struct FullScreen {
     private var filmRate: Double?
     /// Whether the display is in a mode set for this window.
     private var hasOwnMode = false
+    /// The exact mode of the desktop, which SDL does not restore if it differs in the fraction of its rate only.
+    private var restored: (mode: UInt, place: SDL_Rect)?
     /// The reported reason why the display is not in the requested mode; nil if it is.
     private var trouble: String?
     /// The window's bounds before it covered the display without a window manager; nil otherwise.
@@ -75,14 +77,17 @@ struct FullScreen {
         return outcome
     }
 
+    /// Restores what SDL does not, before the window is destroyed.
+    mutating func close(_ window: OpaquePointer) { _ = leaveMode(window) }
+
     /// Forgets a window that was destroyed.
-    mutating func closed() { (before, hasOwnMode) = (nil, false) }
+    mutating func closed() { (before, hasOwnMode, restored) = (nil, false, nil) }
 
     /// Applies the requested mode if the window fills the display.
     mutating func applyMode(to window: OpaquePointer) -> Outcome {
         guard isOn(window), mode != .current || hasOwnMode else { return Outcome() }
         let index = SDL_GetWindowDisplayIndex(window)
-        switch Self.modeChoice(of: index, window).answer(to: mode, filmRate: filmRate) {
+        switch modeChoice(of: index, window).answer(to: mode, filmRate: filmRate) {
         case .asItIs:
             trouble = nil
             return Outcome(hasChanged: leaveMode(window))
@@ -97,10 +102,9 @@ struct FullScreen {
                 trouble = nil
                 return Outcome(hasChanged: true)
             }
-            let size = "\(wanted.size.width)x\(wanted.size.height)"
+            let name = "\(wanted.size.width)x\(wanted.size.height)@\(DisplayModeChoice.plain(wanted.rate))"
             return Outcome(
-                hasChanged: hasChanged,
-                notice: once("the display does not accept the mode \(size)@\(wanted.rate): \(sdlError())"))
+                hasChanged: hasChanged, notice: once("the display does not accept the mode \(name): \(sdlError())"))
         }
     }
 
@@ -111,17 +115,37 @@ struct FullScreen {
 
     /// Returns the current mode of the window's display; nil if it is unknown.
     static func currentMode(of window: OpaquePointer) -> DisplayModeChoice.Mode? {
+        if let exact = exactModes(of: SDL_GetWindowDisplayIndex(window), window).first(where: { $0.is_current != 0 }) {
+            return DisplayModeChoice.Mode(exact)
+        }
         var mode = SDL_DisplayMode()
         guard SDL_GetCurrentDisplayMode(SDL_GetWindowDisplayIndex(window), &mode) == 0 else { return nil }
         return DisplayModeChoice.Mode(mode)
     }
 
-    private static func modeChoice(of index: Int32, _ window: OpaquePointer) -> DisplayModeChoice {
+    private func modeChoice(of index: Int32, _ window: OpaquePointer) -> DisplayModeChoice {
         var desktop = SDL_DisplayMode()
         SDL_GetDesktopDisplayMode(index, &desktop)
+        let exact = Self.exactModes(of: index, window)
+        guard !exact.isEmpty else {
+            return DisplayModeChoice(
+                modes: Self.modes(of: index).map { DisplayModeChoice.Mode($0) },
+                desktop: DisplayModeChoice.Mode(desktop))
+        }
+        let own = exact.first { $0.id == restored?.mode } ?? exact.first { hasOwnMode ? false : $0.is_current != 0 }
         return DisplayModeChoice(
-            modes: modes(of: index).map { DisplayModeChoice.Mode($0) }, desktop: DisplayModeChoice.Mode(desktop),
-            preferred: preferredMode(of: index, window))
+            modes: exact.map { DisplayModeChoice.Mode($0) },
+            desktop: own.map { DisplayModeChoice.Mode($0) } ?? DisplayModeChoice.Mode(desktop),
+            preferred: exact.first { $0.is_preferred != 0 }.map { DisplayModeChoice.Mode($0) })
+    }
+
+    /// Returns the modes of a display of an X server; empty on other window systems.
+    private static func exactModes(of index: Int32, _ window: OpaquePointer) -> [cx11_mode] {
+        var place = SDL_Rect()
+        guard let display = csdl_x11_display(window), SDL_GetDisplayBounds(index, &place) == 0 else { return [] }
+        var modes = [cx11_mode](repeating: cx11_mode(), count: 256)
+        let count = cx11_modes(display, place.x, place.y, &modes, Int32(modes.count))
+        return Array(modes.prefix(max(0, Int(count))))
     }
 
     private static func modes(of index: Int32) -> [SDL_DisplayMode] {
@@ -131,22 +155,27 @@ struct FullScreen {
         }
     }
 
-    private static func preferredMode(of index: Int32, _ window: OpaquePointer) -> DisplayModeChoice.Mode? {
-        var place = SDL_Rect()
-        guard let display = csdl_x11_display(window), SDL_GetDisplayBounds(index, &place) == 0 else { return nil }
-        var (width, height, rate): (Int32, Int32, Int32) = (0, 0, 0)
-        guard cx11_preferred_mode(display, place.x, place.y, &width, &height, &rate) != 0 else { return nil }
-        return DisplayModeChoice.Mode(size: PixelSize(width: Int(width), height: Int(height)), rate: Int(rate))
-    }
-
     /// Changes to a mode; restores the previous one if that fails. Returns whether the geometry has changed.
     private mutating func changeMode(
         _ wanted: DisplayModeChoice.Mode, on index: Int32, _ window: OpaquePointer
     ) -> Bool {
-        guard var mode = Self.modes(of: index).first(where: { DisplayModeChoice.Mode($0) == wanted }),
+        let sizes = Self.modes(of: index).filter { Int($0.w) == wanted.size.width && Int($0.h) == wanted.size.height }
+        let own = Self.currentMode(of: window)?.id
+        guard var mode = sizes.first(where: { Double($0.refresh_rate) == wanted.rate.rounded() }) ?? sizes.first,
             SDL_SetWindowDisplayMode(window, &mode) == 0,
             SDL_SetWindowFullscreen(window, SDL_WINDOW_FULLSCREEN.rawValue) == 0
         else { return false }
+        var place = SDL_Rect()
+        SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &place)
+        if let display = csdl_x11_display(window) {
+            if !hasOwnMode, let own { restored = (own, place) }
+            if let id = wanted.id { _ = cx11_set_mode(display, place.x, place.y, id) }
+            // Without a window manager SDL changes the mode, and leaves the window where it was.
+            if before != nil {
+                cx11_place(display, csdl_x11_window(window), place.x, place.y, place.w, place.h)
+                SDL_PumpEvents()
+            }
+        }
         hasOwnMode = true
         if Self.currentMode(of: window) != wanted { _ = leaveMode(window) }
         return true
@@ -156,6 +185,12 @@ struct FullScreen {
     private mutating func leaveMode(_ window: OpaquePointer) -> Bool {
         guard hasOwnMode else { return false }
         hasOwnMode = false
+        defer {
+            if let restored, let display = csdl_x11_display(window) {
+                _ = cx11_set_mode(display, restored.place.x, restored.place.y, restored.mode)
+            }
+            restored = nil
+        }
         SDL_SetWindowFullscreen(window, before != nil ? 0 : SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue)
         if before != nil { Self.fillDisplay(window) }
         return true
@@ -172,6 +207,10 @@ struct FullScreen {
 
 extension DisplayModeChoice.Mode {
     fileprivate init(_ mode: SDL_DisplayMode) {
-        self.init(size: PixelSize(width: Int(mode.w), height: Int(mode.h)), rate: Int(max(0, mode.refresh_rate)))
+        self.init(size: PixelSize(width: Int(mode.w), height: Int(mode.h)), rate: Double(max(0, mode.refresh_rate)))
+    }
+
+    fileprivate init(_ mode: cx11_mode) {
+        self.init(size: PixelSize(width: Int(mode.width), height: Int(mode.height)), rate: mode.rate, id: mode.id)
     }
 }

@@ -151,6 +151,7 @@ public final class Screen: VideoOutput {
         // For the next window.
         options.isFullScreen = isFullScreen
         power.switchOn(window)
+        if connection?.isLost != true { fullScreen.close(window) }
         if connection?.takeDown(window) == false, driver == "x11" { return _ = isConnectionLost() }
         presenter = nil
         SDL_DestroyWindow(window)

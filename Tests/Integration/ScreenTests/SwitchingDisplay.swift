@@ -3,8 +3,7 @@ import Testing
 
 @testable import ProgramTestSupport
 
-/// An X server whose display has modes: Xorg with the dummy driver. Sizes and modes can be read, the framebuffer
-/// cannot.
+/// An X server whose displays have modes: Xorg with the dummy driver.
 final class SwitchingDisplay {
     /// Xorg needs root.
     static let isWanted =
@@ -61,6 +60,37 @@ final class SwitchingDisplay {
 
     @discardableResult func randr(_ arguments: [String]) throws -> String { try run("xrandr", arguments) }
 
+    /// Connects a second display of 640x480 at the right of the first one.
+    func plug() throws {
+        try randr("--addmode", "DUMMY1", "640x480")
+        try randr("--output", "DUMMY1", "--mode", "640x480", "--right-of", "DUMMY0")
+        // This driver detects a connected display only when it is queried.
+        try randr()
+    }
+
+    /// Returns the contents of all displays, through an X request; without the pointer. The size may change meanwhile.
+    func picture(attempts: Int = 5) throws -> DisplayPicture {
+        let screen = try randr().split(separator: "\n").first ?? ""
+        let size = try #require(screen.firstMatch(of: /current ([0-9]+) x ([0-9]+)/)?.output)
+        let (width, height) = (try #require(Int(size.1)), try #require(Int(size.2)))
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try #require(VirtualDisplay.find("ffmpeg")))
+        process.arguments = [
+            "-v", "error", "-f", "x11grab", "-draw_mouse", "0", "-video_size", "\(width)x\(height)", "-i", name,
+            "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "bgra", "-",
+        ]
+        let output = Pipe()
+        process.standardInput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        process.standardOutput = output
+        try process.run()
+        let bytes = [UInt8](output.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        if bytes.count != width * height * 4, attempts > 1 { return try picture(attempts: attempts - 1) }
+        try #require(bytes.count == width * height * 4)
+        return DisplayPicture(width: width, height: height, rowBytes: width * 4, bytes: bytes)
+    }
+
     /// The geometry of windows by title, such as `640x480+800+0`.
     var windows: [String: String] {
         get throws {
@@ -107,6 +137,8 @@ final class SwitchingDisplay {
           VertRefresh 5.0-200.0
           Modeline "800x600" 40.00 800 840 968 1056 600 601 605 628
           Modeline "800x600_50" 33.16 800 840 968 1056 600 601 605 628
+          Modeline "800x600_60" 39.789 800 840 968 1056 600 601 605 628
+          Modeline "800x600_5994" 39.750 800 840 968 1056 600 601 605 628
         EndSection
         Section "Screen"
           Identifier "screen"
@@ -115,7 +147,7 @@ final class SwitchingDisplay {
           DefaultDepth 24
           SubSection "Display"
             Depth 24
-            Modes "800x600" "800x600_50"
+            Modes "800x600" "800x600_50" "800x600_60" "800x600_5994"
             Virtual 800 600
           EndSubSection
         EndSection

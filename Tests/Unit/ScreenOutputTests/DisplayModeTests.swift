@@ -6,7 +6,7 @@ import Testing
 @Suite struct DisplayModeTests {
     private typealias Mode = DisplayModeChoice.Mode
 
-    private static func shape(_ width: Int, _ height: Int, _ rate: Int) -> Mode {
+    private static func shape(_ width: Int, _ height: Int, _ rate: Double) -> Mode {
         Mode(size: PixelSize(width: width, height: height), rate: rate)
     }
 
@@ -46,6 +46,18 @@ import Testing
             desktop: Self.shape(1920, 1080, 60), preferred: nil)
         // As far from 60 as 48, and less flicker.
         #expect(mode(.film, film: 24, of: fast) == Self.shape(1920, 1080, 72))
+    }
+
+    @Test func ofRatesThatDifferByAFractionTheExactMultipleIsTaken() {
+        let television = DisplayModeChoice(
+            modes: [60, 59.942, 24, 23.976].map { Self.shape(1920, 1080, $0) }, desktop: Self.shape(1920, 1080, 60),
+            preferred: nil)
+        #expect(mode(.film, film: 30000.0 / 1001, of: television) == Self.shape(1920, 1080, 59.942))
+        #expect(mode(.film, film: 24000.0 / 1001, of: television) == Self.shape(1920, 1080, 23.976))
+        #expect(mode(.film, film: 24, of: television) == Self.shape(1920, 1080, 24))
+        #expect(television.answer(to: .film, filmRate: 30) == .asItIs)
+        #expect(
+            mode(.fixed(width: 1920, height: 1080, rate: 59.94), of: television) == Self.shape(1920, 1080, 59.942))
     }
 
     @Test func anUnsupportedModeIsReportedAndChangesNothing() {

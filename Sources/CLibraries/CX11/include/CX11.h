@@ -1,6 +1,6 @@
 #pragma once
 /*
- * Queries of an X server that SDL does not offer: preferred modes, current monitor positions, power management.
+ * Queries of an X server that SDL does not offer: exact modes, current monitor positions, power management.
  *
  * The X extension libraries are loaded at run time; nothing is linked. `display` is an open Xlib display, used by one
  * thread.
@@ -10,8 +10,23 @@ typedef struct {
   int x, y, width, height;
 } cx11_rect;
 
-/* Returns the preferred mode of the monitor at a position of the root window, `rate` in Hz. 0 if unknown. */
-int cx11_preferred_mode(void *display, int x, int y, int *width, int *height, int *rate);
+/* A display mode as it is seen, with the rate in Hz. */
+typedef struct {
+  unsigned long id;
+  int width, height;
+  double rate;
+  int is_current, is_preferred;
+} cx11_mode;
+
+/* Stores the modes of the monitor at a position of the root window, at most `room`, and returns their number; -1 if
+ * unknown. */
+int cx11_modes(void *display, int x, int y, cx11_mode *modes, int room);
+
+/* Changes to a mode of the same size; SDL does not distinguish rates that round to one integer. Returns 0 on failure. */
+int cx11_set_mode(void *display, int x, int y, unsigned long id);
+
+/* Moves and resizes a window without a window manager, also one that SDL considers full-screen. */
+void cx11_place(void *display, unsigned long window, int x, int y, int width, int height);
 
 /* Stores the rectangles of active monitors, at most `room`, and returns their number; -1 if unknown. */
 int cx11_monitors(void *display, cx11_rect *monitors, int room);
