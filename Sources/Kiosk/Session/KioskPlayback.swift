@@ -299,7 +299,7 @@ final class KioskPlayback {
             if let current { exclusions.notePlaying(current, at: now) }
             lastFailure = nil
             if isUnannounced { announceFilm() }
-            slate.hide()
+            showSlateOfFilm()
         case .ended:
             exclusions.noteEnded(at: now)
             continueAfterItem()
@@ -311,7 +311,7 @@ final class KioskPlayback {
             continueAfterFailure()
         case .paused where isUnannounced:
             announceFilm()
-            slate.hide()
+            showSlateOfFilm()
         case .idle, .opening, .paused: break
         }
     }
@@ -356,7 +356,6 @@ final class KioskPlayback {
         guard let current else { return }
         items.noteOpened(current)
         let state = player.state
-        let title = current.title ?? state.title
         // An attempt that fails again leaves the slate.
         isUnannounced = slate.isNothing
         if !isUnannounced { announceFilm() }
@@ -364,11 +363,13 @@ final class KioskPlayback {
         guard screen.isPresent else { return }
         screen.open()
         if configuration.mode == .film { screen.applyMode(for: player) }
-        if state.hasVideo {
-            if !isUnannounced { slate.hide() }
-        } else {
-            show(.sound(title: title))
-        }
+        if !isUnannounced { showSlateOfFilm() }
+    }
+
+    /// Removes the slate; shows one for an item with audio only.
+    private func showSlateOfFilm() {
+        guard screen.isPresent, !player.state.hasVideo, let current else { return slate.hide() }
+        show(.sound(title: current.title ?? player.state.title))
     }
 
     private func announceFilm() {

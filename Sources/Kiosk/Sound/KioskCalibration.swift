@@ -4,8 +4,8 @@ package import ScreenOutput
 
 /// The work of the program for a controller of a running kiosk. Requests and results are the program's own.
 package struct KioskTasks: Sendable {
-    /// Calibrates outputs with the kiosk's screen, which its owner does not use meanwhile. Blocks; called on a thread of
-    /// its own.
+    /// Calibrates outputs with the kiosk's screen, which its owner does not use meanwhile. Blocks; called on its own
+    /// thread.
     var calibrate:
         @Sendable (
             _ request: String, ScreenControl?, Interruption, _ progress: @escaping @Sendable (String) -> Void

@@ -6,6 +6,7 @@ import Testing
 
 @testable import Kiosk
 @testable import Playback
+@testable import ScreenOutput
 @testable import Storage
 
 /// Playback, schedule and fault handling of a kiosk.
@@ -187,6 +188,22 @@ import Testing
         // A film that comes plays.
         rig.write("good.mp4")
         #expect(rig.wait { rig.hasSaid("playing 'good.mp4'") && rig.health.withLock { $0.shown == .playing } })
+        _ = rig.end()
+    }
+
+    @Test func theSlateOfAnItemWithoutPictureNamesTheOutputsThatPlay() {
+        let rig = KioskRig(films: ["long.mp4"], hasScreen: true) { $0.programme.speakers = ["kitchen"] }
+        var (commands, text): ([ScreenControl.Command], String?) = ([], nil)
+        func isShown(_ wanted: String) -> Bool {
+            commands.removeAll()
+            rig.screen?.moveCommands(into: &commands)
+            for case .message(let message) in commands { text = message?.text }
+            return text == wanted
+        }
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing && rig.hasSaid("the sound goes to kitchen") })
+        #expect(rig.wait { isShown("long.mp4\n♪ kitchen") }, "\(text ?? "nothing")")
+        #expect(!rig.wait(atMost: .seconds(5)) { !isShown("long.mp4\n♪ kitchen") }, "\(text ?? "nothing")")
         _ = rig.end()
     }
 
