@@ -52,6 +52,8 @@ final class KioskCalibration {
     private struct Run {
         let request: String
         let interruption = Interruption()
+        /// Raised when the thread has closed its outputs.
+        let hasEnded = Signal()
         var isRunning = false
         /// What the controller has not received yet.
         var progress: String?
@@ -66,8 +68,6 @@ final class KioskCalibration {
     private let screen: ScreenControl?
     private let start: KioskStage.Run
     private let post: @Sendable (Event) -> Void
-    /// Raised when the thread of a calibration has ended.
-    private let hasEnded = Signal()
     private var run: Run?
 
     /// - Parameters:
@@ -112,13 +112,13 @@ final class KioskCalibration {
             guard let run, !run.isRunning else { return false }
             self.run?.isRunning = true
             do throws(ExhaustionError) {
-                try start("kiosk calibration", .normal) { [tasks, screen, post, hasEnded] in
+                try start("kiosk calibration", .normal) { [tasks, screen, post] in
                     let result: Result<String, TalkieError>
                     do throws(TalkieError) {
                         result = .success(
                             try tasks.calibrate(run.request, screen, run.interruption) { post(.progress($0)) })
                     } catch { result = .failure(error) }
-                    hasEnded.raise()
+                    run.hasEnded.raise()
                     post(.ended(result))
                 }
             } catch {
@@ -157,9 +157,9 @@ final class KioskCalibration {
 
     /// Cancels the calibration and waits until its outputs are closed.
     func stop() {
-        guard run?.isRunning == true else { return }
+        guard let run, run.isRunning else { return }
         cancel()
-        hasEnded.wait(until: .now.advanced(by: Self.endTimeout))
+        run.hasEnded.wait(until: .now.advanced(by: Self.endTimeout))
     }
 
     /// Replies to the waiting request, if there is news or it is due.

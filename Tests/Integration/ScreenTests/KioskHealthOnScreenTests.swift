@@ -227,8 +227,12 @@ struct KioskHealthOnScreenTests {
         defer { speaker.end() }
         let address = try #require(speaker.readLine().firstMatch(of: /airplay:[0-9.:\/]+/)?.output)
         let session = TemporaryFolder()
-        let kiosk = try Kiosk("speakers = []\n", environment: ["XDG_RUNTIME_DIR": session.path])
+        let group = try String(cString: #require(getgrgid(getegid())).pointee.gr_name)
+        let kiosk = try Kiosk(
+            "speakers = []\n[control]\ngroup = \"\(group)\"\n", environment: ["XDG_RUNTIME_DIR": session.path])
         try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '", suffix: "long.mkv'")
+        var status = stat()
+        #expect(lstat(session.path("talkie-kiosk-wall"), &status) == 0 && status.st_mode & 0o777 == 0o660)
         let pair = TerminalProcess(
             ["pair", String(address), "--kiosk", "wall"],
             environment: ["XDG_RUNTIME_DIR": session.path, "XDG_STATE_HOME": session.path + "/state"])
@@ -239,6 +243,12 @@ struct KioskHealthOnScreenTests {
         #expect(files.contains { $0.contains("pairing") || $0.contains("accessor") }, "\(files)")
         #expect(!FileManager.default.fileExists(atPath: session.path + "/state"))
         #expect(!kiosk.log.contains("3939"))
+        // The speaker displays the same PIN each time.
+        for (words, part) in [(["--forget"], "was removed"), (["--pin", "3939"], "paired")] {
+            let again = TerminalProcess(
+                ["pair", String(address), "--kiosk", "wall"] + words, environment: ["XDG_RUNTIME_DIR": session.path])
+            #expect(again.wait() == .status(0) && again.output.contains(part), "\(again.output)")
+        }
         let other = TerminalProcess(
             ["pair", String(address), "--kiosk", "foyer"], environment: ["XDG_RUNTIME_DIR": session.path])
         #expect(other.wait() == .status(69) && other.output.contains("no kiosk 'foyer'"), "\(other.output)")
@@ -310,6 +320,34 @@ struct KioskHealthOnScreenTests {
         #expect(abs(offsets.sorted()[offsets.count / 2]) <= 2, "\(offsets)")
         let list = try talkie("profile", "forget", address)
         #expect(list.status == 69, "the kiosk has ended: \(list.errors)")
+    }
+
+    /// Its outputs are closed and its screen is lent at that time.
+    @Test func aCalibrationWhoseCommandIsKilledEndsAndTheFilmContinues() throws {
+        let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
+        let speaker = try ChildProcess(
+            program, ["speaker", "--address", "127.0.0.43", "--port", "0", "--clock", "ntp", "--no-mdns"],
+            keepsOutput: true)
+        defer { speaker.end() }
+        let address = try String(#require(speaker.readLine().firstMatch(of: /airplay:[0-9.:\/]+/)?.output))
+        let session = TemporaryFolder()
+        let kiosk = try Kiosk("speakers = [\"\(address)\"]\n", environment: ["XDG_RUNTIME_DIR": session.path])
+        try eventually("the speaker plays", within: .seconds(20)) { kiosk.log.contains("the sound goes to") }
+        let command = try ChildProcess(
+            program, ["calibrate", address, "--kiosk", "wall", "--emit", session.path("events.json")],
+            environment: ["XDG_RUNTIME_DIR": session.path])
+        try kiosk.waitForHealth(200, shown: "paused", prefix: "ok paused by command")
+        let other = TerminalProcess(
+            ["calibrate", address, "--kiosk", "wall", "--emit", session.path("other.json")],
+            environment: ["XDG_RUNTIME_DIR": session.path])
+        #expect(other.wait() == .status(1) && other.output.contains("another calibration is in progress"))
+        kill(command.pid, SIGKILL)
+        command.end()
+        try eventually("it has ended", within: .seconds(20)) { kiosk.log.contains("the calibration has ended") }
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '")
+        try eventually("the speaker plays again", within: .seconds(20)) {
+            kiosk.log.components(separatedBy: "the sound goes to").count > 2
+        }
     }
 
     /// Returns how much later than its frame each click was heard, in milliseconds.

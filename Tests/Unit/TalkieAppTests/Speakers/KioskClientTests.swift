@@ -1,3 +1,4 @@
+import Foundation
 import MediaCore
 import Sockets
 import SyncRendering
@@ -8,6 +9,54 @@ import Testing
 
 /// Commands to a running kiosk.
 @Suite struct KioskClientTests {
+    /// What a client sends, and how it understands the replies that are sent ahead.
+    private func exchange<Value>(
+        _ replies: [String], _ body: (KioskClient) throws -> Value
+    ) throws -> (value: Value, requests: [String]) {
+        let folder = TemporaryFolder()
+        let listener = try LocalListener(path: folder.path("talkie-kiosk-test"))
+        let client = try KioskClient("test", sessionFolder: folder.path)
+        let kiosk = try #require(listener.accept())
+        let text = replies.map { #"{"data":\#($0),"error":"success"}"# + "\n" }.joined()
+        _ = Array(text.utf8).withUnsafeBytes { kiosk.send($0) }
+        let value = try body(client)
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        guard case .bytes(let count) = kiosk.receiveNow(into: &buffer, limit: buffer.count) else { return (value, []) }
+        return (value, String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n").map(String.init))
+    }
+
+    @Test(arguments: [
+        (PairingWish.pin("3939"), #"["pair-output","Hall","3939","pin"]"#),
+        (.forget, #"["pair-output","Hall","","forget"]"#), (.password("secret"), #"["pair-output","Hall","secret"]"#),
+    ]) func eachWayOfPairingIsPassedOn(_ wish: PairingWish, _ words: String) throws {
+        let (sentence, requests) = try exchange([#""done""#]) { try $0.pair("Hall", wish) { _ in nil } }
+        #expect(sentence == "done" && requests == [#"{"command":\#(words)}"#])
+    }
+
+    @Test func aCalibrationIsAskedForUntilItsResultAndPlotAreThere() throws {
+        let folder = TemporaryFolder()
+        var arguments = CalibrateArguments(speakers: [.named("Hall"), .local])
+        arguments.plotPath = folder.path("plot.svg")
+        arguments.expectsLight = true
+        arguments.volume = 40
+        let result = JSONValue.object([("text", .text("+1.0\u{1B}[31m ms\n")), ("plot", .text("<svg>"))]).compact
+        let replies = [#"{"progress":"opening"}"#, #"{}"#, JSONValue.object([("result", .text(result))]).compact]
+        var written = ""
+        let (_, requests) = try exchange(replies) { try $0.calibrate(arguments) { written += $0 } }
+        #expect(written.hasPrefix("+1.0") && !written.contains("\u{1B}") && written.hasSuffix("ms\n"))
+        #expect(try String(contentsOfFile: folder.path("plot.svg"), encoding: .utf8) == "<svg>")
+        #expect(requests.count == 3 && requests[2] == #"{"command":["calibration-progress"]}"#)
+        let request = try #require(requests.first?.firstMatch(of: /"calibrate-outputs","(.*)"\]/)?.output.1)
+        let understood = try KioskCalibrationRequest(parsing: String(request).replacing(#"\""#, with: #"""#)).arguments
+        #expect(understood.speakers == [.named("Hall"), .local] && understood.way == .microphone("default"))
+        #expect(understood.expectsLight && understood.volume == 40 && understood.plotPath != nil)
+    }
+
+    @Test(arguments: ["", "{}", #"{"speakers":["Hall"],"events":1000}"#, #"{"speakers":[7],"events":12}"#])
+    func aRequestThatMakesNoSenseIsRefused(_ text: String) {
+        #expect(throws: TalkieError.self) { try KioskCalibrationRequest(parsing: text) }
+    }
+
     @Test func thePINOfEachReceiverIsAskedFor() throws {
         let folder = TemporaryFolder()
         let listener = try LocalListener(path: folder.path("talkie-kiosk-stereo-test"))
