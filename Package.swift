@@ -157,7 +157,7 @@ let package = Package(
             "VirtualSpeaker",
             [
                 "AirPlayWire", "PTP", "Discovery", "Sockets", "MediaCodecs", "CardOutput", "SyncRendering",
-                "MediaCore",
+                "MediaCore", "CFFmpeg",
             ]),
         .executableTarget(
             name: "TalkieCLI",
@@ -214,7 +214,8 @@ let package = Package(
         support(
             "RouteTestSupport",
             [
-                "AirPlay", "AirPlayTransport", "VirtualSpeaker", "PTP", "Sockets", "CardOutput", "MediaFiles",
+                "ClassicAirPlay", "AirPlay", "AirPlayTransport", "VirtualSpeaker", "PTP", "Sockets", "CardOutput",
+                "MediaFiles",
                 "MediaCodecs",
                 "SyncRendering", "MediaCore", "TalkieTestKit",
             ]),
@@ -321,7 +322,8 @@ let package = Package(
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
             [
-                "RouteTestSupport", "AirPlay", "AirPlayTransport", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets",
+                "ClassicAirPlay", "RouteTestSupport", "AirPlay", "AirPlayTransport", "AirPlayWire", "VirtualSpeaker",
+                "PTP", "Sockets",
                 "MediaCodecs",
                 "SyncRendering", "MediaCore", "TalkieTestKit",
             ]),

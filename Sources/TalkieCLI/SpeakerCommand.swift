@@ -60,12 +60,18 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         help: ArgumentHelp("Imitate a quirk of real speakers; may be given several times.", valueName: "NAME[=VALUE…]"))
     var quirks: [String] = []
 
+    @Flag(help: "Offer classic AirPlay (RAOP) instead of AirPlay 2.")
+    var classic = false
+
     @Flag(help: "Do not announce it by mDNS.")
     var noMdns = false
 
     func validate() throws {
         if password != nil && passwordFile != nil {
             throw ValidationError("--password and --password-file exclude each other; use one of them")
+        }
+        if classic && pin != nil {
+            throw ValidationError("classic AirPlay has no PIN; use --password")
         }
         _ = try speaker
     }
@@ -82,6 +88,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
                 var configuration = SpeakerConfiguration(
                     name: name, port: port, output: output, journal: record, clock: clock, isAnnounced: !noMdns,
                     quirks: quirks)
+                configuration.isClassic = classic
                 configuration.address = try SpeakerConfiguration.address(parsing: address)
                 configuration.admission = try SpeakerConfiguration.admission(password: password, pin: pin)
                 return configuration

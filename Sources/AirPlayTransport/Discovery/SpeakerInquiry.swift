@@ -40,10 +40,12 @@ package enum SpeakerInquiry {
         let reply = try connection.exchange("GET", "/info", timeout: answerLimit)
         let endpoint = NetworkAddress(socket.remote.description).map { NetworkEndpoint($0, port: address.port) }
         let endpoints = endpoint.map { [$0] } ?? []
-        // AirPlay 1 receivers respond with 404.
-        if reply.status == 404 || reply.status == 501 {
+        // Receivers of classic AirPlay respond with 404, and those with a password refuse every request.
+        if [401, 404, 501].contains(reply.status) {
+            var traits = SpeakerTraits()
+            traits.announcesPassword = reply.status == 401 ? true : nil
             return DiscoveredSpeaker(
-                id: nil, name: address.host, traits: SpeakerTraits(), endpoints: [], raopEndpoints: endpoints)
+                id: nil, name: address.host, traits: traits, endpoints: [], raopEndpoints: endpoints)
         }
         let info = ReceiverInfo(try reply.accepted("send its properties").propertyList())
         return DiscoveredSpeaker(

@@ -11,12 +11,25 @@ package struct RealtimeUnpacker: Sendable {
         package let sound: [UInt8]
     }
 
-    private let key: SecretBytes
+    private let key: SecretBytes?
 
-    package init(key: SecretBytes) { self.key = key }
+    /// - Parameter key: Nil: packets are not encrypted, as in classic AirPlay.
+    package init(key: SecretBytes?) { self.key = key }
+
+    private func clear(_ datagram: ArraySlice<UInt8>) -> Packet? {
+        var reader = ByteReader(datagram)
+        guard datagram.count > 12, reader.integer(UInt8.self) == 0x80, let type = reader.integer(UInt8.self),
+            type & 0x7F == 96, let sequence = reader.integer(UInt16.self), let time = reader.integer(UInt32.self),
+            reader.skip(4)
+        else { return nil }
+        return Packet(
+            sequence: sequence, timestamp: RTPTimestamp(rawValue: time), hasMarker: type & 0x80 != 0,
+            sound: Array(reader.takeRest()))
+    }
 
     /// Returns the packet in a datagram; nil if it is malformed or not authentic.
     package func open(_ datagram: ArraySlice<UInt8>) -> Packet? {
+        guard let key else { return clear(datagram) }
         var reader = ByteReader(datagram)
         // Header 12, tag 16, nonce 8, at least one byte of payload.
         guard datagram.count > 36, reader.integer(UInt8.self) == 0x80, let type = reader.integer(UInt8.self),

@@ -1,7 +1,7 @@
-internal import AirPlayTransport
+package import AirPlayTransport
 internal import AirPlayWire
 package import MediaCore
-internal import PTP
+package import PTP
 package import SyncRendering
 
 /// A receiver of classic AirPlay (RAOP) as an output: a realtime stream of Apple Lossless at 44.1 kHz.
@@ -72,6 +72,17 @@ package final class ClassicSpeaker: AudioOutput {
         if metadata.contains(1) { features.insert(.artwork) }
         if metadata.contains(2) { features.insert(.progress) }
         self.features = features
+    }
+
+    /// Creates a speaker at an address, without encryption, for tests.
+    package convenience init(
+        name: String, address: SpeakerAddress, identity: SenderIdentity, serving served: ServedTimeline,
+        password: String? = nil
+    ) {
+        var configuration = ClassicSession.Configuration(
+            address: address, identity: identity, method: ClassicMethod())
+        configuration.password = password
+        self.init(name: name, configuration: configuration, serving: served, metadata: [0, 1, 2])
     }
 
     // MARK: Display and volume

@@ -51,16 +51,16 @@ final class ClassicSupervisor: Sendable {
         guard let context, let input else { return nil }
         var sent = sent.withLock { $0 }
         if sent.epoch != epoch { sent = SentState(epoch: epoch) }
-        let next = steer(core, speaker, context, input, &sent)
+        let next = steer(core, speaker, context: context, input: input, sent: &sent)
         self.sent.withLock { $0 = sent }
-        return updateDisplay(core, speaker, context, input) ? core.host.now : next
+        return updateDisplay(core, speaker, context: context, input: input) ? core.host.now : next
     }
 
     /// Sends one due request about the displayed item. Returns whether one was sent; others may be due then.
     ///
     /// Nothing is sent before a pending start, which it would delay, nor to an unresponsive receiver.
     private func updateDisplay(
-        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, _ context: AudioOutputContext, _ input: StreamInput
+        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, context: AudioOutputContext, input: StreamInput
     ) -> Bool {
         guard !core.shared.isLost, !core.shared.isUnresponsive else { return false }
         // The start that the anchor names may be ahead.
@@ -86,8 +86,8 @@ final class ClassicSupervisor: Sendable {
 
     /// Applies the timebase. Returns when to call it again; nil: when requested.
     private func steer(
-        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, _ context: AudioOutputContext, _ input: StreamInput,
-        _ sent: inout SentState
+        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, context: AudioOutputContext, input: StreamInput,
+        sent: inout SentState
     ) -> HostInstant? {
         let now = core.host.now
         let clock = core.shared.clock
@@ -103,13 +103,14 @@ final class ClassicSupervisor: Sendable {
         let snapshot = context.timebase.snapshot
         let segment = snapshot.upcoming
         do throws(AirPlayError) {
-            if segment.rate == 0 { return try stop(segment, core, speaker, &sent) ?? wait }
-            if isRenewed(core, speaker, clock.readiness, &sent) { return nil }
+            if segment.rate == 0 { return try stop(segment, core: core, speaker: speaker, sent: &sent) ?? wait }
+            if isRenewed(core, speaker, readiness: clock.readiness, sent: &sent) { return nil }
             // `accept` requests a call once there is enough.
             guard input.isStartable else { return wait }
             let command = Command(
                 segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
-            let next = try start(command, input.timestamps, core, speaker, context, &sent)
+            let next = try start(
+                command, timestamps: input.timestamps, core: core, speaker: speaker, context: context, sent: &sent)
             let tail = sent.line == nil ? nil : extendTail(of: speaker, along: segment, at: core.host.now)
             return [next, tail].compactMap { $0 }.min()
         } catch {
@@ -145,9 +146,9 @@ final class ClassicSupervisor: Sendable {
     /// Ends the session of a receiver that has stopped requesting time; another session may synchronize. The receiver
     /// plays on by its anchor if two sessions did not help.
     ///
-    /// - Returns: Whether the session was ended, or the receiver was given up.
+    /// - Returns: Whether the session was ended, or the receiver fails.
     private func isRenewed(
-        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, _ readiness: ClockReadiness, _ sent: inout SentState
+        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, readiness: ClockReadiness, sent: inout SentState
     ) -> Bool {
         guard readiness == .stalled, !core.shared.isUnresponsive else {
             sent.stalledSince = nil
@@ -170,7 +171,7 @@ final class ClassicSupervisor: Sendable {
     }
 
     private func stop(
-        _ segment: TimebaseSegment, _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, _ sent: inout SentState
+        _ segment: TimebaseSegment, core: ClassicSessionCore, speaker: ClassicSpeaker, sent: inout SentState
     ) throws(AirPlayError) -> HostInstant? {
         guard sent.line != nil else { return nil }
         let now = core.host.now
@@ -191,8 +192,8 @@ final class ClassicSupervisor: Sendable {
     }
 
     private func start(
-        _ command: Command, _ timestamps: RTPTimestampMapper, _ core: ClassicSessionCore, _ speaker: ClassicSpeaker,
-        _ context: AudioOutputContext, _ sent: inout SentState
+        _ command: Command, timestamps: RTPTimestampMapper, core: ClassicSessionCore, speaker: ClassicSpeaker,
+        context: AudioOutputContext, sent: inout SentState
     ) throws(AirPlayError) -> HostInstant? {
         let segment = command.segment
         let timeline = core.timeline

@@ -136,7 +136,8 @@ public final class ClassicAirPlayProvider: OutputProvider {
     /// Returns the places of user-provided names; none for a speaker that is not announced. Blocks for a few seconds:
     /// see `searchTimeout`.
     ///
-    /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a speaker that classic AirPlay cannot use, `notPermitted` if a password is required.
+    /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a speaker that classic AirPlay cannot use,
+    ///   `notPermitted` if a password is required.
     public func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(TalkieError) -> [OutputPlace] {

@@ -329,7 +329,8 @@ final class ClassicSessionCore: ControlledSession {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
         defer { shared.noteAnswer(at: connection.lastAnswer) }
         do throws(AirPlayError) {
-            let response = try send(method, target ?? url, headers, body, timeout, on: connection)
+            let response = try send(
+                method, target ?? url, headers: headers, body: body, timeout: timeout, on: connection)
             // 454 means that the session no longer exists, regardless of the request.
             if response.status == 454, streamBegan != nil {
                 shared.fail(AirPlayError(.ended, "The speaker has ended the session.", status: 454))
@@ -342,7 +343,7 @@ final class ClassicSessionCore: ControlledSession {
     }
 
     private func send(
-        _ method: String, _ target: String, _ headers: RTSPHeaders, _ body: [UInt8], _ timeout: Duration,
+        _ method: String, _ target: String, headers: RTSPHeaders, body: [UInt8], timeout: Duration,
         on connection: RTSPConnection
     ) throws(AirPlayError) -> RTSPResponse {
         // A nonce may expire once; a fresh one that is refused as well means a wrong password.

@@ -48,6 +48,8 @@ package struct SpeakerConfiguration: Sendable {
     package var volume: Double
     /// The simulated faults.
     package var quirks: SpeakerQuirks
+    /// Whether the speaker knows only classic AirPlay (RAOP), without encryption.
+    package var isClassic = false
     /// The storage for the speaker's key and paired senders; nil: both last as long as the speaker.
     package var memory: (any SpeakerMemory)?
     /// For tests that suspend the sender on the same computer: the sender's clock. The speaker itself is not suspended.

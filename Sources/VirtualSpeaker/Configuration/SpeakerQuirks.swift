@@ -85,6 +85,17 @@ package struct SpeakerQuirks: Sendable {
     /// The real one does that in one start of ten.
     var endsUnlessAllowed = false
 
+    /// ANNOUNCE is refused with 403 before `/auth-setup`, as by later AirPort Express.
+    var needsSetup = false
+    /// `/auth-setup` is answered with 404 and the session stays silent, as by HomePods.
+    var isSilentAfterSetup = false
+    /// NTP timing requests end after this time.
+    var timingStopsAfter: Duration?
+    /// Each NTP timing request is sent from another port.
+    var movesTimingPort = false
+    /// The number of requests for 65,535 packets each that are sent at the start of a realtime stream.
+    var resendFlood: Int?
+
     package init() {}
 
     /// The names accepted by `set`, with their arguments.
@@ -95,7 +106,8 @@ package struct SpeakerQuirks: Sendable {
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
         "presses=AFTER:COMMAND", "lists", "busy", "dies=SECONDS", "known-sender", "shairport-start",
         "freezes=AFTER:LASTING", "late-events=SECONDS", "no-events", "stripped-zeros",
-        "output-latency=STATED:REAL", "arrival=SECONDS",
+        "output-latency=STATED:REAL", "arrival=SECONDS", "auth-setup", "silent-auth-setup",
+        "timing-stops=SECONDS", "timing-moves", "resend-flood=COUNT",
     ]
 
     /// Enables one quirk by its command-line syntax: `late-clock=3`, `slow=SETUP:2`.
@@ -158,6 +170,11 @@ package struct SpeakerQuirks: Sendable {
         case "stripped-zeros": stripsZeros = true
         case "output-latency": outputLatency = (.seconds(try number(0, 0...10)), .seconds(try number(1, 0...2)))
         case "arrival": arrivalToRender = .seconds(try number(0, 0...10))
+        case "auth-setup": needsSetup = true
+        case "silent-auth-setup": isSilentAfterSetup = true
+        case "timing-stops": timingStopsAfter = try seconds(0)
+        case "timing-moves": movesTimingPort = true
+        case "resend-flood": resendFlood = Int(try number(0, 0...1_000_000))
         default: throw unusable()
         }
     }

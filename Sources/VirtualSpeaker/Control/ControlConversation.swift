@@ -17,7 +17,7 @@ struct ControlConversation {
     /// Only one connection at a time has a session, and with it `RTSPParser.bodyLimit`.
     static let smallBody = 64 << 10
 
-    private(set) var session: SpeakerSession
+    private(set) var session: any ControlSession
     /// The number of complete requests received.
     private(set) var requests = 0
     private var parser = RTSPParser(bodyLimit: Self.smallBody)
@@ -28,7 +28,9 @@ struct ControlConversation {
     private(set) var ending: String?
 
     init(backend: any SessionBackend) {
-        session = SpeakerSession(backend: backend)
+        session =
+            backend.configuration.isClassic
+            ? ClassicSpeakerSession(backend: backend) : SpeakerSession(backend: backend)
         faults = backend.configuration.quirks.replyFaults
     }
 

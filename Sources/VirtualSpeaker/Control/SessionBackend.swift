@@ -26,8 +26,8 @@ enum SessionTiming: Hashable, Sendable {
 struct StreamRequest: Sendable {
     var kind: StreamKind
     var format: PacketFormat
-    /// 32 bytes.
-    var key: SecretBytes
+    /// 32 bytes; nil: the stream is not encrypted.
+    var key: SecretBytes?
 }
 
 /// The response to a stream's SETUP: UDP or TCP ports of the speaker.
@@ -57,8 +57,9 @@ protocol SessionBackend: AnyObject {
     func pairedKey(of sender: [UInt8]) -> [UInt8]?
     func store(_ paired: PairedAccessory)
 
-    /// Begins the session and returns the TCP port of the event channel. Ends the session of another sender.
-    func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16
+    /// Begins the session and returns the TCP port of the event channel; 0 without a secret. Ends the session of
+    /// another sender.
+    func begin(_ timing: SessionTiming, secret: SecretBytes?) throws(SessionRefusal) -> UInt16
     /// Returns whether the sender has connected to the event port; may block for a short time.
     func hasEventConnection() -> Bool
     func open(_ request: StreamRequest) throws(SessionRefusal) -> StreamAnswer

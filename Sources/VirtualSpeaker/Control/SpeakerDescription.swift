@@ -7,6 +7,17 @@ struct SpeakerDescription {
     /// The TXT strings of `_airplay._tcp`, `key=value`.
     let strings: [String]
 
+    /// Returns the TXT strings of `_raop._tcp`.
+    static func classic(_ configuration: SpeakerConfiguration) -> [String] {
+        var hasPassword = false
+        if case .password = configuration.admission { hasPassword = true }
+        return [
+            "txtvers=1", "cn=0,1", "et=\(configuration.quirks.needsSetup ? "0,4" : "0")", "md=0,1,2", "tp=UDP",
+            "sr=44100",
+            "ss=16", "ch=2", "vn=3", "vs=105.1", "am=TalkieSpeaker", "da=true", "pw=\(hasPassword)", "sf=0x4",
+        ]
+    }
+
     init(_ backend: any SessionBackend) {
         self.init(
             backend.configuration, backend.identity, offersPTP: backend.offersPTP, isBusy: backend.isBusy,

@@ -70,6 +70,7 @@ struct SpeakerSession {
         switch status {
         case 200: "OK"
         case 400: "Bad Request"
+        case 401: "Unauthorized"
         case 403: "Forbidden"
         case 404: "Not Found"
         case 453: "Not Enough Bandwidth"

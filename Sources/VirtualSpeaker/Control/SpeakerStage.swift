@@ -48,8 +48,13 @@ final class SpeakerStage: SessionBackend {
     func store(_ paired: PairedAccessory) { core.store(paired) }
     func record(_ event: SpeakerEvent) { core.record.record(event) }
 
-    func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16 {
+    func begin(_ timing: SessionTiming, secret: SecretBytes?) throws(SessionRefusal) -> UInt16 {
         guard !core.isTaken, acquire() else { throw .busy }
+        guard let secret else {
+            self.timing = timing
+            core.noteSession(true)
+            return 0
+        }
         do {
             let channel = try EventServer(
                 address: configuration.address, sender: sender, secret: secret,
@@ -70,7 +75,7 @@ final class SpeakerStage: SessionBackend {
 
     func open(_ request: StreamRequest) throws(SessionRefusal) -> StreamAnswer {
         closeStream()
-        do {
+        do throws(SpeakerError) {
             let clock = try startClock()
             let size = configuration.quirks.bufferSize ?? SpeakerIdentity.usualBufferSize
             let engine = try PlayoutEngine(
@@ -81,8 +86,9 @@ final class SpeakerStage: SessionBackend {
             self.engine = engine
             switch request.kind {
             case .buffered:
+                guard let key = request.key else { throw SpeakerError(.badOption, "a buffered stream needs a key") }
                 let receiver = try BufferedReceiver(
-                    address: configuration.address, sender: sender, key: request.key, engine: engine,
+                    address: configuration.address, sender: sender, key: key, engine: engine,
                     quirks: configuration.quirks, record: core.record)
                 buffered = receiver
                 return StreamAnswer(dataPort: receiver.port, controlPort: receiver.port, bufferSize: size)

@@ -5,11 +5,11 @@ internal import MediaCore
 internal import PTP
 package import SyncRendering
 
-/// An AirPlay 2 speaker in software, for demonstrations and tests.
+/// An AirPlay speaker in software, for demonstrations and tests.
 ///
 /// It accepts realtime streams (type 96) with PTP or NTP timing and buffered ones (type 103) with PTP on its own
-/// address. It follows the sender's clock as nqptp does and records what is audible when. Its threads run from `init`
-/// to `stop`, or until the last reference is released.
+/// address; or classic AirPlay instead (`SpeakerConfiguration.isClassic`). It follows the sender's clock as nqptp does
+/// and records what is audible when. Its threads run from `init` to `stop`, or until the last reference is released.
 package final class SoftwareSpeaker: Sendable {
     /// The configuration given to `init`.
     package let configuration: SpeakerConfiguration
@@ -37,15 +37,20 @@ package final class SoftwareSpeaker: Sendable {
         announcement =
             configuration.isAnnounced
             ? ServiceAnnouncement(
-                ServiceName.Kind(rawValue: "_airplay._tcp"), name: configuration.name, host: core.identity.hostName,
-                address: configuration.address, port: server.port, strings: SpeakerDescription(core).strings,
+                ServiceName.Kind(rawValue: configuration.isClassic ? "_raop._tcp" : "_airplay._tcp"),
+                name: configuration.isClassic
+                    ? core.identity.deviceID.filter { $0 != ":" } + "@" + configuration.name : configuration.name,
+                host: core.identity.hostName,
+                address: configuration.address, port: server.port,
+                strings: configuration.isClassic
+                    ? SpeakerDescription.classic(configuration) : SpeakerDescription(core).strings,
                 failed: { [record] in record.record(.notAnnounced(reason: $0)) }) : nil
     }
 
     deinit { stop() }
 
     private static func openClock(_ configuration: SpeakerConfiguration) throws(SpeakerError) -> PTPSockets? {
-        if configuration.clock == .never { return nil }
+        if configuration.clock == .never || configuration.isClassic { return nil }
         do {
             return try PTPSockets.open(
                 on: configuration.address, eventPort: configuration.ptpPorts.event,

@@ -27,7 +27,7 @@ final class RealtimeReceiver: Sendable {
     var controlPort: UInt16 { control.port }
 
     init(
-        address: IPv4Address, sender: IPv4Address, key: SecretBytes, engine: PlayoutEngine, clock: any SenderClock,
+        address: IPv4Address, sender: IPv4Address, key: SecretBytes?, engine: PlayoutEngine, clock: any SenderClock,
         quirks: SpeakerQuirks, record: SpeakerRecord
     ) throws(SpeakerError) {
         data = try SpeakerError.datagrams(at: address)
@@ -46,6 +46,8 @@ final class RealtimeReceiver: Sendable {
         var syncPort: UInt16?
         var requestSequence: UInt16 = 0
         var loss: LossDice
+        /// Whether the quirk `resendFlood` was applied.
+        var hasFlooded = false
         let started: HostInstant
     }
 
@@ -82,7 +84,7 @@ final class RealtimeReceiver: Sendable {
     }
 
     private func store(_ datagram: ArraySlice<UInt8>, _ progress: inout Progress) {
-        guard !progress.loss.strikes() else { return }
+        guard !progress.loss.strikes(), !quirks.isSilentAfterSetup else { return }
         guard let packet = unpacker.open(datagram) else {
             record.record(.damaged(reason: "a realtime packet failed authentication"))
             return
@@ -95,6 +97,14 @@ final class RealtimeReceiver: Sendable {
 
     private func requestMissing(at now: HostInstant, _ progress: inout Progress) {
         guard let port = progress.syncPort else { return }
+        if let flood = quirks.resendFlood, !progress.hasFlooded {
+            progress.hasFlooded = true
+            for number in 0..<flood {
+                let first = UInt16(truncatingIfNeeded: number &* 7)
+                control.send(
+                    ResendRequest.bytes(sequence: first, firstMissing: first, count: .max), to: sender, port: port)
+            }
+        }
         for run in engine.missing(at: now) {
             progress.requestSequence &+= 1
             let request = ResendRequest.bytes(

@@ -22,7 +22,8 @@ final class NTPClient: SenderClock, Sendable {
 
     /// The last answers; written by the thread, read by any thread.
     private let answers = Lock<[Answer]>([])
-    private let socket: DatagramSocket
+    private let sockets: [DatagramSocket]
+    private let stopsAfter: Duration?
     private let sender: IPv4Address
     private let port: UInt16
     private let oscillator: Oscillator
@@ -41,7 +42,10 @@ final class NTPClient: SenderClock, Sendable {
         address: IPv4Address, sender: IPv4Address, port: UInt16, oscillator: Oscillator, quirks: SpeakerQuirks,
         record: SpeakerRecord
     ) throws(SpeakerError) {
-        socket = try SpeakerError.datagrams(at: address)
+        stopsAfter = quirks.timingStopsAfter
+        var sockets: [DatagramSocket] = []
+        for _ in 0..<(quirks.movesTimingPort ? 4 : 1) { sockets.append(try SpeakerError.datagrams(at: address)) }
+        self.sockets = sockets
         thread = try SpeakerError.pollingThread("speaker-ntp", priority: .elevated)
         self.sender = sender
         self.port = port
@@ -67,11 +71,15 @@ final class NTPClient: SenderClock, Sendable {
 
     private func run() {
         var buffer = [UInt8](repeating: 0, count: 512)
-        var next = HostInstant.now
+        let began = HostInstant.now
+        var next = began
         var asked = 0
         while !thread.isStopping {
             let now = HostInstant.now
-            if now >= next {
+            let socket = sockets[asked % sockets.count]
+            if let stopsAfter, now - began >= stopsAfter {
+                next = HostInstant(nanoseconds: .max)
+            } else if now >= next {
                 let sent = oscillator.speakerInstant(at: now).nanoseconds
                 socket.send(TimingExchange.request(sent: UInt64(bitPattern: sent)), to: sender, port: port)
                 asked += 1

@@ -94,25 +94,42 @@ struct Lab {
         return (lab, addresses[0].host, addresses[0].port)
     }
 
+    /// Starts a speaker of classic AirPlay with a new receiver process.
+    static func freshClassicSpeaker(
+        _ tolerance: DriftTolerance = .asShipped
+    ) throws -> (lab: Lab, host: String, port: UInt16) {
+        let (lab, addresses) = try freshSpeakers(0, tolerance, hasClassic: true)
+        return (lab, addresses[0].host, addresses[0].port)
+    }
+
+    /// The number of the speaker of classic AirPlay.
+    static let classicSpeaker = 9
+
     /// Starts several speakers, each with a new receiver process and an unimpaired network.
+    ///
+    /// - Parameter hasClassic: Whether the last one knows classic AirPlay only.
     static func freshSpeakers(
-        _ count: Int, _ tolerance: DriftTolerance = .asShipped
+        _ count: Int, _ tolerance: DriftTolerance = .asShipped, hasClassic: Bool = false
     ) throws -> (lab: Lab, addresses: [SpeakerAddress]) {
         if let obstacle { throw Unavailable(description: "the speaker lab cannot run: \(obstacle)") }
         _ = tidiness
         let lab = Lab()
         let listing = try lab.run(
-            "up", [String(count), "--private", "--fresh", "--tolerance", tolerance.rawValue])
+            "up",
+            [String(count), "--private", "--fresh", "--tolerance", tolerance.rawValue]
+                + (hasClassic ? ["--classic"] : []))
         // Format of a line: `1  "Talkie Lab 1"  10.78.9.11  port 7000  airplay2`
         let words = listing.split(whereSeparator: \.isWhitespace).map(String.init)
-        let addresses = words.indices.dropFirst().dropLast().compactMap { index -> SpeakerAddress? in
+        let all = words.indices.dropFirst().dropLast().compactMap { index -> SpeakerAddress? in
             guard words[index] == "port", let port = UInt16(words[index + 1]) else { return nil }
             return SpeakerAddress(host: words[index - 1], port: port)
         }
-        guard addresses.count >= count else {
+        // The speaker of classic AirPlay is the last one.
+        let addresses = Array(all.prefix(count)) + (hasClassic ? all.suffix(1) : [])
+        guard addresses.count == count + (hasClassic ? 1 : 0), all.count >= addresses.count else {
             throw Unavailable(description: "the lab names too few speakers: \(listing)")
         }
-        return (lab, Array(addresses.prefix(count)))
+        return (lab, addresses)
     }
 
     /// Returns sender outputs for these addresses; they share one PTP clock.

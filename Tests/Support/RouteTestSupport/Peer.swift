@@ -1,5 +1,6 @@
 import AirPlay
 import AirPlayTransport
+import ClassicAirPlay
 import Foundation
 import MediaCore
 import PTP
@@ -23,16 +24,21 @@ final class Peer {
     let lab: Lab
     let host: String
     let port: UInt16
+    private let number: Int
     private var recording: Lab.Recording?
     private var speaker: SoftwareSpeaker?
     private let file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString).wav")
 
-    init(_ receiver: Receiver, _ tolerance: Lab.DriftTolerance = .asShipped) throws {
+    /// - Parameter isClassic: Whether the receiver knows classic AirPlay only.
+    init(_ receiver: Receiver, _ tolerance: Lab.DriftTolerance = .asShipped, isClassic: Bool = false) throws {
+        number = isClassic ? Lab.classicSpeaker : 1
         switch receiver {
-        case .foreign: (lab, host, port) = try Lab.freshSpeaker(tolerance)
+        case .foreign:
+            (lab, host, port) = isClassic ? try Lab.freshClassicSpeaker(tolerance) : try Lab.freshSpeaker(tolerance)
         case .software:
-            let speaker = try SoftwareSpeaker(
-                SpeakerConfiguration(port: 0, output: .file(path: file.path), clock: .required))
+            var configuration = SpeakerConfiguration(port: 0, output: .file(path: file.path), clock: .required)
+            configuration.isClassic = isClassic
+            let speaker = try SoftwareSpeaker(configuration)
             (lab, host, port) = (Lab(), "127.0.0.2", speaker.port)
             self.speaker = speaker
         }
@@ -60,9 +66,16 @@ final class Peer {
             clocks: PTPDirectory(identity: identity.clock), route: route)
     }
 
+    /// Returns a sender output that plays to this receiver by classic AirPlay.
+    func classicOutput() -> ClassicSpeaker {
+        ClassicSpeaker(
+            name: "Lab", address: SpeakerAddress(host: host, port: port), identity: .random(name: "Talkie test"),
+            serving: ServedTimeline())
+    }
+
     /// Starts recording; returns when audio would be recorded.
     func record(seconds: Int) throws {
-        if speaker == nil { recording = try Lab.Recording(lab, seconds: seconds) }
+        if speaker == nil { recording = try Lab.Recording(lab, seconds: seconds, speaker: number) }
     }
 
     /// Ends the recording and returns its file. The caller has stopped playback.

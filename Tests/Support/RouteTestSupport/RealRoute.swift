@@ -10,14 +10,21 @@ import SyncRendering
 enum RouteUnderTest: CaseIterable, CustomStringConvertible {
     case virtualCard, soundCard
     case softwareBuffered, softwareRealtime, foreignBuffered, foreignRealtime
+    case softwareClassic, foreignClassic
 
     /// shairport-sync; with tight bounds the software speaker too, which takes twice the time.
     static var buffered: [RouteUnderTest] {
         Bounds.isTight ? [.softwareBuffered, .foreignBuffered] : [.foreignBuffered]
     }
+    static var classic: [RouteUnderTest] {
+        Bounds.isTight ? [.softwareClassic, .foreignClassic] : [.foreignClassic]
+    }
     static var realtime: [RouteUnderTest] {
         Bounds.isTight ? [.softwareRealtime, .foreignRealtime] : [.foreignRealtime]
     }
+
+    /// Whether it needs two seconds more for a start.
+    var isClassic: Bool { self == .softwareClassic || self == .foreignClassic }
 
     /// Opens the route.
     ///
@@ -32,6 +39,8 @@ enum RouteUnderTest: CaseIterable, CustomStringConvertible {
         case .softwareRealtime: try SpeakerRoute(.software, .realtime, seconds: seconds, tolerance)
         case .foreignBuffered: try SpeakerRoute(.foreign, .buffered, seconds: seconds, tolerance)
         case .foreignRealtime: try SpeakerRoute(.foreign, .realtime, seconds: seconds, tolerance)
+        case .softwareClassic: try SpeakerRoute(.software, .classic, seconds: seconds, tolerance)
+        case .foreignClassic: try SpeakerRoute(.foreign, .classic, seconds: seconds, tolerance)
         }
     }
 
@@ -43,6 +52,8 @@ enum RouteUnderTest: CaseIterable, CustomStringConvertible {
         case .softwareRealtime: "software speaker, realtime"
         case .foreignBuffered: "shairport-sync, buffered"
         case .foreignRealtime: "shairport-sync, realtime"
+        case .softwareClassic: "software speaker, classic"
+        case .foreignClassic: "shairport-sync, classic"
         }
     }
 }
@@ -90,16 +101,18 @@ final class SpeakerRoute: RecordedRoute {
 
     init(_ receiver: Receiver, _ route: Route, seconds: Double, _ tolerance: Lab.DriftTolerance) throws {
         name = "\(receiver), \(route)"
-        // A realtime stream needs its queue, which is at most 700 ms deep, and 20 ms (`StreamCut.lead`).
+        // A realtime stream needs its queue, which is at most 700 ms deep, or 2.25 s with classic AirPlay, and 20 ms.
+        let queue: Duration = route == .classic ? .milliseconds(2300) : .milliseconds(750)
         promises = RoutePromises(
-            flushLead: route == .buffered ? .milliseconds(1050) : .milliseconds(750),
-            maxFlushLead: route == .buffered ? .milliseconds(1500) : .milliseconds(750),
-            depth: route == .buffered ? 30...600 : 1...20, factor: Bounds.factor, startError: 5)
-        peer = try Peer(receiver, tolerance)
+            flushLead: route == .buffered ? .milliseconds(1050) : queue,
+            maxFlushLead: route == .buffered ? .milliseconds(1500) : queue,
+            depth: route == .buffered ? 30...600 : 1...20, factor: Bounds.factor, startError: 5,
+            restart: route == .classic ? .milliseconds(2600) : .milliseconds(600))
+        peer = try Peer(receiver, tolerance, isClassic: route == .classic)
         try peer.record(seconds: Int((seconds + Self.margin).rounded(.up)))
         synchronizer.addRenderer(renderer)
         renderer.setGain(0.99)
-        renderer.setOutput(peer.output(route))
+        renderer.setOutput(route == .classic ? peer.classicOutput() : peer.output(route))
     }
 
     func run(until instant: HostInstant) { instant.sleep() }

@@ -31,6 +31,8 @@ struct RoutePromises {
     var factor: Double
     /// Maximum deviation of the audible start from its instant, in milliseconds, on a quiet machine.
     var startError: Double
+    /// Maximum time from a change of speed until it is audible.
+    var restart: Duration = .milliseconds(600)
 }
 
 extension RecordedRoute {

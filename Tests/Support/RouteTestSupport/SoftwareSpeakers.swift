@@ -1,5 +1,6 @@
 import AirPlay
 import AirPlayTransport
+import ClassicAirPlay
 import Glibc
 internal import MediaCore
 import PTP
@@ -50,18 +51,22 @@ final class SoftwareSpeakers {
         let identity = SenderIdentity.random(name: "Talkie test")
         let clocks = PTPDirectory(identity: identity.clock, eventPort: ports.event, generalPort: ports.general)
         let receivers = try routes.indices.map { index in
-            try SoftwareSpeaker(
-                SpeakerConfiguration(
-                    address: IPv4Address("127.0.0.\(index + 2)")!, port: 0, clock: .required, ptpPorts: ports,
-                    volume: volume, quirks: quirks))
+            var configuration = SpeakerConfiguration(
+                address: IPv4Address("127.0.0.\(index + 2)")!, port: 0, clock: .required, ptpPorts: ports,
+                volume: volume, quirks: quirks)
+            configuration.isClassic = routes[index] == .classic
+            return try SoftwareSpeaker(configuration)
         }
+        let served = ServedTimeline()
         self.receivers = receivers
-        outputs = zip(receivers, routes).map { receiver, route in
-            AirPlaySpeaker(
-                name: route.rawValue,
-                configuration: .init(
-                    address: SpeakerAddress(host: receiver.configuration.address.description, port: receiver.port),
-                    identity: identity), clocks: clocks, route: route)
+        outputs = zip(receivers, routes).map { receiver, route -> any AudioOutput in
+            let address = SpeakerAddress(host: receiver.configuration.address.description, port: receiver.port)
+            if route == .classic {
+                return ClassicSpeaker(name: route.rawValue, address: address, identity: identity, serving: served)
+            }
+            return AirPlaySpeaker(
+                name: route.rawValue, configuration: .init(address: address, identity: identity), clocks: clocks,
+                route: route)
         }
     }
 

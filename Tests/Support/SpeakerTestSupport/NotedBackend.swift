@@ -52,7 +52,7 @@ package final class NotedBackend: SessionBackend {
     package func pairedKey(of sender: [UInt8]) -> [UInt8]? { paired[sender] }
     package func store(_ accessory: PairedAccessory) { paired[accessory.identifier] = accessory.publicKey }
 
-    package func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16 {
+    package func begin(_ timing: SessionTiming, secret: SecretBytes?) throws(SessionRefusal) -> UInt16 {
         asked.append(.begin(timing))
         return 5001
     }
