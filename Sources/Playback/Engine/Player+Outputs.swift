@@ -118,11 +118,6 @@ extension Player {
 /// AVFoundation's name for a player of several items.
 public typealias QueuePlayer = Player
 
-extension AudioOutput {
-    /// Sets whether packets may pass unchanged to a speaker; see `AudioRenderer.allowsPassThrough`.
-    func allowPassThrough(_ allowed: Bool) { (self as? OutputGroup)?.allowsPassThrough = allowed }
-}
-
 extension PlayerState {
     /// Adds the state of the outputs.
     mutating func describe(_ outputs: OutputGroup, isRunning: Bool) {

@@ -213,11 +213,7 @@ final class SoundControl {
     func choosePassThrough(for list: PlaybackList) {
         let mayPass = !options.replayGain.isActive && !Self.joinsExactly(list, expectsMore: options.expectsMore)
         renderer?.allowsPassThrough = mayPass
-        output?.allowPassThrough(mayPass)
-        for sound in added.all {
-            sound.renderer.allowsPassThrough = mayPass
-            sound.output.allowPassThrough(mayPass)
-        }
+        for sound in added.all { sound.renderer.allowsPassThrough = mayPass }
     }
 
     /// Returns true if audio follows the current entry of a list without a gap.

@@ -31,7 +31,6 @@ extension AudioFeeder {
         guard pipeline.passesBuffers else { return }
         let until = output.acceptedUntil
         guard renderer.state.withLock({ $0.accept(until: until) }) else { return }
-        noteAcceptance(until)
         renderer.report(.progress)
     }
 

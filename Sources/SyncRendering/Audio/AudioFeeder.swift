@@ -100,7 +100,11 @@ struct AudioFeeder {
         let held = output?.acceptedUntil
         if command.isFlush {
             pipeline.reset()
-            if let taker { taker.flush(restartingAt: command.cursor ?? renderer.store.start) } else { output?.flush() }
+            if let taker {
+                taker.flush(restartingAt: command.cursor ?? renderer.store.start, resumingFrom: command.resumesFrom)
+            } else {
+                output?.flush()
+            }
         }
         if pipeline.setSpeed(command.speed) { output?.setSpeed(command.speed) }
         if command.isOutputChange {
@@ -114,7 +118,7 @@ struct AudioFeeder {
             taker = output as? any PullingAudioOutput
             taker?.attach(to: renderer.store)
             takerDue = nil
-            pipeline.removeDelivery()
+            pipeline.setDelivery(command.delivery)
             context = renderer.outputContext(command.outputID)
             output?.setSpeed(command.speed)
             renderer.state.withLock { $0.applyGain(to: output) }
@@ -158,7 +162,8 @@ struct AudioFeeder {
         return true
     }
 
-    /// Drains converter, encoder and output at the end of the stored audio. Always returns false once the output drains.
+    /// Drains converter, encoder and output at the end of the stored audio. Always returns false once the output
+    /// drains.
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
         guard renderer.state.withLock({ $0.isAtEnd(for: life) }) else { return false }
         guard pipeline.finish(output) else { return true }

@@ -21,6 +21,6 @@ extension AudioRenderer {
     /// flush, at the next gapless boundary, or with the next format.
     public var allowsPassThrough: Bool {
         get { state.withLock { $0.allowsPassThrough } }
-        set { state.withLock { $0.allowsPassThrough = newValue } }
+        set { state.withLock { $0.setAllowsPassThrough(newValue) } }
     }
 }

@@ -171,7 +171,24 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
                         "Interface sounds are played on this computer only, not on \(output.name); use a sound card."
                     )))
         }
-        state.withLock { $0.setOutput(output, id: id) }
+        attach(output.map { group(of: $0) }, id: id)
+    }
+
+    /// Returns a group with one member for an output that is none: one output takes the same path as several.
+    private func group(of output: any AudioOutput) -> any AudioOutput {
+        if output is OutputGroup { return output }
+        let current = state.withLock { $0.output }
+        if let current = current as? OutputGroup, current.members.count == 1, current.members[0] === output {
+            return current
+        }
+        return OutputGroup(members: [output], codecs: codecs)
+    }
+
+    /// Sends the audio to another output, which converts it or is a member of a group.
+    ///
+    /// - Parameter delivery: That for which the output is prepared; nil: it is not.
+    func attach(_ output: (any AudioOutput)?, id: OutputID = OutputID(0), preparedFor delivery: AudioDelivery? = nil) {
+        state.withLock { $0.setOutput(output, id: id, preparedFor: delivery) }
         wake.raise()
     }
 

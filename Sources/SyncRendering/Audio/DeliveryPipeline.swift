@@ -73,9 +73,10 @@ struct DeliveryPipeline {
         passed.reset()
     }
 
-    /// Ends the use of the output.
-    mutating func removeDelivery() {
-        delivery = nil
+    /// Sets the delivery for which another output is prepared; nil: it is not.
+    mutating func setDelivery(_ delivery: AudioDelivery?) {
+        self.delivery = delivery
+        format = nil
         conversion.removeConverter()
         conversion.removeEncoder()
     }
@@ -400,7 +401,7 @@ struct DeliveryPipeline {
     ///
     /// An only member converts alone. So does normalization, whose measurement outlasts a flush.
     private var maySharePackets: Bool {
-        mayShare && !isOnlyMember && renderer.group != nil && resume.isEmpty && processing.loudness == nil
+        mayShare && !isOnlyMember && renderer.group != nil && processing.loudness == nil
     }
 
     /// Joins or starts a shared conversion with the first buffer after a full flush. Returns false if this pipeline
@@ -438,7 +439,10 @@ struct DeliveryPipeline {
         case .inputNeeded: return false
         case .evicted: stopSharing()
         case .step(let step):
-            if let packets = step.packets { pending = .packets(packets, 0) }
+            if let packets = step.packets {
+                let skipped = resume.packets(endingBefore: packets)
+                if skipped < packets.packets.count { pending = .packets(packets, skipped) }
+            }
             if let (count, lost) = step.damage { report(count, lost) }
             if let error = step.error {
                 renderer.report(.cannotDecode(error))
@@ -505,7 +509,7 @@ struct DeliveryPipeline {
     mutating func cutAccepted(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
         if passesBuffers {
             cutQueue(at: time, isLast: false)
-            return renderer.state.withLock { $0.noteCut(at: time, keptUntil: end) }
+            return renderer.state.withLock { $0.noteCut(keptUntil: end) }
         }
         beginAfterCut(at: time, keptUntil: end, truncated: truncated)
         // The end of a shared conversion, whose audio has been discarded.

@@ -66,6 +66,16 @@ struct ResumePoint {
         return block.frames(before: moment)
     }
 
+    /// Returns the number of leading packets of an encoder that are not delivered.
+    mutating func packets(endingBefore batch: PacketBatch) -> Int {
+        guard let moment = time else { return 0 }
+        let count = batch.packets.prefix { packet in
+            packet.presentationTime.map { $0 + packet.duration <= moment } ?? false
+        }.count
+        if count < batch.packets.count { time = nil }
+        return count
+    }
+
     /// Returns the number of leading packets that are not delivered. The last one before the time is, since decoders
     /// need it as preroll.
     mutating func packets(before batch: PacketBatch) -> Int {

@@ -9,7 +9,9 @@ protocol PullingAudioOutput: AudioOutput {
     func attach(to store: SoundStore)
 
     /// Drops all accepted audio that is not yet audible, and continues at a position of the store.
-    func flush(restartingAt cursor: SoundCursor)
+    ///
+    /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
+    func flush(restartingAt cursor: SoundCursor, resumingFrom moment: MediaTime?)
 
     /// Reads as much audio as fits and performs due work. Called on the feeder thread.
     ///

@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// The state of a renderer that its callers and its feeder share: the position in the store, the output, the settings, pending commands
-/// and the progress. Guarded by the renderer's lock.
+/// The state of a renderer that its callers and its feeder share: the position in the store, the output, the settings,
+/// pending commands and the progress. Guarded by the renderer's lock.
 struct RendererState {
     /// The maximum number of stored buffers regardless of their duration: limits a source of many tiny buffers.
     private static let maxBuffers = 16_384
@@ -41,6 +41,8 @@ struct RendererState {
     private(set) var outputID = OutputID(0)
     /// Whether the feeder has to adopt `output`.
     private var outputChanged = false
+    /// The delivery for which it is prepared; nil: it is not.
+    private var preparedDelivery: AudioDelivery?
     /// Media seconds per second of audio.
     private(set) var speed: Double = 1
     /// The linear gain; nil: the output keeps its own volume.
@@ -48,7 +50,7 @@ struct RendererState {
     private(set) var isMuted = false
     /// As requested; see `effectiveProcessing`.
     private(set) var processing = AudioProcessing.none
-    var allowsPassThrough = true
+    private(set) var allowsPassThrough = true
     /// The item that the output displays; nil: none.
     private(set) var nowPlaying: NowPlaying?
     /// The reason why no audio is rendered; nil if there is none.
@@ -257,9 +259,9 @@ struct RendererState {
     }
 
     /// Requests a flush of the output, which then receives audio from a position on.
-    mutating func restart(at position: SoundCursor) {
+    mutating func restart(at position: SoundCursor, resumingFrom moment: MediaTime? = nil) {
         cursor = position
-        resumesFrom = nil
+        resumesFrom = moment
         isCutPending = false
         restart()
         status.lateBuffers = 0
@@ -362,8 +364,7 @@ struct RendererState {
     }
 
     /// Same for an output that converts audio itself, after `cut`.
-    mutating func noteCut(at time: MediaTime, keptUntil end: MediaTime?) {
-        store.moveEnd(to: time)
+    mutating func noteCut(keptUntil end: MediaTime?) {
         status.isDrained = false
         status.acceptedUntil = end
         wasFull = true
@@ -381,8 +382,10 @@ struct RendererState {
     // MARK: Output and settings
 
     /// Replaces the output, which receives the unplayed audio.
-    mutating func setOutput(_ output: (any AudioOutput)?, id: OutputID) {
+    mutating func setOutput(_ output: (any AudioOutput)?, id: OutputID, preparedFor delivery: AudioDelivery? = nil) {
         self.output = output
+        preparedDelivery = delivery
+        (output as? OutputGroup)?.allowsPassThrough = allowsPassThrough
         outputID = id
         outputChanged = true
         feedAgain()
@@ -415,6 +418,11 @@ struct RendererState {
         var processing = processing
         processing.gain *= max(1, volume ?? 1)
         return processing
+    }
+
+    mutating func setAllowsPassThrough(_ allowed: Bool) {
+        allowsPassThrough = allowed
+        (output as? OutputGroup)?.allowsPassThrough = allowed
     }
 
     /// Whether packets must not be passed through, regardless of the output.
@@ -466,6 +474,7 @@ struct RendererState {
         var isOutputChange: Bool
         var output: (any AudioOutput)?
         var outputID: OutputID
+        var delivery: AudioDelivery?
         var speed: Double
         var processing: AudioProcessing
         var resumesFrom: MediaTime?
@@ -478,7 +487,7 @@ struct RendererState {
         return Command(
             isFlush: flushRequested || !isCurrent, cursor: cursor, isOutputChange: outputChanged && isCurrent,
             output: output,
-            outputID: outputID, speed: speed, processing: effectiveProcessing,
+            outputID: outputID, delivery: preparedDelivery, speed: speed, processing: effectiveProcessing,
             resumesFrom: isCurrent ? resumesFrom : nil)
     }
 

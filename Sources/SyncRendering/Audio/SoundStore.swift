@@ -101,14 +101,6 @@ final class SoundStore: Sendable {
         content.withLock { $0.cut(at: time, reader: reader, isLast: isLast) }
     }
 
-    /// Sets the time at which the next buffer starts.
-    func moveEnd(to time: MediaTime) {
-        content.withLock { content in
-            content.level.enqueuedUntil = time
-            content.level.isFinished = false
-        }
-    }
-
     // MARK: Reading
 
     /// Returns the next buffer of a reader; nil if there is none, or if the reader has to move after a flush.
@@ -196,16 +188,15 @@ final class SoundStore: Sendable {
     /// Moves a reader to the audio at a media time, with preroll for the codecs.
     ///
     /// - Parameter isDiscontinuous: Whether the decoder has to be told.
-    /// - Returns: Whether the reader was moved back to audio that starts before the time.
+    /// - Returns: Whether the audio there starts before the time.
     @discardableResult
     func move(_ cursor: inout SoundCursor, to moment: MediaTime, isDiscontinuous: Bool = true) -> Bool {
-        let before = cursor.number
         let needed = moment.advanced(by: .zero - Self.settling)
         let first = content.withLock { content in
             content.move(&cursor) { $0.soundEnd.map { $0 > needed } ?? false }
         }
         cursor.isDiscontinuous = isDiscontinuous
-        return cursor.number < before && first.map { $0 < moment } ?? false
+        return first.map { $0 < moment } ?? false
     }
 
     /// Moves a reader forward past audio that ends before a media time; returns whether there was any.

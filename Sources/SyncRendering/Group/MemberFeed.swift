@@ -108,10 +108,14 @@ final class MemberFeed: Sendable {
     }
 
     /// Drops the accepted audio, and continues at a position of the store, if the member receives audio.
-    func restart(at cursor: SoundCursor) { if isFed { read(from: cursor) } }
+    ///
+    /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
+    func restart(at cursor: SoundCursor, resumingFrom moment: MediaTime?) {
+        if isFed { read(from: cursor, resumingFrom: moment) }
+    }
 
-    private func read(from cursor: SoundCursor) {
-        renderer.state.withLock { $0.restart(at: cursor) }
+    private func read(from cursor: SoundCursor, resumingFrom moment: MediaTime? = nil) {
+        renderer.state.withLock { $0.restart(at: cursor, resumingFrom: moment) }
         renderer.wake.raise()
     }
 
@@ -182,7 +186,7 @@ final class MemberFeed: Sendable {
             signalMove()
         case .outputFailed(let error):
             fail(error)
-            renderer.setOutput(nil)
+            renderer.attach(nil)
             if mayTryAgain(after: error) { open(after: Self.pauses[0]) }
         }
     }
@@ -223,7 +227,7 @@ final class MemberFeed: Sendable {
                 // A session begins with it: some speakers are silent until they receive a title.
                 member.setNowPlaying(renderer.nowPlaying)
                 try member.prepare(delivery, context: renderer.outputContext(id))
-                return attach()
+                return attach(preparedFor: delivery)
             } catch {
                 fail(error)
                 guard mayTryAgain(after: error) else { return }
@@ -240,7 +244,7 @@ final class MemberFeed: Sendable {
     }
 
     /// Connects the open member to its renderer, which feeds it from the playhead on.
-    private func attach() {
+    private func attach(preparedFor delivery: AudioDelivery) {
         let wasLost = condition.withLock { condition in
             defer { condition = .open }
             scope.unopened.remove(member)
@@ -248,7 +252,8 @@ final class MemberFeed: Sendable {
             return false
         }
         opened(self)
-        renderer.setOutput(member, id: id)
+        renderer.attach(member, id: id, preparedFor: delivery)
+        member.timebaseDidChange(renderer.timebase.snapshot)
         if wasLost { context.events.append(.outputRestored(output: id)) }
         answer.raise()
         signalMove()

@@ -9,13 +9,13 @@ extension OutputGroup: PullingAudioOutput {
     func attach(to store: SoundStore) { state.withLock { $0.store = store } }
 
     /// Flushes all members, which continue at a position of the store.
-    func flush(restartingAt cursor: SoundCursor) {
+    func flush(restartingAt cursor: SoundCursor, resumingFrom moment: MediaTime?) {
         feeding.withLock { _ in
             let feeds = change { state in
                 state.flushes &+= 1
                 (state.isFlushPending, state.isFlushDecided) = (false, false)
             }
-            for feed in feeds { feed.restart(at: cursor) }
+            for feed in feeds { feed.restart(at: cursor, resumingFrom: moment) }
         }
         changes.noteMove()
     }

@@ -186,7 +186,9 @@ public final class OutputGroup: AudioOutput {
     public func finish() {}
 
     /// Flushes all members, which continue with the oldest stored audio.
-    public func flush() { if let store = state.withLock({ $0.store }) { flush(restartingAt: store.start) } }
+    public func flush() {
+        if let store = state.withLock({ $0.store }) { flush(restartingAt: store.start, resumingFrom: nil) }
+    }
 
     // MARK: Control
 

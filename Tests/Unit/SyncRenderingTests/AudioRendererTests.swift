@@ -158,7 +158,7 @@ import Testing
         #expect(renderer.status == .unknown)
     }
 
-    @Test mutating func aMuteLeavesTheVolumeAsItWas() {
+    @Test mutating func aMuteLeavesTheVolumeAsItWas() throws {
         final class Ear: AudioOutput, Sendable {
             let name = "ear"
             let kind = AudioRouteKind.soundCard
@@ -177,6 +177,8 @@ import Testing
         }
         let ear = Ear()
         renderer.setOutput(ear)
+        renderer.enqueue(try #require(try sound.read()))
+        feeder.performDueWork()
         #expect(renderer.volume == 1 && !renderer.isMuted)
         renderer.isMuted = true
         renderer.isMuted = false

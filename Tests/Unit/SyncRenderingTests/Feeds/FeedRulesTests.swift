@@ -226,7 +226,12 @@ import Testing
         #expect(rig.results.withLock { $0 } == [.overtaken])
         rig.run(for: .seconds(2))
         #expect(rig.results.withLock { $0.count } == 1)
-        let start = by == .seek ? 30 * rate : moment
+        let start =
+            switch by {
+            case .seek: 30 * rate
+            case .speed: rig.synchronizer.timebase.snapshot.upcoming.mediaAnchor.rescaled(to: GroupRig.rate)
+            case .route: moment
+            }
         #expect(first.deviation(from: (1, start..<rig.next), until: rig.playhead) == nil)
         if by != .route { #expect(second.deviation(from: (1, start..<rig.next), until: rig.playhead) == nil) }
     }
