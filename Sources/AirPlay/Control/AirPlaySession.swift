@@ -133,6 +133,10 @@ package final class AirPlaySession: Sendable {
             return info
         } catch {
             configuration.lessons.noteFailure(error, yieldingTo: busy)
+            // ignored: a control thread that has ended has not authenticated this sender.
+            if (try? control.perform({ $0.isAuthenticated })) == true {
+                configuration.lessons.noteRefusalOfStream(error)
+            }
             throw error
         }
     }
@@ -161,8 +165,13 @@ package final class AirPlaySession: Sendable {
     ) throws(AirPlayError) -> StreamSetup {
         // Added first, so that the peer lists of this speaker and the others include it.
         if case .ptp(_, let address) = shared.clock { configuration.peers.add(self, at: address) }
-        return try control.perform { (core) throws(AirPlayError) in
-            try core.startStream(format, store: store, onWritable: onWritable)
+        do throws(AirPlayError) {
+            return try control.perform { (core) throws(AirPlayError) in
+                try core.startStream(format, store: store, onWritable: onWritable)
+            }
+        } catch {
+            configuration.lessons.noteRefusalOfStream(error)
+            throw error
         }
     }
 

@@ -29,6 +29,8 @@ final class SessionCore: ControlledSession {
     let shared: SessionShared
     var connection: RTSPConnection?
     private var secret: SecretBytes?
+    /// Whether the speaker has accepted this sender.
+    var isAuthenticated: Bool { secret != nil }
     private var url = ""
     private let sessionNumber = UInt32.random(in: 1 ... .max)
     /// The token of the speaker's commands by DACP.

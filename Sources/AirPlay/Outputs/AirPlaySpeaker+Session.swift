@@ -13,6 +13,9 @@ extension AirPlaySpeaker {
     // MARK: Begin
 
     /// Opens a session and a stream.
+    ///
+    /// - Throws: After a refusal of the stream, with the next route chosen if there is one: the renderer asks for the
+    ///   delivery again.
     func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
         let first = (configuration.firstCounters ?? .random()).timestamp
         do throws(AirPlayError) {
@@ -30,6 +33,13 @@ extension AirPlaySpeaker {
                 adopt(joined, &state)
             }
         } catch {
+            let isSame = state.withLock { state in
+                guard configuration.lessons.refusals.isStreamRefused, state.routes.count > 1 else { return false }
+                state.routes.removeFirst()
+                // Both realtime routes carry the same packets.
+                return state.routes[0] != .buffered && choice.stream == .lossless44100 && !choice.isPassThrough
+            }
+            if isSame { return try open(choice, context) }
             throw outputError(error)
         }
     }
@@ -62,6 +72,7 @@ extension AirPlaySpeaker {
         at address: SpeakerAddress? = nil, connectTimeout: Duration? = nil, isYielding: Bool = false
     ) throws(AirPlayError) -> JoinedSession {
         var configuration = configuration
+        configuration.route = route
         if let group = context.group { configuration.peers = group.shared { PTPPeerGroup() } }
         let address = address ?? addresses[0]
         configuration.address = address
@@ -76,6 +87,9 @@ extension AirPlaySpeaker {
             let info = try session.connect(yieldingTo: isYielding ? reported.busyFlags : [])
             state.withLock { $0.reported.learn(info, at: address, isFirst: store == nil) }
             volume.withLock { $0.noteReport(info.initialVolume) }
+            if route == .buffered, stream.channels > 2, !stream.isOffered(by: info) {
+                throw AirPlayError(.refused, "\(name) does not offer \(stream.channels) channels.")
+            }
             let setup: StreamSetup
             if let store {
                 setup = try session.startStream(stream, store: store, onWritable: { writable.raise() })
@@ -89,7 +103,7 @@ extension AirPlaySpeaker {
             let updates = NowPlayingUpdates(
                 shown: item, at: moment, features: info.features ?? configuration.traits.features ?? [],
                 readsAll: configuration.traits.updated(by: info).isShairportSync)
-            let decibels = sendRequestedVolume { (decibels) throws(AirPlayError) in
+            let decibels = volume.sendRequested(to: name) { (decibels) throws(AirPlayError) in
                 try session.setVolume(decibels: decibels)
             }
             return JoinedSession(session: session, setup: setup, updates: updates, decibels: decibels)

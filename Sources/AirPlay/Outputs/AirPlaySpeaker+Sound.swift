@@ -13,8 +13,10 @@ extension AirPlaySpeaker: PartialFlushing {
     }
 
     private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
-        DeliveryChoice(
-            for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless, route: route
+        let offered = state.withLock { $0.reported.channels } ?? channels
+        return DeliveryChoice(
+            for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless,
+            channels: min(channels, offered), route: route
         ).keeping(openStream, for: format)
     }
 
@@ -28,7 +30,9 @@ extension AirPlaySpeaker: PartialFlushing {
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
     ) -> AudioDelivery? {
         guard let open = openStream else { return nil }
-        if case .passThrough = delivery, !mustDecode, DeliveryChoice.untouched(format) == open {
+        if case .passThrough = delivery, !mustDecode,
+            DeliveryChoice.untouched(format, channels: open.channels) == open
+        {
             return choice(for: format, mustDecode: false).delivery(of: format)
         }
         return DeliveryChoice(encodingInto: open).delivery(of: format)
@@ -45,7 +49,8 @@ extension AirPlaySpeaker: PartialFlushing {
         case .encoded(let format, _):
             choice = DeliveryChoice(
                 for: format, mustDecode: true,
-                reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless, route: route)
+                reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless,
+                channels: format.layout.count, route: route)
         case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) accepts encoded audio only.")
         }
         let kept = state.withLock { state -> Bool in

@@ -19,14 +19,16 @@ package final class AirPlaySpeaker: AudioOutput {
     package let name: String
     /// The kind of the route: buffered or realtime.
     package var kind: AudioRouteKind { route == .buffered ? .bufferedSpeaker : .realtimeSpeaker }
-    /// The stream type and the timing protocol.
-    var route: Route { configuration.route }
+    /// The stream type and the timing protocol. Another one follows if the speaker refuses it.
+    var route: Route { state.withLock { $0.routes[0] } }
     let configuration: AirPlaySession.Configuration
     let clocks: PTPDirectory
     /// This computer's clock, on which the timebase runs.
     var host: any HostClock { clocks.clock }
     let encoding: Encoding
-    let state = Lock(State())
+    /// The most channels to send, if the speaker offers them: 2, 6 or 8.
+    let channels: Int
+    let state: Lock<State>
     let volume = Lock(SpeakerVolume())
     /// The current item; nil: none.
     private let shown = Lock<NowPlaying?>(nil)
@@ -45,6 +47,8 @@ package final class AirPlaySpeaker: AudioOutput {
         var anchors = SpeakerAnchors()
         var cuts = StreamCutRecord()
         var reported = ReportedSpeaker()
+        /// The current route, and those that may follow it. Never empty.
+        var routes: [Route]
         var evictions = EvictionCounter()
         /// Incremented by `close`: a rejoin for an older use ends.
         var use: UInt64 = 0
@@ -59,7 +63,8 @@ package final class AirPlaySpeaker: AudioOutput {
 
         /// Returns the state after `close`. Volume, speed and address are kept for the next use.
         var closed: State {
-            var closed = State(speed: speed, anchors: SpeakerAnchors(epoch: anchors.epoch + 1), reported: reported)
+            var closed = State(
+                speed: speed, anchors: SpeakerAnchors(epoch: anchors.epoch + 1), reported: reported, routes: routes)
             closed.use = use + 1
             closed.reported.endUse()
             return closed
@@ -70,17 +75,19 @@ package final class AirPlaySpeaker: AudioOutput {
     ///
     /// - Parameters:
     ///   - clocks: The PTP instances of this process, shared by speakers that play in sync.
+    ///   - alternatives: Further routes in order, if the speaker refuses the stream of a route.
     ///   - encoding: The encoding of buffered audio that cannot be passed through.
+    ///   - channels: The most channels to send on the buffered route, if the speaker offers them: 2, 6 or 8.
     package init(
         name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, route: Route = .buffered,
-        encoding: Encoding = .lossless
+        alternatives: [Route] = [], encoding: Encoding = .lossless, channels: Int = 2
     ) {
         self.name = name
-        var configuration = configuration
-        configuration.route = route
         self.configuration = configuration
+        state = Lock(State(routes: [route] + alternatives))
         self.clocks = clocks
         self.encoding = encoding
+        self.channels = channels
     }
 
     /// Sets the item that the speaker displays, also for later sessions. Any thread; returns at once.
@@ -131,20 +138,11 @@ package final class AirPlaySpeaker: AudioOutput {
         guard volume.withLock({ $0.queue() }) else { return }
         // One that has ended runs nothing; the next session begins with the volume.
         session.control.post { [weak self] core in
-            _ = self?.sendRequestedVolume { (decibels) throws(AirPlayError) in try core.setVolume(decibels: decibels) }
+            guard let self else { return }
+            _ = volume.sendRequested(to: name) { (decibels) throws(AirPlayError) in
+                try core.setVolume(decibels: decibels)
+            }
         }
-    }
-
-    /// Sends the requested volume, once more after a refusal, and records the result. Returns the volume in dB; nil if
-    /// none was requested.
-    func sendRequestedVolume(_ send: (Double) throws(AirPlayError) -> Void) -> Double? {
-        guard let decibels = volume.withLock({ $0.takeRequested() }) else { return nil }
-        for _ in 0..<2 {
-            var error: AirPlayError?
-            do throws(AirPlayError) { try send(decibels) } catch let failure { error = failure }
-            if !volume.withLock({ $0.noteResult(error, of: decibels, speaker: name) }) { break }
-        }
-        return decibels
     }
 
     // MARK: Status
@@ -235,7 +233,7 @@ package final class AirPlaySpeaker: AudioOutput {
     /// The renderer's fill target: 95 % of the speaker's buffer, at most 240 s; 3 s for realtime streams.
     package var desiredDepth: Duration {
         state.withLock {
-            SpeakerTiming.depth(of: $0.input?.format, bufferSize: $0.setup?.bufferSize, route: route)
+            SpeakerTiming.depth(of: $0.input?.format, bufferSize: $0.setup?.bufferSize, route: $0.routes[0])
         }
     }
 

@@ -12,27 +12,38 @@ struct DeliveryChoice {
     ///
     /// - Parameters:
     ///   - mustDecode: Whether the audio is processed and cannot be passed through.
-    ///   - reencoding: The coding to use, at 44.1 or 48 kHz.
+    ///   - reencoding: The coding of stereo, at 44.1 or 48 kHz. More channels are AAC.
+    ///   - channels: The most channels to send: 2, 6 or 8.
     ///   - route: Realtime streams always use one format that every receiver accepts.
     init(
-        for format: AudioFormat, mustDecode: Bool, reencoding: StreamFormat.Coding, route: Route = .buffered
+        for format: AudioFormat, mustDecode: Bool, reencoding: StreamFormat.Coding, channels: Int = 2,
+        route: Route = .buffered
     ) {
         guard route == .buffered else {
             stream = .lossless44100
             isPassThrough = false
             return
         }
-        if !mustDecode, let stream = Self.untouched(format) {
+        if !mustDecode, let stream = Self.untouched(format, channels: channels) {
             self.stream = stream
             isPassThrough = true
             return
         }
         isPassThrough = false
+        if let surround = Self.surround(min(channels, format.layout.count)) {
+            stream = surround
+            return
+        }
         switch reencoding {
         // Films have 48 kHz; music at 44.1 kHz keeps its rate, which avoids resampling.
         case .aacLC: stream = format.sampleRate == 44100 ? .aac44100 : .aac48000
         case .appleLossless: stream = format.sampleRate == 44100 ? .lossless44100 : .lossless48000
         }
+    }
+
+    /// Returns the stream for at most so many channels; nil for stereo.
+    private static func surround(_ channels: Int) -> StreamFormat? {
+        channels >= 8 ? .aacSurround71 : channels >= 6 ? .aacSurround51 : nil
     }
 
     /// Re-encodes into a stream that is already open.
@@ -47,7 +58,7 @@ struct DeliveryChoice {
     /// only for audio that would be passed through into it but must be decoded.
     func keeping(_ open: StreamFormat?, for format: AudioFormat) -> DeliveryChoice {
         guard let open, stream != open else { return self }
-        let isKept = open.coding == .appleLossless || Self.untouched(format) == open
+        let isKept = open.coding == .appleLossless || Self.untouched(format, channels: open.channels) == open
         return isKept ? DeliveryChoice(encodingInto: open) : self
     }
 
@@ -63,16 +74,19 @@ struct DeliveryChoice {
             AudioFormat(parameters: parameters, sampleRate: format.sampleRate, layout: format.layout))
     }
 
-    /// Returns the stream for pass-through: AAC-LC, stereo, 1024 frames, no spectral band replication. Nil for other
-    /// formats.
-    static func untouched(_ format: AudioFormat) -> StreamFormat? {
-        guard format.parameters.codec == "aac", format.layout.count == 2,
+    /// Returns the stream for pass-through: AAC-LC, 1024 frames, no spectral band replication. Nil for other formats.
+    ///
+    /// - Parameter channels: The most channels to send.
+    static func untouched(_ format: AudioFormat, channels: Int = 2) -> StreamFormat? {
+        guard format.parameters.codec == "aac",
             let configuration = AudioSpecificConfig(format.parameters.configuration),
-            configuration.objectType == AudioSpecificConfig.lowComplexity, configuration.channels == 2,
+            configuration.objectType == AudioSpecificConfig.lowComplexity,
             !configuration.hasShortFrames, !configuration.hasBandReplication
         else { return nil }
-        return [StreamFormat.aac44100, .aac48000].first {
-            $0.sampleRate == format.sampleRate && $0.sampleRate == configuration.sampleRate
+        return [StreamFormat.aac44100, .aac48000, .aacSurround51, .aacSurround71].first {
+            $0.channels <= channels && $0.channels == format.layout.count
+                && $0.channelConfiguration == configuration.channels && $0.sampleRate == format.sampleRate
+                && $0.sampleRate == configuration.sampleRate
         }
     }
 
@@ -82,16 +96,20 @@ struct DeliveryChoice {
         return AudioFormat(
             parameters: CodecParameters(
                 codec: isLossless ? "alac" : "aac", configuration: decoderConfiguration,
-                bitRate: isLossless ? 0 : 256_000,
+                bitRate: isLossless ? 0 : bitRate,
                 bitsPerRawSample: Int32(stream.bitsPerSample), framesPerPacket: Int32(stream.framesPerPacket)),
-            sampleRate: stream.sampleRate, layout: .stereo)
+            sampleRate: stream.sampleRate, layout: stream.layout)
     }
+
+    /// Bits per second of AAC: transparent for stereo; the further channels of a film have less sound.
+    private var bitRate: Int64 { stream.channels == 2 ? 256_000 : stream.channels == 6 ? 512_000 : 640_000 }
 
     private var decoderConfiguration: [UInt8] {
         guard stream.coding == .appleLossless else {
-            // AudioSpecificConfig: AAC LC, rate index 3 or 4, two channels.
+            // AudioSpecificConfig: AAC LC, rate index 3 or 4, channels.
             let bits =
-                UInt16(AudioSpecificConfig.lowComplexity) << 11 | (stream.sampleRate == 48000 ? 3 : 4) << 7 | 2 << 3
+                UInt16(AudioSpecificConfig.lowComplexity) << 11 | (stream.sampleRate == 48000 ? 3 : 4) << 7
+                | UInt16(stream.channelConfiguration) << 3
             return [UInt8(bits >> 8), UInt8(bits & 0xFF)]
         }
         // The MP4 box: length, name, version and flags, configuration.
@@ -101,7 +119,18 @@ struct DeliveryChoice {
                 sampleRate: UInt32(stream.sampleRate))
     }
 
-    var pcm: PCMFormat { PCMFormat(sampleRate: stream.sampleRate, layout: .stereo) }
+    var pcm: PCMFormat { PCMFormat(sampleRate: stream.sampleRate, layout: stream.layout) }
+}
+
+extension StreamFormat {
+    /// The order of the decoded channels.
+    fileprivate var layout: ChannelLayout {
+        switch channels {
+        case 6: .surround51
+        case 8: .surround71
+        default: .stereo
+        }
+    }
 }
 
 /// The decoder configuration of AAC (ISO/IEC 14496-3, section 1.6.2.1).

@@ -11,6 +11,8 @@ struct ReportedSpeaker: Sendable {
     private var model: String?
     /// The status flags before we played.
     private var idleFlags: StatusFlags = []
+    /// The most channels it offers; nil until a session has connected.
+    private(set) var channels: Int?
 
     /// Addresses to try, in order: the last known one, unless the speaker is announced elsewhere.
     func addresses(configured: SpeakerAddress, announced: [SpeakerAddress]) -> [SpeakerAddress] {
@@ -36,8 +38,18 @@ struct ReportedSpeaker: Sendable {
     mutating func learn(_ info: ReceiverInfo, at address: SpeakerAddress, isFirst: Bool) {
         if isFirst { idleFlags = info.statusFlags ?? [] }
         model = info.model
+        channels = Self.channels(info)
         self.address = address
         deviceID = info.deviceID.flatMap { SpeakerID($0) }
+    }
+
+    /// Returns the most channels that a receiver offers.
+    private static func channels(_ info: ReceiverInfo) -> Int {
+        guard info.bufferedFormats != nil else { return 2 }
+        // Apple's receivers use the number of 7.1 for 5.1.2.
+        let isShairportSync = info.model?.lowercased().hasPrefix("shairport") ?? false
+        if isShairportSync, StreamFormat.aacSurround71.isOffered(by: info) { return 8 }
+        return StreamFormat.aacSurround51.isOffered(by: info) ? 6 : 2
     }
 
     /// Forgets what applies to one use only.

@@ -63,8 +63,13 @@ struct SpeakerTiming: Sendable {
     static func depth(of format: StreamFormat?, bufferSize: Int?, route: Route) -> Duration {
         guard route == .buffered else { return realtimeDepth }
         guard let format, let bufferSize else { return .seconds(60) }
-        // 40 kB/s is AAC at 320 kb/s; lossless audio rarely exceeds two thirds of its PCM size.
-        let rate = format.coding == .aacLC ? 40_000 : format.sampleRate * format.channels * format.bitsPerSample / 12
+        // 40 kB/s is AAC at 320 kb/s, and 12.5 kB/s for each channel of surround sound more than the encoder is asked for;
+        // lossless audio rarely exceeds two thirds of its PCM size.
+        let rate =
+            switch format.coding {
+            case .aacLC: max(40_000, 12_500 * format.channels)
+            case .appleLossless: format.sampleRate * format.channels * format.bitsPerSample / 12
+            }
         return min(.seconds(240), .seconds(bufferSize / 100 * 95 / max(1, rate)))
     }
 }

@@ -10,6 +10,8 @@ struct ChosenSpeaker: Sendable {
     let speaker: DiscoveredSpeaker
     let address: SpeakerAddress
     let route: Route
+    /// Further routes in order, if the speaker refuses the stream; none if the user wants one route only.
+    let alternatives: [Route]
     let role: ClockRole
     /// Why the route was selected.
     let reason: String
@@ -22,6 +24,8 @@ struct ChosenSpeaker: Sendable {
     let wanted: Route?
     /// Whether audio that cannot be passed through is encoded as AAC.
     let prefersAAC: Bool
+    /// The most channels to send.
+    let channels: Int
 
     var name: String { speaker.name }
 
@@ -52,7 +56,7 @@ struct ChosenSpeaker: Sendable {
         }
         memory = speaker.id.flatMap { knowledge.memory(of: $0) }
         wanted = preferences.route(wantedBefore: memory?.wanted)
-        prefersAAC = preferences.prefersAAC
+        (prefersAAC, channels) = (preferences.prefersAAC, preferences.channels)
         if wanted == .classic {
             throw TalkieError(.unavailable, "'\(name)' is to be played to by classic AirPlay")
         }
@@ -87,6 +91,7 @@ struct ChosenSpeaker: Sendable {
         self.query = query
         self.speaker = speaker
         self.route = route
+        alternatives = wanted == nil ? decision.alternatives : []
         role = decision.role
         reason = decision.reason
         address = SpeakerAddress(endpoint)

@@ -28,7 +28,8 @@ struct DrivenSpeaker: Sendable {
         self.chosen = chosen
         output = AirPlaySpeaker(
             name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route,
-            encoding: chosen.prefersAAC ? .aac : .lossless)
+            alternatives: chosen.alternatives, encoding: chosen.prefersAAC ? .aac : .lossless, channels: chosen.channels
+        )
         lessons = configuration.lessons
     }
 
@@ -36,7 +37,7 @@ struct DrivenSpeaker: Sendable {
     func remember(in knowledge: SpeakerKnowledge) {
         guard let id = chosen.speaker.id,
             let memory = RouteMemory.after(
-                lessons.learned, on: chosen.route, role: chosen.role,
+                lessons.learned, on: output.route, role: chosen.role,
                 sourceVersion: chosen.speaker.traits.sourceVersion, wanted: chosen.wanted,
                 stated: lessons.statedLatency, before: chosen.memory)
         else { return }

@@ -47,6 +47,9 @@ final class SpeakerLessons: Sendable {
         var rejection: AirPlayError?
         /// The flags that showed another sender; empty if there was none.
         var busyFlags: StatusFlags = []
+        /// Whether the last attempt failed after the authentication: the speaker does not accept the session or the
+        /// stream of the route.
+        var isStreamRefused = false
     }
 
     private let state = Lock(SpeakerExperience())
@@ -70,11 +73,18 @@ final class SpeakerLessons: Sendable {
     /// Records that a session has connected.
     func noteConnection() { refused.withLock { $0 = Refusals() } }
 
+    /// Records that an authenticated session or its stream was refused, was not answered, or was closed.
+    func noteRefusalOfStream(_ error: AirPlayError) {
+        let codes: [AirPlayError.Code] = [.refused, .timedOut, .lost, .ended, .protocolViolation]
+        refused.withLock { $0.isStreamRefused = codes.contains(error.code) }
+    }
+
     /// Records that a session has failed to connect.
     ///
     /// - Parameter busy: The flags to which the session yielded.
     func noteFailure(_ error: AirPlayError, yieldingTo busy: StatusFlags) {
         refused.withLock { refused in
+            refused.isStreamRefused = false
             if error.isMistrust { refused.rejection = error }
             if error.code == .busy { refused.busyFlags.formUnion(busy) }
         }

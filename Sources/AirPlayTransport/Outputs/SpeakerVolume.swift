@@ -73,3 +73,21 @@ package struct SpeakerVolume: Sendable {
     /// Forgets the refusal when the session is closed.
     package mutating func endUse() { refusal = nil }
 }
+
+extension Lock<SpeakerVolume> {
+    /// Sends the requested volume, once more after a refusal, and records the result. Returns the volume in dB; nil if
+    /// none was requested.
+    ///
+    /// - Parameter speaker: The speaker's name.
+    package func sendRequested(
+        to speaker: String, _ send: (Double) throws(AirPlayError) -> Void
+    ) -> Double? {
+        guard let decibels = withLock({ $0.takeRequested() }) else { return nil }
+        for _ in 0..<2 {
+            var error: AirPlayError?
+            do throws(AirPlayError) { try send(decibels) } catch let failure { error = failure }
+            if !withLock({ $0.noteResult(error, of: decibels, speaker: speaker) }) { break }
+        }
+        return decibels
+    }
+}

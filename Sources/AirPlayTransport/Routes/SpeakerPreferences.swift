@@ -28,9 +28,11 @@ package struct SpeakerPreferences: Hashable, Sendable {
     /// AAC fit in the speaker's buffer, and 41 s of ALAC.
     package var prefersAAC = true
 
-    package init(route: RouteWish? = nil, prefersAAC: Bool = true) {
-        self.route = route
-        self.prefersAAC = prefersAAC
+    /// The most channels to send on the buffered route, if the speaker offers them: 2, 6 or 8.
+    package var channels = 2
+
+    package init(route: RouteWish? = nil, prefersAAC: Bool = true, channels: Int = 2) {
+        (self.route, self.prefersAAC, self.channels) = (route, prefersAAC, channels)
     }
 
     /// Returns the only route to use; nil: the best one.

@@ -38,7 +38,23 @@ package struct StreamFormat: Hashable, Sendable {
     package static let aac48000 = StreamFormat(
         bit: 23, coding: .aacLC, sampleRate: 48000, channels: 2, bitsPerSample: 0, framesPerPacket: 1024,
         synchronizationSource: 0x1700_0000)
+    /// AAC-LC 48 kHz 5.1, on buffered streams only.
+    package static let aacSurround51 = StreamFormat(
+        bit: 39, coding: .aacLC, sampleRate: 48000, channels: 6, bitsPerSample: 0, framesPerPacket: 1024,
+        synchronizationSource: 0x2700_0000)
+    /// AAC-LC 48 kHz 7.1, on buffered streams only. shairport-sync reads the number so; in Apple's tables it is 5.1.2.
+    package static let aacSurround71 = StreamFormat(
+        bit: 40, coding: .aacLC, sampleRate: 48000, channels: 8, bitsPerSample: 0, framesPerPacket: 1024,
+        synchronizationSource: 0x2800_0000)
 
     /// Every format that can be sent.
-    package static let all: [StreamFormat] = [lossless44100, lossless48000, aac44100, aac48000]
+    package static let all: [StreamFormat] = [
+        lossless44100, lossless48000, aac44100, aac48000, aacSurround51, aacSurround71,
+    ]
+
+    /// Whether a receiver offers it for buffered streams; true for one that states no formats.
+    package func isOffered(by info: ReceiverInfo) -> Bool { info.bufferedFormats?.contains(bit) ?? true }
+
+    /// `channelConfiguration` of AAC (ISO/IEC 14496-3, table 1.19).
+    package var channelConfiguration: Int { channels == 8 ? 7 : channels }
 }

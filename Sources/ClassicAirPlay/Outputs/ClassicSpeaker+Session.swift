@@ -53,9 +53,8 @@ extension ClassicSpeaker {
             let item = nowPlaying
             // ignored: a refused title is inaudible, and a lost session is reported by its events.
             _ = try? session.show(.text(item, at: moment))
-            let decibels = volume.withLock { $0.requested }
-            if let decibels {
-                noteVolume(decibels) { () throws(AirPlayError) in try session.setVolume(decibels: decibels) }
+            let decibels = volume.sendRequested(to: name) { (decibels) throws(AirPlayError) in
+                try session.setVolume(decibels: decibels)
             }
             return JoinedSession(session: session, updates: updates(shown: item, at: moment), decibels: decibels)
         } catch {
@@ -69,11 +68,7 @@ extension ClassicSpeaker {
         let session = joined.session
         state.session = session
         // One that was requested while the session began found none.
-        if let decibels = volume.withLock({ $0.requested }), decibels != joined.decibels {
-            session.control.post { [weak self] core in
-                self?.noteVolume(decibels) { () throws(AirPlayError) in try core.setVolume(decibels: decibels) }
-            }
-        }
+        if volume.withLock({ $0.requested }) != joined.decibels { sendVolume(in: session) }
         state.anchors.beginSession()
         state.evictions.begin(at: host.now)
         let supervisor = ClassicSupervisor(speaker: self, updates: joined.updates)

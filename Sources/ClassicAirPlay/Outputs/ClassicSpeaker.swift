@@ -110,11 +110,17 @@ package final class ClassicSpeaker: AudioOutput {
 
     /// Sets the gain, limited to −30…0 dB or mute. Until the first call the receiver keeps its owner's volume. Any
     /// thread.
-    package func setGain(_ gain: Float) { sendVolume(volume.withLock { $0.request(gain: gain) }) }
+    package func setGain(_ gain: Float) {
+        volume.withLock { $0.request(gain: gain) }
+        sendVolume()
+    }
 
     /// Restores the owner's volume, if it was changed here. Classic receivers do not report it: an audible one. Any
     /// thread.
-    package func restoreGain() { if let decibels = volume.withLock({ $0.restore() }) { sendVolume(decibels) } }
+    package func restoreGain() {
+        volume.withLock { $0.restore() }
+        sendVolume()
+    }
 
     /// An audible volume: classic receivers do not report the owner's. Nil before the first session. Any thread.
     package var ownVolume: Double? { volume.withLock { $0.own } }
@@ -125,17 +131,18 @@ package final class ClassicSpeaker: AudioOutput {
     /// The refusal of the last requested volume or mute; nil if it was accepted. Any thread.
     package var gainFailure: OutputError? { volume.withLock { $0.refusal } }
 
-    private func sendVolume(_ decibels: Double) {
-        state.withLock { $0.session }?.control.post { [weak self] core in
-            self?.noteVolume(decibels) { () throws(AirPlayError) in try core.setVolume(decibels: decibels) }
-        }
-    }
+    private func sendVolume() { if let session = state.withLock({ $0.session }) { sendVolume(in: session) } }
 
-    /// Sends a volume and records the result.
-    func noteVolume(_ decibels: Double, _ send: () throws(AirPlayError) -> Void) {
-        var failure: AirPlayError?
-        do throws(AirPlayError) { try send() } catch { failure = error }
-        volume.withLock { $0.noteResult(failure, of: decibels, speaker: name) }
+    /// Sends the requested volume on the control thread of a session.
+    func sendVolume(in session: ClassicSession) {
+        guard volume.withLock({ $0.queue() }) else { return }
+        // One that has ended runs nothing; the next session begins with the volume.
+        session.control.post { [weak self] core in
+            guard let self else { return }
+            _ = volume.sendRequested(to: name) { (decibels) throws(AirPlayError) in
+                try core.setVolume(decibels: decibels)
+            }
+        }
     }
 
     // MARK: Delivery

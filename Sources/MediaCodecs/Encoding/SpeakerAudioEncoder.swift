@@ -49,7 +49,11 @@ final class SpeakerAudioEncoder: PCMEncoder {
         context.pointee.bits_per_raw_sample = isALAC ? bits : 0
         context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
         if format.parameters.bitRate > 0 { context.pointee.bit_rate = format.parameters.bitRate }
-        if input.layout.mask.nonzeroBitCount == input.channels {
+        if !isALAC, input.layout == .surround51 {
+            // The encoder has channel configuration 6 for 5.1 with back channels; with side channels it would write a
+            // program config element, which receivers do not expect.
+            av_channel_layout_default(&context.pointee.ch_layout, 6)
+        } else if input.layout.mask.nonzeroBitCount == input.channels {
             av_channel_layout_from_mask(&context.pointee.ch_layout, input.layout.mask)
         } else {
             av_channel_layout_default(&context.pointee.ch_layout, Int32(clamping: input.channels))

@@ -319,8 +319,10 @@ struct DeliveryPipeline {
         mustRenegotiate = false
         if wanted != delivery {
             guard let context else { return false }
+            var wanted = wanted
             do {
-                try output.prepare(wanted, context: context)
+                let mustDecode = speed != 1 || renderer.mustDecode
+                wanted = try output.prepare(wanted, for: format, mustDecode: mustDecode, context: context)
             } catch {
                 delivery = nil
                 renderer.report(.outputFailed(error), isFailed: true)
@@ -331,10 +333,10 @@ struct DeliveryPipeline {
             output.timebaseDidChange(renderer.timebase.snapshot)
         }
         conversion.removeConverter()
-        switch wanted {
+        switch delivery {
         case .passThrough, .sampleBuffers: return true
         case .encoded where maySharePackets: return true
-        case .pcm, .encoded: return makeConverter(for: format, processing)
+        case .pcm, .encoded, nil: return makeConverter(for: format, processing)
         }
     }
 

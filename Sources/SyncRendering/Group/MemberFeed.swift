@@ -223,11 +223,13 @@ final class MemberFeed: Sendable {
         work.pause(closing, pause)
         while !isClosing.load(ordering: .acquiring), let format = format.withLock({ $0 }) {
             do throws(OutputError) {
-                let delivery = member.delivery(for: format, mustDecode: renderer.mustDecode)
+                let mustDecode = renderer.mustDecode
+                let delivery = member.delivery(for: format, mustDecode: mustDecode)
                 // A session begins with it: some speakers are silent until they receive a title.
                 member.setNowPlaying(renderer.nowPlaying)
-                try member.prepare(delivery, context: renderer.outputContext(id))
-                return attach(preparedFor: delivery)
+                return attach(
+                    preparedFor: try member.prepare(
+                        delivery, for: format, mustDecode: mustDecode, context: renderer.outputContext(id)))
             } catch {
                 fail(error)
                 guard mayTryAgain(after: error) else { return }

@@ -204,6 +204,33 @@ public struct AudioOutputContext: Sendable {
 }
 
 extension AudioOutput {
+    /// Prepares the output for a delivery. A device may reveal only when it is opened that it accepts less than was
+    /// expected: then for the one that the output asks for instead.
+    ///
+    /// - Parameters:
+    ///   - format: The format of the audio that is delivered.
+    ///   - mustDecode: Whether packets cannot be passed through.
+    /// - Returns: The delivery that the output is prepared for.
+    /// - Throws: The last error, with the output closed.
+    func prepare(
+        _ delivery: AudioDelivery, for format: AudioFormat, mustDecode: Bool, context: AudioOutputContext
+    ) throws(OutputError) -> AudioDelivery {
+        var delivery = delivery
+        // More deliveries than any output has.
+        for _ in 0..<4 {
+            do throws(OutputError) {
+                try prepare(delivery, context: context)
+                return delivery
+            } catch {
+                let other = self.delivery(for: format, mustDecode: mustDecode)
+                guard other != delivery else { throw error }
+                delivery = other
+            }
+        }
+        try prepare(delivery, context: context)
+        return delivery
+    }
+
     /// Decoded and encoded audio is converted to the stream's format; packets continue only in the same format.
     public func continuation(
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool

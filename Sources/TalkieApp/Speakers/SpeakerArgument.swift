@@ -11,7 +11,7 @@ package struct SpeakerArgument: Sendable, Hashable {
     package let choice: SpeakerChoice
     /// The languages of its sound track in order of preference, from `lang`; empty: the track of the film.
     package let languages: [String]
-    /// Its route and encoding, from `route` and `encoding`.
+    /// Its route, encoding and channels, from `route`, `encoding` and `channels`.
     package let preferences: SpeakerPreferences
 
     /// A service name has at most 63 bytes (RFC 6763, section 4.1.1), a host name 253.
@@ -54,9 +54,17 @@ package struct SpeakerArgument: Sendable, Hashable {
                 case "lossless": preferences.prefersAAC = false
                 default: throw ValueError("the encoding must be aac or lossless")
                 }
+            case "channels":
+                switch words[1] {
+                case "stereo": preferences.channels = 2
+                case "5.1": preferences.channels = 6
+                case "7.1": preferences.channels = 8
+                default: throw ValueError("the channels must be stereo, 5.1 or 7.1")
+                }
             default:
                 throw ValueError(
-                    "a speaker has no option '\(name)'; there are lang, route and encoding, such as Kitchen;lang=de")
+                    "a speaker has no option '\(name)'; there are lang, route, encoding and channels, such as "
+                        + "Kitchen;lang=de")
             }
         }
         self.init(choice, languages: languages ?? [], preferences: preferences)

@@ -12,8 +12,11 @@ struct SoundOptions: ParsableArguments {
         name: .customLong("speaker"),
         help: ArgumentHelp(
             "Speaker by name, ID or address, or local for this computer; may be given several times, each with a sound "
-                + "track by language, a route, and lossless or AAC encoding, such as \"Kitchen;lang=de;route=realtime\".",
-            valueName: "NAME|ID|airplay://HOST[:PORT]|local[;lang=L][;route=R][;encoding=aac|lossless]"),
+                + "track by language, a route, AAC (default) or lossless encoding, and channels, such as "
+                + "\"Kitchen;lang=de;route=realtime\".",
+            valueName:
+                "NAME|ID|airplay://HOST[:PORT]|local[;lang=L][;route=R][;encoding=aac|lossless][;channels=stereo|5.1|7.1]"
+        ),
         transform: { try SpeakerArgument(parsing: $0) })
     var speakers: [SpeakerArgument] = []
 

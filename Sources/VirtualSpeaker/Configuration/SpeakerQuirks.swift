@@ -78,6 +78,10 @@ package struct SpeakerQuirks: Sendable {
 
     /// The output latency that `/info` states, and by how much its output is really later than the anchor says.
     var outputLatency: (stated: Duration, real: Duration)?
+    /// The status of the answer to the SETUP of a buffered stream, which is refused although it is offered.
+    var bufferedStatus: Int?
+    /// Formats with more than two channels are not offered.
+    var offersStereoOnly = false
     /// `arrivalToRenderLatencyMs` of the stream's SETUP.
     var arrivalToRender: Duration?
 
@@ -106,8 +110,8 @@ package struct SpeakerQuirks: Sendable {
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
         "presses=AFTER:COMMAND", "lists", "busy", "dies=SECONDS", "known-sender", "shairport-start",
         "freezes=AFTER:LASTING", "late-events=SECONDS", "no-events", "stripped-zeros",
-        "output-latency=STATED:REAL", "arrival=SECONDS", "auth-setup", "silent-auth-setup",
-        "timing-stops=SECONDS", "timing-moves", "resend-flood=COUNT",
+        "output-latency=STATED:REAL", "arrival=SECONDS", "stereo-only", "refuses-buffered=CODE", "auth-setup",
+        "silent-auth-setup", "timing-stops=SECONDS", "timing-moves", "resend-flood=COUNT",
     ]
 
     /// Enables one quirk by its command-line syntax: `late-clock=3`, `slow=SETUP:2`.
@@ -169,6 +173,8 @@ package struct SpeakerQuirks: Sendable {
         case "no-events": hasNoEvents = true
         case "stripped-zeros": stripsZeros = true
         case "output-latency": outputLatency = (.seconds(try number(0, 0...10)), .seconds(try number(1, 0...2)))
+        case "refuses-buffered": bufferedStatus = Int(try number(0, 100...999))
+        case "stereo-only": offersStereoOnly = true
         case "arrival": arrivalToRender = .seconds(try number(0, 0...10))
         case "auth-setup": needsSetup = true
         case "silent-auth-setup": isSilentAfterSetup = true

@@ -63,7 +63,8 @@ struct SpeakerDescription {
             record += Array(string.utf8.prefix(255))
         }
         let realtime = StreamFormat.lossless44100.mask | 1 << 11
-        let buffered = StreamFormat.all.reduce(0) { $0 | $1.mask }
+        let offered = StreamFormat.all.filter { $0.channels == 2 || !configuration.quirks.offersStereoOnly }
+        let buffered = offered.reduce(0) { $0 | $1.mask }
         var latencies: [PropertyList] = []
         if let stated = configuration.quirks.outputLatency?.stated {
             latencies.append([

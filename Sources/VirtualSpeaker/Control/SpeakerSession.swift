@@ -222,6 +222,9 @@ struct SpeakerSession {
         default: throw .badRequest
         }
         guard kind == .realtime || backend.offersPTP else { throw .badRequest }
+        if kind == .buffered, let status = backend.configuration.quirks.bufferedStatus {
+            throw SessionRefusal(status: status)
+        }
         guard let format = Self.format(stream, kind) else { throw .badRequest }
         let answer = try backend.open(StreamRequest(kind: kind, format: format, key: SecretBytes(key)))
         backend.record(.stream(kind, format: format.name, sampleRate: format.sampleRate))

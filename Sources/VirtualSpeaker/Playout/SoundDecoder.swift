@@ -21,6 +21,7 @@ enum PacketFormat: Hashable, Sendable {
         case .wire(let format):
             (format.coding == .aacLC ? "AAC-LC " : "ALAC ") + (format.sampleRate == 48000 ? "48" : "44.1")
                 + (format.bitsPerSample > 0 ? "/\(format.bitsPerSample)" : "")
+                + (format.channels > 2 ? " \(format.channels - 1).1" : "")
         }
     }
 }
@@ -152,14 +153,15 @@ final class SoundDecoder {
                 codec: "alac", configuration: cookie, bitsPerRawSample: Int32(wire.bitsPerSample),
                 framesPerPacket: Int32(wire.framesPerPacket))
         case .aacLC:
-            // AudioSpecificConfig (ISO/IEC 14496-3, section 1.6.2.1): AAC LC, rate index 4 or 3, two channels.
+            // AudioSpecificConfig (ISO/IEC 14496-3, section 1.6.2.1): AAC LC, rate index 4 or 3, channels.
             let index: UInt16 = wire.sampleRate == 48000 ? 3 : 4
-            let config = 2 << 11 | index << 7 | 2 << 3
+            let config = 2 << 11 | index << 7 | UInt16(wire.channelConfiguration) << 3
             parameters = CodecParameters(
                 codec: "aac", configuration: [UInt8(config >> 8), UInt8(config & 0xFF)], profile: 1,
                 framesPerPacket: 1024)
         }
-        return AudioFormat(parameters: parameters, sampleRate: wire.sampleRate, layout: .stereo)
+        let layout: ChannelLayout = wire.channels == 8 ? .surround71 : wire.channels == 6 ? .surround51 : .stereo
+        return AudioFormat(parameters: parameters, sampleRate: wire.sampleRate, layout: layout)
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import MediaCore
 import Sockets
 import TalkieTestKit
@@ -47,5 +48,77 @@ import VirtualSpeaker
         #expect(try stream(speaker, of: film, state: state, options: ";route=buffered") == "buffered AAC-LC 48")
         #expect(try stream(speaker, of: film, state: state, options: ";route=ntp") == "realtime ALAC 44.1/16")
         #expect(try stream(speaker, of: film, state: state, options: ";route=auto") == "buffered AAC-LC 48")
+    }
+
+    /// Each channel has a tone of its own: front left and right, centre, low frequency, side left and right.
+    private static let voices = [400, 600, 900, 60, 1900, 2500]
+
+    private func surroundFilm() throws -> String {
+        let tones = Self.voices.map { "0.2*sin(2*PI*\($0)*t)" }.joined(separator: "|")
+        return try TestClips.make(
+            "speaker-surround.mkv",
+            ["-f", "lavfi", "-i", "testsrc2=s=64x36:r=25:d=6"]
+                + ["-f", "lavfi", "-i", "aevalsrc=exprs=\(tones):c=5.1:s=48000:d=6"]
+                + TestClips.words("-c:v mpeg4 -c:a ac3 -b:a 448k"))
+    }
+
+    /// The software speaker mixes what it receives to stereo, where each channel has levels of its own.
+    @Test func aFilmIn51ReachesASpeakerWithEachVoiceInItsChannel() throws {
+        let folder = try Scratch()
+        let film = try surroundFilm()
+        let heard = folder.path("heard.wav")
+        let speaker = try SoftwareSpeaker(
+            SpeakerConfiguration(
+                address: IPv4Address("127.0.0.36")!, port: 0, output: .file(path: heard), clock: .required))
+        let sent = try stream(
+            speaker, of: film, state: folder.path("state"), options: ";channels=5.1", "--end", "4", "--volume", "100")
+        #expect(sent == "buffered AAC-LC 48 5.1")
+        speaker.stop()
+        let levels = try (0...1).map { channel in
+            let recording = try Recording(file: URL(fileURLWithPath: heard), channel: channel)
+            let begin = try #require(recording.samples.firstIndex { abs($0) > 0.05 })
+            // One second, in which each tone has whole periods.
+            let range = (begin + Int(recording.rate))..<(begin + 2 * Int(recording.rate))
+            return Self.voices.map { recording.tone($0, range).level }
+        }
+        let (left, right) = (levels[0], levels[1])
+        let front = left[0]
+        // ITU-R BS.775: centre and sides at −3 dB; without the low frequency channel.
+        let half = front * 0.5.squareRoot()
+        let expected = [[front, 0, half, 0, half, 0], [0, front, half, 0, 0, half]]
+        #expect(front > 0.02)
+        for (found, wanted) in zip(left + right, expected[0] + expected[1]) {
+            #expect(abs(found - wanted) < 0.05 * front, "\(left), \(right)")
+        }
+    }
+
+    /// The offer is in the announcement, and the refusal in the answer to the stream's SETUP.
+    @Test func aSpeakerThatRefusesARoutePlaysOnTheNextOneInTheSameStart() throws {
+        let folder = try Scratch()
+        let film = try surroundFilm()
+        var quirks = SpeakerQuirks()
+        try quirks.set("refuses-buffered=400")
+        let speaker = try SoftwareSpeaker(
+            SpeakerConfiguration(
+                address: IPv4Address("127.0.0.36")!, port: 0, clock: .required, quirks: quirks))
+        defer { speaker.stop() }
+        let state = folder.path("state")
+        #expect(try stream(speaker, of: film, state: state) == "realtime ALAC 44.1/16")
+        let route = try FileManager.default.contentsOfDirectory(atPath: "\(state)/talkie/routes").first ?? ""
+        let kept = try String(contentsOfFile: "\(state)/talkie/routes/\(route)", encoding: .utf8)
+        #expect(kept.contains("realtime"), "\(kept)")
+    }
+
+    @Test func aSpeakerThatOffersStereoOnlyGetsStereoWithoutAnotherStart() throws {
+        let folder = try Scratch()
+        var quirks = SpeakerQuirks()
+        try quirks.set("stereo-only")
+        let speaker = try SoftwareSpeaker(
+            SpeakerConfiguration(
+                address: IPv4Address("127.0.0.36")!, port: 0, clock: .required, quirks: quirks))
+        defer { speaker.stop() }
+        let sent = try stream(
+            speaker, of: try surroundFilm(), state: folder.path("state"), options: ";channels=5.1")
+        #expect(sent == "buffered AAC-LC 48")
     }
 }

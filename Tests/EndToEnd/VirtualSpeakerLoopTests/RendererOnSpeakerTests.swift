@@ -102,11 +102,11 @@ extension LoopTests {
                     stage.receiver.record.wait(until: settled.advanced(by: .seconds(2))) { record in
                         record.spans.last.map { $0.end >= settled } ?? false
                     })
-                // Up to five packets may precede: they start earlier than the requested time, and one may be silent
+                // Up to six packets may precede: they start earlier than the requested time, and one may be silent
                 // where the packets of the two speeds meet. On a busy machine the speaker may miss the first few.
                 let begins = stage.receiver.record.spans.map { ($0.instant - start.host).inMilliseconds }
                 print("speaker: pieces of sound begin \(begins.suffix(3)) ms from that")
-                #expect(begins.contains { $0 > -130 && $0 < 700 })
+                #expect(begins.contains { $0 > -140 && $0 < 700 })
             }
         }
 

@@ -75,6 +75,20 @@ extension SpeakerLabTests {
                 beside.isEmpty ? "software, realtime" : "software, group")
         }
 
+        /// The second clip finds a receiver that another session has used.
+        @Test(.timeLimit(.minutes(2)), arguments: Receiver.defaultReceivers)
+        func shortClipsAreHeardWhole(receiver: Receiver) throws {
+            for seconds in [1, 5] {
+                let clip = try Lab.tone(500, seconds: seconds, rate: 48000, ["-c:a", "pcm_s16le"], named: "clip.wav")
+                defer { try? FileManager.default.removeItem(at: clip) }
+                let recording = try play([clip.path], to: try Peer(receiver, .frameByFrame), seconds: seconds + 5)
+                let stretches = recording.stretches(of: [500])
+                print("\(receiver), \(seconds) s: \(stretches)")
+                try #require(stretches.count == 1, "\(stretches)")
+                #expect(abs(stretches[0].end - stretches[0].start - Double(seconds)) < 0.05)
+            }
+        }
+
         @Test(.timeLimit(.minutes(4)), arguments: Receiver.defaultReceivers)
         func aLoopIsHeardAsOneTone(receiver: Receiver) throws {
             let film = try Lab.tone(

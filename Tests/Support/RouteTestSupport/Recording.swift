@@ -3,7 +3,7 @@ import MediaCore
 
 /// Samples that an output played, with the host instants at which they were audible.
 struct Recording {
-    /// First channel, full scale ±1.
+    /// One channel, full scale ±1.
     let samples: [Float]
     let rate: Double
     private let times: Times
@@ -34,9 +34,11 @@ struct Recording {
 
     /// Reads a recording. Without a sidecar with time anchors, time starts at 0.
     ///
-    /// - Parameter file: 16-bit samples; its sidecar has the extension `.json`.
-    init(file: URL) throws {
-        (samples, rate) = Self.sound(in: [UInt8](try Data(contentsOf: file)))
+    /// - Parameters:
+    ///   - file: 16-bit samples; its sidecar has the extension `.json`.
+    ///   - channel: Counted from 0.
+    init(file: URL, channel: Int = 0) throws {
+        (samples, rate) = Self.sound(in: [UInt8](try Data(contentsOf: file)), channel)
         let sidecar = file.appendingPathExtension("json")
         var anchors: [Sidecar.Anchor] = []
         if FileManager.default.fileExists(atPath: sidecar.path) {
@@ -62,7 +64,7 @@ struct Recording {
         return Recording(samples: samples + silence + later.samples, rate: rate, start: start)
     }
 
-    private static func sound(in bytes: [UInt8]) -> (samples: [Float], rate: Double) {
+    private static func sound(in bytes: [UInt8], _ channel: Int) -> (samples: [Float], rate: Double) {
         func word(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
         var offset = 12
         var (channels, rate) = (2, 48000)
@@ -73,7 +75,7 @@ struct Recording {
             if name == "fmt " { (channels, rate) = (word(offset + 10), word(offset + 12) | word(offset + 14) << 16) }
             if name == "data" {
                 let end = min(bytes.count, offset + 8 + size) - 1
-                for position in stride(from: offset + 8, to: end, by: channels * 2) {
+                for position in stride(from: offset + 8 + channel * 2, to: end, by: channels * 2) {
                     samples.append(Float(Int16(truncatingIfNeeded: word(position))) / 32768)
                 }
             }

@@ -101,7 +101,7 @@ import Testing
         let speaker = AirPlaySpeaker(
             name: "Kitchen", configuration: configuration, clocks: PTPDirectory(identity: configuration.identity.clock))
         speaker.setGain(0.1)
-        let sent = speaker.sendRequestedVolume { (decibels) throws(AirPlayError) in
+        let sent = speaker.volume.sendRequested(to: speaker.name) { (decibels) throws(AirPlayError) in
             try core.setVolume(decibels: decibels)
         }
         #expect(abs((sent ?? 0) + 20) < 1e-3)

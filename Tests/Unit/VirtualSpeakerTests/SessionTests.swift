@@ -46,7 +46,7 @@ import Testing
         let reply = session.handle(RTSPRequest("GET", "/info")).response
         let info = ReceiverInfo(try PropertyList(binary: reply.body))
         #expect(info.features?.isSuperset(of: [.audio, .bufferedAudio, .ptp, .transientPairing]) == true)
-        #expect(info.bufferedFormats == [18, 21, 22, 23])
+        #expect(info.bufferedFormats == [18, 21, 22, 23, 39, 40])
         #expect(info.initialVolume == 0)
     }
 

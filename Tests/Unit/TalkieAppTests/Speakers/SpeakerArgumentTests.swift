@@ -40,7 +40,8 @@ import Testing
         #expect(message("Kitchen;")?.contains("'' after ; is no option") == true)
         #expect(
             message("Kitchen;language=de")
-                == "a speaker has no option 'language'; there are lang, route and encoding, such as Kitchen;lang=de")
+                == "a speaker has no option 'language'; there are lang, route, encoding and channels, such as Kitchen;lang=de"
+        )
         #expect(message("Kitchen;Lang=de")?.contains("no option 'Lang'") == true)
         #expect(message("Kitchen;lang=de;lang=en") == "lang is given twice; write lang=de,en")
         #expect(message("Kitchen;lang=")?.hasPrefix("languages must be tags") == true)
