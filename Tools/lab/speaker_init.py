@@ -15,6 +15,9 @@ import time
 from processes import give_priority, threads, until
 
 ROOT, FOLDER, RATE, CHANNELS, KIND = sys.argv[1:6]
+# The order of a WAV file's channels; PulseAudio has another one, and none for eight.
+ORDERS = {6: " channel_map=front-left,front-right,front-center,lfe,rear-left,rear-right",
+          8: " channel_map=front-left,front-right,front-center,lfe,rear-left,rear-right,side-left,side-right"}
 
 
 def inside(path: str) -> str:
@@ -86,7 +89,7 @@ def main():
     # A null sink runs on CLOCK_MONOTONIC; without rewinds its monitor shows exactly what was heard.
     guest("pulse.log", "pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no",
           "--realtime=yes", "--high-priority=no", "--log-target=stderr",
-          "-L", f"module-null-sink sink_name=dac rate={RATE} channels={CHANNELS} format=s32le norewinds=1",
+          "-L", f"module-null-sink sink_name=dac rate={RATE} channels={CHANNELS}{ORDERS.get(int(CHANNELS), '')} format=s32le norewinds=1",
           "-L", "module-native-protocol-unix auth-anonymous=1 socket=/run/lab/pulse")
     expect("run/lab/pulse", "PulseAudio")
     if KIND == "airplay2":

@@ -24,6 +24,21 @@ class _Format(c.Structure):
     _fields_ = [("format", c.c_int), ("rate", c.c_uint32), ("channels", c.c_uint8)]
 
 
+class _ChannelMap(c.Structure):
+    # pa_channel_map; PA_CHANNELS_MAX is 32.
+    _fields_ = [("channels", c.c_uint8), ("map", c.c_int * 32)]
+
+
+def _channel_map(channels: int):
+    """The map of a sink with so many channels, so that the server does not mix them; None: its default."""
+    if channels not in ORDERS:
+        return None
+    result = _ChannelMap()
+    parse = _function("pa_channel_map_parse", _pointer, c.POINTER(_ChannelMap), c.c_char_p)
+    parse(c.byref(result), ORDERS[channels].encode())
+    return c.byref(result)
+
+
 class _Buffering(c.Structure):
     _fields_ = [(n, c.c_uint32) for n in ("maxlength", "tlength", "prebuf", "minreq", "fragsize")]
 
@@ -59,6 +74,9 @@ READY, FAILED_CONTEXT, STREAM_READY, FAILED_STREAM = 4, 5, 2, 3
 # Else a recording of the default sink follows when another becomes the default.
 ADJUST_LATENCY, DONT_MOVE = 0x2000, 0x0200
 S16LE = 3
+# The order of a WAV file's channels, as Tools/lab/speaker_init.py gives it to its sink.
+ORDERS = {6: "front-left,front-right,front-center,lfe,rear-left,rear-right",
+          8: "front-left,front-right,front-center,lfe,rear-left,rear-right,side-left,side-right"}
 
 
 class Recorder:
@@ -72,7 +90,7 @@ class Recorder:
             raise SystemExit("meter: cannot reach the sound server")
         self._wait(lambda: _context_state(context), READY, FAILED_CONTEXT)
         new = _function("pa_stream_new", _pointer, _pointer, c.c_char_p, c.POINTER(_Format), _pointer)
-        self._stream = new(context, b"monitor", c.byref(_Format(S16LE, rate, channels)), None)
+        self._stream = new(context, b"monitor", c.byref(_Format(S16LE, rate, channels)), _channel_map(channels))
         unset = 0xFFFFFFFF
         buffering = _Buffering(unset, unset, unset, unset, int(rate * fragment) * self._width)
         record = _function("pa_stream_connect_record", c.c_int, _pointer, c.c_char_p, c.POINTER(_Buffering), c.c_int)
