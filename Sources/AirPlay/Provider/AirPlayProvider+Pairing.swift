@@ -62,7 +62,7 @@ private struct SpeakerPairingConversation {
         let decision = RouteDecision.decide(for: speaker)
         if case .impossible(let obstacle) = decision.verdict, [.needsAirPlay1, .restricted].contains(obstacle) {
             throw TalkieError(
-                obstacle == .restricted ? .notPermitted : .unavailable,
+                obstacle == .restricted ? .notPermitted : .unsupported,
                 "'\(name)' cannot be paired: \(decision.reason)")
         }
         if wish == .pin(nil) {

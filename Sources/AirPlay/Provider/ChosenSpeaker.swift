@@ -58,7 +58,7 @@ struct ChosenSpeaker: Sendable {
         wanted = preferences.route(wantedBefore: memory?.wanted)
         (prefersAAC, channels) = (preferences.prefersAAC, preferences.channels)
         if wanted == .classic {
-            throw TalkieError(.unavailable, "'\(name)' is to be played to by classic AirPlay")
+            throw TalkieError(.unsupported, "'\(name)' is to be played to by classic AirPlay")
         }
         var before = memory
         // What played was what the user wanted, not what was found to be best.
@@ -104,8 +104,8 @@ struct ChosenSpeaker: Sendable {
         case .restricted: return .notPermitted
         case .clockPorts:
             if case .forbidden = ports { return .notPermitted }
-            return .unavailable
-        default: return .unavailable
+            return .unsupported
+        default: return .unsupported
         }
     }
 

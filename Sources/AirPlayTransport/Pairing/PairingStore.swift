@@ -6,11 +6,13 @@ package import Storage
 package struct SpeakerCredentials: Hashable, Sendable {
     /// The key from a pairing by PIN.
     package var accessory: PairedAccessory?
+    /// The password for AirPlay 2, whose authentication does not reveal it.
     package var password: String?
+    /// The password for classic AirPlay, whose digest a false receiver can use to guess it.
+    package var classicPassword: String?
 
-    package init(accessory: PairedAccessory? = nil, password: String? = nil) {
-        self.accessory = accessory
-        self.password = password
+    package init(accessory: PairedAccessory? = nil, password: String? = nil, classicPassword: String? = nil) {
+        (self.accessory, self.password, self.classicPassword) = (accessory, password, classicPassword)
     }
 }
 
@@ -67,11 +69,13 @@ package struct PairingStore: Sendable {
         in record: StateRecord, of speaker: SpeakerID
     ) throws(StateError) -> (credentials: SpeakerCredentials, note: String?) {
         var found = SpeakerCredentials()
-        if let text = record["password"] {
+        let passwords = [\SpeakerCredentials.password: "password", \.classicPassword: "classic-password"]
+        for (path, key) in passwords {
+            guard let text = record[key] else { continue }
             guard let bytes = Hexadecimal.bytes(text), let password = String(validating: bytes, as: UTF8.self) else {
-                return (found, try folder.damaged(Self.name(speaker)))
+                return (SpeakerCredentials(), try folder.damaged(Self.name(speaker)))
             }
-            found.password = password
+            found[keyPath: path] = password
         }
         guard record["accessory"] != nil || record["accessory-key"] != nil else { return (found, nil) }
         guard let name = record["accessory"].flatMap({ Hexadecimal.bytes($0) }), !name.isEmpty,
@@ -115,6 +119,7 @@ package struct PairingStore: Sendable {
             record["controller-key"] = Hexadecimal.text(identity.pairing.publicKey)
         }
         record["password"] = credentials.password.map { Hexadecimal.text($0.utf8) }
+        record["classic-password"] = credentials.classicPassword.map { Hexadecimal.text($0.utf8) }
         try folder.replace(Self.name(speaker), with: record)
     }
 

@@ -39,6 +39,23 @@ package final class Microphone: @unchecked Sendable {
     private static let piece = 960
     private static let maxAnchors = 1 << 14
 
+    /// Whether a name denotes a device or the sound server. ALSA's other names may contain plugins with arguments, of
+    /// which `file` and `tee` write files and run commands.
+    package static func isDevice(_ name: String) -> Bool {
+        let parts = name.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return ["default", "pulse", "pipewire", "sysdefault"].contains(name) }
+        let allowed = parts[1].utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "="), UInt8(ascii: ","), UInt8(ascii: "_"),
+                UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        return allowed && ["hw", "plughw", "sysdefault", "dsnoop"].contains(parts[0])
+    }
+
     /// Opens and configures a device; `start` starts the recording.
     ///
     /// - Parameters:

@@ -115,7 +115,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
         let places = entries.map { entry in
             let isLocked = entry.members.contains { member in
                 member.traits.needsPassword
-                    && member.id.flatMap { pairings.credentials(for: $0).credentials.password } == nil
+                    && member.id.flatMap { pairings.credentials(for: $0).credentials.classicPassword } == nil
             }
             let remedy = Remedy.givePassword(entry.name)
             return OutputPlace(
@@ -307,7 +307,7 @@ extension ClassicAirPlayProvider: PairingProvider {
     ) throws(TalkieError) -> String {
         let decision = ClassicDecision.decide(for: speaker)
         guard let method = decision.method, let address = speaker.classicAddress else {
-            throw TalkieError(.unavailable, "'\(speaker.name)' cannot be paired: \(decision.reason)")
+            throw TalkieError(.unsupported, "'\(speaker.name)' cannot be paired: \(decision.reason)")
         }
         switch wish {
         case .pin:
@@ -339,8 +339,11 @@ extension ClassicAirPlayProvider: PairingProvider {
                 return "\(speaker.name) (\(id)) needs no password; nothing was stored."
             }
             do {
+                // Keys and a password of AirPlay 2 stay.
+                var credentials = knowledge.pairings.credentials(for: id).credentials
+                credentials.classicPassword = password
                 try knowledge.pairings.store(
-                    SpeakerCredentials(password: password), for: id,
+                    credentials, for: id,
                     SpeakerContact(name: speaker.name, address: address, query: query))
             } catch {
                 throw TalkieError(error)

@@ -447,7 +447,7 @@ final class KioskDirector: @unchecked Sendable {
         try playback.lend()
         messages.say(.info, "a calibration begins; the film is paused", KioskNote(.output))
         try calibration.begin(request, at: now, reply)
-        sound.release { [mailbox] in mailbox.post(.calibration(.released)) }
+        sound.release { [mailbox] isReleased in mailbox.post(.calibration(isReleased ? .released : .notReleased)) }
     }
 
     private func handle(_ event: KioskCalibration.Event) {

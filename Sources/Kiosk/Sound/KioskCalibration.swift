@@ -34,8 +34,9 @@ package struct KioskTasks: Sendable {
 /// cancelled.
 final class KioskCalibration {
     enum Event: Sendable {
-        /// The outputs are closed.
+        /// The outputs are closed, or could not be.
         case released
+        case notReleased
         case progress(String)
         case ended(Result<String, TalkieError>)
     }
@@ -111,6 +112,7 @@ final class KioskCalibration {
         case .released:
             guard let run, !run.isRunning else { return false }
             self.run?.isRunning = true
+            hasEnded.clear()
             do throws(ExhaustionError) {
                 try start("kiosk calibration", .normal) { [tasks, screen, post] in
                     let result: Result<String, TalkieError>
@@ -126,6 +128,9 @@ final class KioskCalibration {
                 return handle(.ended(.failure(TalkieError(error))), at: now)
             }
             return false
+        case .notReleased:
+            let failure = TalkieError(.unavailable, "the outputs of the kiosk cannot be closed; try again later")
+            return handle(.ended(.failure(failure)), at: now)
         case .progress(let text):
             run?.progress = text
             answer(at: now)
@@ -174,7 +179,7 @@ final class KioskCalibration {
             reply(.success(.object([("result", .text(text))])))
         case .failure(let error):
             self.run = nil
-            reply(.failure(ControlError(.failed, error.message)))
+            reply(.failure(ControlError(error)))
         case nil: reply(.success(.object([("progress", .text(run.progress ?? ""))])))
         }
     }

@@ -47,10 +47,11 @@ final class KioskPairing: Sendable {
     ///   - reply: Called once, on any thread, with a sentence for the user.
     func pair(_ name: String, code: String?, _ method: Method = .password, _ reply: @escaping ControlReply) {
         enum Start { case answer, new, wantsPIN, busy }
+        let isAsked = pending.withLock { $0?.name == name && $0?.isAsking == true }
         let isLate = expired.withLock { expired -> Bool in
-            guard expired == name, code != nil, method == .password else { return false }
+            guard expired == name, !isAsked else { return false }
             expired = nil
-            return true
+            return code != nil && method == .password
         }
         guard !isLate else {
             return reply(.failure(ControlError(.unavailable, "the PIN is no longer awaited; begin the pairing again")))
@@ -102,7 +103,7 @@ final class KioskPairing: Sendable {
                 pin(of: name, until: interruption)
             }
             return .success(.text(outcome.message))
-        } catch { return .failure(ControlError(.failed, error.message)) }
+        } catch { return .failure(ControlError(error)) }
     }
 
     private static let wantsPIN = Result<JSONValue, ControlError>.success(.object([("wants", .text("pin"))]))
@@ -133,4 +134,9 @@ final class KioskPairing: Sendable {
         }
         reply?(result)
     }
+}
+
+extension ControlError {
+    /// The error of the program's own work, with its code: `KioskClient` ends with its exit status.
+    init(_ error: TalkieError) { self.init(Code(rawValue: error.code.rawValue), error.message) }
 }

@@ -257,11 +257,14 @@ final class KioskRouteSupervisor {
 
     /// Closes all outputs until `takeBack`. Playback must be stopped.
     ///
-    /// - Parameter done: Called once they are closed, on any thread; must not block.
-    func release(_ done: @escaping @Sendable () -> Void) {
+    /// - Parameter done: Called with whether they are closed, on any thread; must not block.
+    func release(_ done: @escaping @Sendable (_ isReleased: Bool) -> Void) {
         let silent = SilentOutput()
         (placeholder, asked) = (silent, nil)
-        router.apply([TrackRoute(id: silent.name, outputs: [silent])]) { _ in done() }
+        router.apply([TrackRoute(id: silent.name, outputs: [silent])]) { change in
+            guard case .changed = change else { return done(false) }
+            done(true)
+        }
     }
 
     /// Opens the chosen outputs again; an event reports the change. Returns false if there is none to open.

@@ -16,6 +16,8 @@ extension CodedError<TalkieErrors>.Code {
     public static var cannotOpen: Self { Self(rawValue: "cannot-open") }
     /// A speaker, device or service is not available.
     public static var unavailable: Self { Self(rawValue: "unavailable") }
+    /// A provider of outputs cannot use a device; another provider may.
+    public static var unsupported: Self { Self(rawValue: "unsupported") }
     /// The system, the speaker or the file's permissions do not allow it.
     public static var notPermitted: Self { Self(rawValue: "not-permitted") }
 }

@@ -5,6 +5,8 @@ internal import Playback
 struct IPCError: Error, Equatable {
     let words: String
     let reason: String
+    /// The code for Talkie's own programs; nil for mpv's errors.
+    var code: String?
 
     /// The request is malformed.
     static func invalid(_ reason: String) -> IPCError { IPCError(words: "invalid parameter", reason: reason) }
@@ -27,5 +29,7 @@ struct IPCError: Error, Equatable {
     init(command error: ControlError) {
         let isRefused = [.unknownName, .wrongType, .outOfRange].contains(error.code)
         self.init(words: isRefused ? "invalid parameter" : "error running command", reason: error.message)
+        let own: [ControlError.Code] = [.unknownName, .wrongType, .outOfRange, .notWritable, .failed]
+        code = own.contains(error.code) ? nil : error.code.rawValue
     }
 }

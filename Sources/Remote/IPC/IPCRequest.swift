@@ -21,7 +21,9 @@ enum IPCRequest {
             switch result {
             case .success(let data): .object([("data", data), ("request_id", id), ("error", .text("success"))])
             case .failure(let error):
-                .object([("request_id", id), ("error", .text(error.words)), ("reason", .text(error.reason))])
+                .object(
+                    [("request_id", id), ("error", .text(error.words)), ("reason", .text(error.reason))]
+                        + (error.code.map { [("code", .text($0))] } ?? []))
             }
         }
     }

@@ -50,7 +50,8 @@ public final class RouteDetector: Sendable {
     static func merge(_ places: [OutputPlace]) -> [OutputPlace] {
         var merged: [OutputPlace] = []
         for place in places {
-            guard let index = merged.firstIndex(where: { $0.id == place.id }) else {
+            // Two places of one provider are two devices, of which one may be forged.
+            guard let index = merged.firstIndex(where: { $0.id == place.id && $0.provider != place.provider }) else {
                 merged.append(place)
                 continue
             }

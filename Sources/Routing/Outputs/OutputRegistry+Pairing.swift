@@ -16,10 +16,10 @@ extension OutputRegistry {
                 return try provider.pair(name, wish, until: interruption, ask: ask)
             } catch {
                 // A device that one protocol cannot use may be paired by the next one.
-                if failure == nil || error.code != .unavailable { failure = error }
-                guard error.code == .unavailable else { break }
+                if failure == nil || error.code != .unsupported { failure = error }
+                guard error.code == .unsupported else { break }
             }
         }
-        throw failure ?? TalkieError(.invalidArgument, "'\(PrintableText.of(name))' needs no pairing")
+        throw failure?.asUnavailable ?? TalkieError(.invalidArgument, "'\(PrintableText.of(name))' needs no pairing")
     }
 }

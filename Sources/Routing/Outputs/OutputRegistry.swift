@@ -41,44 +41,36 @@ public final class OutputRegistry: Sendable {
         return places
     }
 
-    /// Returns the places of names by their provider, or each by the first one that can use it.
+    /// Returns the places of names by their provider, or each by the first one that can use the device.
+    ///
+    /// - Throws: The error of the preferred provider, unless another one refuses the device for another reason: one
+    ///   whose identity is doubted gets no audio by another protocol.
     private func found(
         _ names: [String], by provider: any OutputProvider, until interruption: Interruption,
         _ notice: @escaping (String) -> Void
     ) throws(TalkieError) -> [OutputPlace] {
+        let failure: TalkieError
         do throws(TalkieError) {
             return try provider.find(names, until: interruption, notice: notice)
         } catch {
-            let others = providers.drop { $0 !== provider }.dropFirst()
-            guard error.code == .unavailable, interruption.status == nil,
-                names.contains(where: { name in others.contains { $0.answers(to: name) } })
-            else { throw error }
+            guard error.code == .unsupported, interruption.status == nil else { throw error }
+            failure = error
         }
-        var places: [OutputPlace] = []
-        for name in names { places += try alternatives(to: name, until: interruption, notice) }
-        return places
-    }
-
-    /// Returns the places of a name by the first provider that can use the device.
-    ///
-    /// - Throws: The error of the provider that has tried it last. An error other than `unavailable` ends the attempts:
-    ///   a device whose identity is doubted gets no audio by another protocol.
-    private func alternatives(
-        to name: String, until interruption: Interruption, _ notice: @escaping (String) -> Void
-    ) throws(TalkieError) -> [OutputPlace] {
-        var failure: TalkieError?
-        for provider in providers where provider.answers(to: name) {
+        guard names.count == 1 else {
+            var places: [OutputPlace] = []
+            for name in names { places += try found([name], by: provider, until: interruption, notice) }
+            return places
+        }
+        for other in providers.drop(while: { $0 !== provider }).dropFirst() where other.answers(to: names[0]) {
             do throws(TalkieError) {
-                let places = try provider.find([name], until: interruption, notice: notice)
+                let places = try other.find(names, until: interruption, notice: notice)
                 // Empty: this provider does not know the device.
-                if !places.isEmpty || failure == nil { return places }
+                if !places.isEmpty { return places }
             } catch {
-                failure = error
-                guard error.code == .unavailable else { break }
+                guard [.unsupported, .unavailable].contains(error.code) else { throw error }
             }
         }
-        if let failure { throw failure }
-        return []
+        throw failure.asUnavailable
     }
 
     func provider(answeringTo name: String) throws(TalkieError) -> any OutputProvider {
@@ -100,12 +92,12 @@ public final class OutputRegistry: Sendable {
         do throws(TalkieError) {
             return try providers[first].outputs(at: place)
         } catch {
-            guard error.code == .unavailable else { throw error }
+            guard error.code == .unsupported else { throw error }
             for provider in providers[(first + 1)...] {
                 // ignored: the error of the place's own provider is thrown.
                 if let outputs = try? provider.outputs(at: place), !outputs.isEmpty { return outputs }
             }
-            throw error
+            throw error.asUnavailable
         }
     }
 
@@ -136,4 +128,11 @@ public final class OutputRegistry: Sendable {
 
     /// Stores what was learned about the places. Call it after their outputs have been closed.
     public func remember() { for provider in providers { provider.remember() } }
+}
+
+extension TalkieError {
+    /// The error if no provider can use a device.
+    var asUnavailable: TalkieError {
+        code == .unsupported ? TalkieError(.unavailable, problem, remedy: remedy) : self
+    }
 }

@@ -66,7 +66,7 @@ package final class KioskClient {
 
     /// Performs a command of the kiosk and returns its result. Blocks.
     ///
-    /// - Throws: `failed` with the sentence of the kiosk, or `unavailable` without a reply.
+    /// - Throws: The error of the kiosk, with its sentence; `unavailable` without a reply.
     func perform(_ words: [String]) throws(TalkieError) -> JSONValue {
         let request = JSONValue.object([("command", .array(words.map { .text($0) }))]).compact + "\n"
         var bytes = Array(request.utf8)[...]
@@ -78,16 +78,19 @@ package final class KioskClient {
         while true {
             // Events have no error.
             if let reply = try line(until: deadline).withUnsafeBytes({ reply(in: $0) }) {
-                guard reply.failure.isEmpty else { throw TalkieError(.failed, reply.failure) }
-                return reply.data
+                guard let failure = reply.failure else { return reply.data }
+                throw failure
             }
         }
     }
 
-    private func reply(in bytes: UnsafeRawBufferPointer) -> (failure: String, data: JSONValue)? {
+    private func reply(in bytes: UnsafeRawBufferPointer) -> (failure: TalkieError?, data: JSONValue)? {
         guard let object = JSONNode(object: bytes), let error = object.text("error") else { return nil }
         let data = object["data"].map(JSONValue.init) ?? .null
-        return (error == "success" ? "" : object.text("reason") ?? error, data)
+        guard error != "success" else { return (nil, data) }
+        let codes: [TalkieError.Code] = [.unavailable, .notPermitted, .invalidArgument, .cannotOpen]
+        let code = codes.first { $0.rawValue == object.text("code") } ?? .failed
+        return (TalkieError(code, object.text("reason") ?? error), data)
     }
 
     private func line(until deadline: HostInstant) throws(TalkieError) -> [UInt8] {

@@ -1,3 +1,4 @@
+internal import CardOutput
 internal import Kiosk
 package import MediaCore
 internal import Profiles
@@ -37,7 +38,12 @@ struct KioskCalibrationRequest {
             var arguments = CalibrateArguments(speakers: speakers)
             arguments.events = try CalibrateArguments.events(parsing: "\(object["events"]?.whole ?? 0)")
             // The plot and the events file are written by the controller.
-            arguments.way = object["microphone"]?.text.map { .microphone($0) } ?? .emit("")
+            let microphone = object["microphone"]?.text
+            // The controller has not the rights of the kiosk.
+            if let microphone, !Microphone.isDevice(microphone) {
+                throw ValueError("the microphone of a kiosk must be default, pulse, hw:… or plughw:…")
+            }
+            arguments.way = microphone.map { .microphone($0) } ?? .emit("")
             arguments.plotPath = object["plot"]?.flag == true ? "" : nil
             arguments.expectsLight = object["light"]?.flag == true
             arguments.isJSON = object["json"]?.flag == true

@@ -29,7 +29,7 @@ extension TalkieError {
         switch code {
         case .invalidArgument: ExitStatus.usage
         case .cannotOpen: ExitStatus.noInput
-        case .unavailable: ExitStatus.unavailable
+        case .unavailable, .unsupported: ExitStatus.unavailable
         case .notPermitted: ExitStatus.notPermitted
         default: ExitStatus.failed
         }

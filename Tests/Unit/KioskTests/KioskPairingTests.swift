@@ -117,6 +117,7 @@ import Testing
         speaker.ended.wait()
         #expect(reply(pairing, "3939").contains("no longer awaited"))
         #expect(speaker.attempts.withLock { $0 } == 1)
+        #expect(!reply(pairing, "3939").contains("no longer awaited"), "a password")
     }
 
     @Test func aKnownPINAndTheRemovalOfKeysArePassedOn() {

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func aDeviceThatOneProtocolCannotUseIsPlayedToByTheNext() throws {
-        let gone = TalkieError(.unavailable, "no newer protocol")
+        let gone = TalkieError(.unsupported, "no newer protocol")
         let registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old")])
         let place = try #require(try registry.places(named: ["Box"]).first)
         #expect(place.provider == "old")
@@ -95,13 +95,23 @@ import Testing
         #expect(throws: doubted) { try registry.outputs(at: offered) }
     }
 
+    @Test(arguments: [TalkieError.Code.unavailable, .failed])
+    func aDeviceInUseIsNotTakenByAnotherProtocol(code: TalkieError.Code) throws {
+        let busy = TalkieError(code, "another sender plays on it")
+        let registry = OutputRegistry([DeviceProvider("new", failure: busy), DeviceProvider("old")])
+        #expect(throws: busy) { try registry.places(named: ["Box"]) }
+        let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
+        #expect(throws: busy) { try registry.outputs(at: offered) }
+    }
+
     @Test func theProtocolThatTriedLastSaysWhyADeviceCannotBeUsed() throws {
-        let gone = TalkieError(.unavailable, "no newer protocol")
+        let gone = TalkieError(.unsupported, "no newer protocol")
         let refused = TalkieError(.notPermitted, "requires its password")
         var registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old", failure: refused)])
         #expect(throws: refused) { try registry.places(named: ["Box"]) }
         registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old", isKnown: false)])
-        #expect(throws: gone) { try registry.places(named: ["Box"]) }
+        let error = try #require(throws: TalkieError.self) { try registry.places(named: ["Box"]) }
+        #expect(error.code == .unavailable && error.message == gone.message)
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [(nil, "new"), ("asleep", "old")] as [(String?, String)])

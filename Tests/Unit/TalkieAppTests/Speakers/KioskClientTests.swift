@@ -86,4 +86,27 @@ import Testing
 
                 """)
     }
+
+    /// A controller of the kiosk's group must not run commands or write files as the kiosk's user.
+    @Test(arguments: [
+        "file:'|touch /tmp/x',raw", "file:/tmp/x,raw", "tee:default,x,raw", "file:x,raw", "hw:0'", "{type file}", "",
+        "plughw:CARD=a/b", "plug:hw:0",
+    ])
+    func aMicrophoneWithPluginsIsRefused(name: String) {
+        let request = JSONValue.object([
+            ("speakers", .array([.text("Hall")])), ("events", .whole(40)), ("microphone", .text(name)),
+        ]).compact
+        #expect(throws: TalkieError.self) { try KioskCalibrationRequest(parsing: request) }
+    }
+
+    @Test(arguments: ["default", "pulse", "hw:1", "plughw:CARD=Microphone,DEV=0"])
+    func aDeviceIsAMicrophone(name: String) throws {
+        let request = JSONValue.object([
+            ("speakers", .array([.text("Hall")])), ("events", .whole(40)), ("microphone", .text(name)),
+        ]).compact
+        guard case .microphone(name) = try KioskCalibrationRequest(parsing: request).arguments.way else {
+            Issue.record("another way")
+            return
+        }
+    }
 }
