@@ -112,7 +112,6 @@ final class KioskCalibration {
         case .released:
             guard let run, !run.isRunning else { return false }
             self.run?.isRunning = true
-            hasEnded.clear()
             do throws(ExhaustionError) {
                 try start("kiosk calibration", .normal) { [tasks, screen, post] in
                     let result: Result<String, TalkieError>

@@ -179,8 +179,9 @@ struct GroupMembers {
 
     /// Adjusts the rate of `remoteTimeline`.
     func adjustRemoteRate(by offset: Double) -> Bool {
-        let feed = open.first { $0.renderer.remoteTimeline != nil }
-        return feed?.renderer.adjustRemoteRate(by: offset) ?? false
+        // Those of one protocol share a clock, for which the same offset is set again.
+        let adjusted = open.filter { $0.renderer.remoteTimeline != nil && $0.renderer.adjustRemoteRate(by: offset) }
+        return !adjusted.isEmpty
     }
 
     /// See `OutputGroup.wait`.

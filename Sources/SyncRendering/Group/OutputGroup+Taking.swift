@@ -24,10 +24,13 @@ extension OutputGroup: PullingAudioOutput {
     /// audio. Members for which the system provided no thread run here as well.
     func pullAudio(isCut: Bool) -> PullResult {
         var result = PullResult()
+        var hasEnded = false
         let (feeds, isDecided) = state.withLock { state in
             if let level = state.store?.level {
                 result.hasNewAudio = level.enqueueCount != state.enqueueCount
-                state.enqueueCount = level.enqueueCount
+                hasEnded = !state.hasEnded
+                (state.enqueueCount, state.hasEnded) = (level.enqueueCount, level.isFinished || level.isEnding)
+                hasEnded = hasEnded && state.hasEnded
             }
             let isDecided = isCut && state.isFlushDecided
             if isDecided { (state.isFlushPending, state.isFlushDecided) = (false, false) }
@@ -37,7 +40,8 @@ extension OutputGroup: PullingAudioOutput {
         let isOnly = feeds.count == 1
         for feed in feeds {
             guard feed.feeder.isShared else {
-                if result.hasNewAudio { feed.renderer.wake.raise() }
+                // At the end of the input nothing follows that would wake a member.
+                if result.hasNewAudio || hasEnded { feed.renderer.wake.raise() }
                 continue
             }
             let (hasMoved, due) = feed.feeder.runIteration(isOnlyMember: isOnly, atMost: Self.stepsPerIteration)

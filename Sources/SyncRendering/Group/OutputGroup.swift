@@ -35,8 +35,9 @@ public final class OutputGroup: AudioOutput {
         var context: AudioOutputContext?
         /// The store that the members read; nil until a renderer has the group as its output.
         var store: SoundStore?
-        /// The number of buffers enqueued there at the last report to the renderer's feeder.
+        /// The number of buffers enqueued there at the last report to the renderer's feeder, and whether it had ended.
         var enqueueCount = 0
+        var hasEnded = false
         /// The number of flushes: audio filled before a flush is void.
         var flushes = 0
         /// The format for which the group was prepared.

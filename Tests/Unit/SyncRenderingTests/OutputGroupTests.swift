@@ -85,6 +85,21 @@ import Testing
         #expect(stuck.state.withLock { $0.samples.count } < 300_000)
     }
 
+    @Test func theEndOfTheInputReachesMembersThatWaitForMoreAudio() throws {
+        let outputs = [RecordingOutput(capacity: 1_000_000), RecordingOutput(capacity: 1_000_000)]
+        renderer.setOutput(group(outputs))
+        try renderer.start { _ in }
+        defer { renderer.invalidate() }
+        let source = sound
+        for _ in 0..<20 { if let buffer = try source.read() { renderer.enqueue(buffer) } }
+        let end = renderer.progress.enqueuedUntil
+        for output in outputs { #expect(eventually { output.acceptedUntil == end }) }
+        // Their threads have found nothing more to do.
+        HostInstant.now.advanced(by: .milliseconds(50)).sleep()
+        renderer.finish()
+        for output in outputs { #expect(eventually { output.state.withLock { $0.isFinished } }) }
+    }
+
     @Test func aMemberThatIsNotThereLeavesTheOthersPlayingAndIsAnEvent() throws {
         let present = RecordingOutput()
         let absent = RecordingOutput()

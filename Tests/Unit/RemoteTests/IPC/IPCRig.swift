@@ -140,7 +140,7 @@ final class IPCTestClient {
                 events.append(line)
             } else {
                 guard case .object(let members) = line else { return line.compact }
-                return JSONValue.object(members.filter { $0.0 != "reason" }).compact
+                return JSONValue.object(members.filter { !["reason", "code"].contains($0.0) }).compact
             }
         }
         return nil

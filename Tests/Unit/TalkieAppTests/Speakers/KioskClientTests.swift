@@ -87,6 +87,18 @@ import Testing
                 """)
     }
 
+    @Test(arguments: [("unavailable", 69), ("not-permitted", 77), ("other", 1)] as [(String, Int32)])
+    func theStatusIsThatOfTheKiosksError(code: String, status: Int32) throws {
+        let folder = TemporaryFolder()
+        let listener = try LocalListener(path: folder.path("talkie-kiosk-status-test"))
+        let client = try KioskClient("status-test", sessionFolder: folder.path)
+        let kiosk = try #require(listener.accept())
+        let reply = #"{"error":"error running command","reason":"no","code":"\#(code)"}"# + "\n"
+        _ = Array(reply.utf8).withUnsafeBytes { kiosk.send($0) }
+        let error = #expect(throws: TalkieError.self) { try client.pair("Hall", .password("x")) { _ in nil } }
+        #expect(error?.exitStatus == status && error?.message == "no")
+    }
+
     /// A controller of the kiosk's group must not run commands or write files as the kiosk's user.
     @Test(arguments: [
         "file:'|touch /tmp/x',raw", "file:/tmp/x,raw", "tee:default,x,raw", "file:x,raw", "hw:0'", "{type file}", "",
