@@ -311,7 +311,8 @@ let package = Package(
         tests(
             "AirPlayLabTests", in: "Integration",
             [
-                "ProgramTestSupport", "RouteTestSupport", "AirPlay", "AirPlayTransport", "AirPlayWire",
+                "ProgramTestSupport", "RouteTestSupport", "ClassicAirPlay", "AirPlay", "AirPlayTransport",
+                "AirPlayWire",
                 "VirtualSpeaker", "PTP",
                 "CardOutput", "SyncRendering", "MediaCodecs", "MediaCore",
             ]),
