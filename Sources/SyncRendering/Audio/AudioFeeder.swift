@@ -1,35 +1,33 @@
 internal import MediaCore
 
-/// The state of the conversion and delivery of audio. Confined to the feeder thread.
+/// The work of a renderer: opens its outputs, runs the feeder of a single one, and reports progress. Confined to the
+/// renderer's thread.
 struct AudioFeeder {
     let renderer: AudioRenderer
     /// The use of the renderer that this feeder serves; the feeder ends when the renderer's `life` differs.
     let life: UInt64
-    /// Counts delivery steps and completed partial flushes.
-    var steps = 0
-    /// Whether the feeder has closed its output and ended.
+    /// Whether the feeder has closed its outputs and ended.
     var isRetired = false
 
-    var output: (any AudioOutput)?
-    /// The output, if it reads the renderer's store itself, and when its next call is due.
-    var taker: (any PullingAudioOutput)?
-    var takerDue: HostInstant?
-    /// Whether the output is the only member of its group.
-    var isOnlyMember = false
-    var context: AudioOutputContext?
-    var pipeline: DeliveryPipeline
-    var change = ProcessingChange()
-    var reports = FeederReports()
-
-    /// The partial flush that the output has to decide.
-    var partialFlush: PartialFlushRequest?
+    private var outputs: OutputGroup?
+    private var context: AudioOutputContext?
+    /// Whether the outputs are open, or those that are not are opened again by themselves.
+    private var isPrepared = false
+    /// The format for which no output could be opened, until the next flush or another output.
+    private var refused: AudioFormat?
+    /// The reported failure of all outputs.
+    private var failure: OutputError?
+    /// The partial flush that the outputs have to decide.
+    private var partialFlush: PartialFlushRequest?
+    private var reports = FeederReports()
+    /// When an output's feeder is due that runs here.
+    private var due: HostInstant?
 
     /// Creates a feeder.
     ///
     /// - Parameter life: The use of the renderer to serve; nil: the current one.
     init(renderer: AudioRenderer, life: UInt64? = nil) {
         self.renderer = renderer
-        pipeline = DeliveryPipeline(renderer: renderer)
         self.life = life ?? renderer.state.withLock { $0.life }
     }
 
@@ -38,161 +36,173 @@ struct AudioFeeder {
         while true {
             let due = performDueWork()
             if isRetired { return }
-            renderer.awaitWork(until: due)
+            renderer.wake.waitForWork(until: due, on: renderer.timebase.clock)
         }
     }
 
-    /// Does all work that does not block. Tests call it instead of running the thread.
+    /// Does all work that is due; blocks only while outputs open or close. Tests call it instead of running the thread.
     ///
-    /// - Parameter limit: The maximum number of steps; the caller repeats the call until nothing advances.
     /// - Returns: When the next work is due without a signal; nil: not scheduled.
     @discardableResult
-    mutating func performDueWork(atMost limit: Int = .max) -> HostInstant? {
+    mutating func performDueWork() -> HostInstant? {
         guard !isRetired else { return nil }
         guard renderer.state.withLock({ $0.isServed(by: life) }) else {
             retire()
             return nil
         }
-        var attention: HostInstant?
-        var (count, takesOn) = (0, false)
+        var (attention, hasMoved) = (HostInstant?.none, false)
         repeat {
-            repeat {
-                applyCommands()
-                serveProcessingChange()
-                servePartialFlush()
-                count += 1
-            } while count <= limit && progress()
-            // A pulling output advances in small steps, so reports are made after each.
-            takesOn = pullThroughOutput()
-            reportAcceptance()
+            applyCommands()
+            prepare()
+            servePartialFlush()
+            // Outputs advance in small steps, so reports are made after each.
+            hasMoved = runOutputs()
+            reportProgress()
             announceReadiness()
-            announceReadinessToStart()
+            if reports.noteReadiness(outputs?.isReadyToStart ?? true) { renderer.report(.progress) }
             attention = renderer.serviceTimeline()
-        } while takesOn
-        return HostInstant.first(
-            HostInstant.first(attention, renderer.state.withLock { $0.nextNeed }),
-            HostInstant.first(takerDue, change.nextDue))
+        } while hasMoved
+        return HostInstant.first(HostInstant.first(attention, renderer.state.withLock { $0.nextNeed }), due)
     }
 
-    /// Cancels partial flushes, closes the output and ends the feeder.
+    /// Cancels partial flushes, closes the outputs and ends the feeder.
     private mutating func retire() {
         isRetired = true
         overtakePartialFlush()
-        pipeline.endSharing()
-        output?.close()
-        output = nil
-        taker = nil
+        outputs?.close()
+        outputs = nil
         renderer.retire()
     }
 
-    // MARK: Commands
+    // MARK: Outputs
 
-    /// Applies the pending flush, output, speed and processing from the renderer's state.
+    /// Applies the pending flush and output from the renderer's state.
     private mutating func applyCommands() {
         let command = renderer.state.withLock { $0.takeCommand(for: life) }
-        if command.isFlush || command.isOutputChange {
-            overtakePartialFlush()
-            change.finish()
+        guard command.isFlush || command.isOutputChange else { return }
+        overtakePartialFlush()
+        (refused, failure) = (nil, nil)
+        // Read before the flush, which resets it.
+        let held = outputs?.acceptedUntil
+        if command.isFlush { outputs?.restart(at: command.cursor, resumingFrom: command.resumesFrom) }
+        guard command.isOutputChange else { return }
+        if let old = outputs, old !== command.outputs {
+            old.close()
+            if held != nil { renderer.reportAutomaticFlush(from: renderer.timebase.currentTime) }
         }
-        change.set(command.processing)
-        pipeline.processing = command.processing
-        // Read before the flush, which resets `acceptedUntil`.
-        let held = output?.acceptedUntil
-        if command.isFlush {
-            pipeline.reset()
-            if let taker {
-                taker.flush(restartingAt: command.cursor ?? renderer.store.start, resumingFrom: command.resumesFrom)
-            } else {
-                output?.flush()
-            }
-        }
-        if pipeline.setSpeed(command.speed) { output?.setSpeed(command.speed) }
-        if command.isOutputChange {
-            pipeline.reset()
-            var lostFrom: MediaTime?
-            if let old = output, old !== command.output {
-                if held != nil { lostFrom = renderer.timebase.currentTime }
-                old.close()
-            }
-            output = command.output
-            taker = output as? any PullingAudioOutput
-            taker?.attach(to: renderer.store)
-            takerDue = nil
-            pipeline.setDelivery(command.delivery)
-            context = renderer.outputContext(command.outputID)
-            output?.setSpeed(command.speed)
-            renderer.state.withLock { $0.applyGain(to: output) }
-            output?.setProcessing(change.processing)
-            if let lostFrom { renderer.reportAutomaticFlush(from: lostFrom) }
-        }
-        if command.isFlush || command.isOutputChange { pipeline.resume(from: command.resumesFrom) }
+        outputs = command.outputs
+        (context, isPrepared, due) = (renderer.outputContext(command.outputID), false, nil)
+        outputs?.attach(to: renderer.store)
+        renderer.state.withLock { $0.applyGain(to: outputs) }
     }
 
-    // MARK: Moving sound
-
-    /// Performs one delivery step; returns false if there is no work or no space.
-    private mutating func progress() -> Bool {
-        let hasMoved = step()
-        if hasMoved { steps &+= 1 }
-        return hasMoved
-    }
-
-    private mutating func step() -> Bool {
-        guard let output, partialFlush == nil else { return false }
-        if pipeline.hasPending { return handOver(to: output) }
-        if pipeline.convertMore() { return true }
-        guard let buffer = takeNext() else { return finishIfDone(output) }
-        return pipeline.begin(buffer, for: output, context, isOnlyMember: isOnlyMember)
-    }
-
-    private mutating func handOver(to output: any AudioOutput) -> Bool {
-        // Signals raised meanwhile are handled by this attempt.
-        if pipeline.offer(to: output) {
-            let until = output.acceptedUntil
-            renderer.state.withLock { [isRefused = pipeline.isRefused] state in
-                state.accept(until: until)
-                // The undecodable audio has been passed.
-                if !isRefused { state.clearDecodingFailure() }
-            }
-            noteAcceptance(until)
-            renderer.report(.progress)
+    /// Opens the outputs for the first audio.
+    private mutating func prepare() {
+        guard let outputs, let context, !isPrepared,
+            let format = renderer.store.format(at: context.timebase.currentTime),
+            format != refused
+        else { return }
+        do throws(OutputError) {
+            try outputs.prepare(for: format, context: context)
+            isPrepared = true
+        } catch {
+            refused = format
+            renderer.report(.outputFailed(error), isFailed: true)
         }
-        guard !pipeline.hasPending else { return false }
-        announceReadiness()
-        return true
     }
 
-    /// Drains converter, encoder and output at the end of the stored audio. Always returns false once the output
-    /// drains.
-    private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
-        guard renderer.state.withLock({ $0.isAtEnd(for: life) }) else { return false }
-        guard pipeline.finish(output) else { return true }
-        guard output.isDrained else { return false }
-        pipeline.endFinish()
-        let until = output.acceptedUntil
+    /// Runs the outputs; returns whether audio has advanced.
+    private mutating func runOutputs() -> Bool {
+        guard let outputs else { return false }
+        guard isPrepared else {
+            // Audio that no output can play passes.
+            if refused != nil { renderer.state.withLock { $0.noteReading(until: nil) } }
+            return false
+        }
+        let result = outputs.run()
+        due = result.due
+        renderer.state.withLock { $0.noteReading(until: result.slowest) }
+        return result.hasMoved
+    }
+
+    // MARK: Partial flushes
+
+    /// Starts the next pending partial flush, or completes the one that the outputs have decided.
+    private mutating func servePartialFlush() {
+        if let request = partialFlush, let outputs, let result = outputs.partialFlushResult {
+            partialFlush = nil
+            if result.isFlushed { renderer.state.withLock { $0.cut(at: request.time, until: outputs.acceptedUntil) } }
+            outputs.endPartialFlush()
+            answer(request, result)
+        }
+        while partialFlush == nil, let request = renderer.state.withLock({ $0.beginPartialFlush() }) { begin(request) }
+    }
+
+    private mutating func begin(_ request: PartialFlushRequest) {
+        guard let outputs, isPrepared else {
+            renderer.state.withLock { $0.cut(at: request.time, until: nil) }
+            return answer(request, .flushed(from: request.time))
+        }
+        let lead = outputs.partialFlushLead
+        let snapshot = renderer.timebase.snapshot
+        let now = renderer.timebase.clock.now
+        let due = snapshot.hostInstant(of: request.time, at: now)
+        if request.time < snapshot.mediaTime(at: now) || due.map({ $0 - now < lead }) ?? false {
+            return answer(request, .refused(leadNeeded: lead))
+        }
+        outputs.beginPartialFlush(from: request.time)
+        partialFlush = request
+        // Many outputs decide at once.
+        if outputs.partialFlushResult != nil { servePartialFlush() }
+    }
+
+    /// Cancels all partial flushes, because another operation discards the audio.
+    private mutating func overtakePartialFlush() {
+        if let request = partialFlush.take() { answer(request, .overtaken) }
+        renderer.reportOvertakenFlushes()
+    }
+
+    private func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
+        request.completion(renderer.state.withLock { $0.endPartialFlush(result) })
+        renderer.report(.progress)
+    }
+
+    // MARK: Reports
+
+    /// Reports how much the outputs have accepted, their failure, and the end.
+    private mutating func reportProgress() {
+        guard let outputs else { return }
+        if isPrepared { followFailure(of: outputs) }
+        let until = outputs.acceptedUntil
+        if isPrepared, renderer.state.withLock({ $0.accept(until: until) }) { renderer.report(.progress) }
+        guard renderer.state.withLock({ $0.isAtEnd(for: life) }), outputs.isDrained else { return }
         renderer.state.withLock { $0.drain(acceptedUntil: until) }
         renderer.report(.progress)
-        return false
+    }
+
+    /// Reports a failure of all outputs, and the recovery or replacement of one.
+    private mutating func followFailure(of outputs: OutputGroup) {
+        let before = failure
+        failure = outputs.failure
+        if let failure {
+            if before == nil { renderer.report(.outputFailed(failure), isFailed: true) }
+        } else if let before {
+            renderer.recover(isFedAgain: before.code != .unsupportedFormat)
+        }
+    }
+
+    /// Requests more audio if the outputs have become ready since they were last full.
+    private func announceReadiness() {
+        guard renderer.state.withLock({ $0.takeReadiness() }) else { return }
+        renderer.report(.readyForMoreMediaData)
+        renderer.demand.offer()
     }
 }
 
-extension SampleBuffer {
-    /// Returns the format of the audio payload; decoded blocks map to raw 32-bit float PCM.
-    ///
-    /// - Parameter last: The preceding format, returned again if it is equivalent.
-    func audioFormat(after last: AudioFormat?) -> AudioFormat {
-        switch payload {
-        case .encodedAudio(let format, _): return format
-        case .pcm(let block):
-            if let last, last.sampleRate == block.format.sampleRate, last.layout == block.format.layout,
-                last.parameters.codec == "pcm_f32le"
-            {
-                return last
-            }
-            return AudioFormat(
-                LinearPCM(.float32), sampleRate: block.format.sampleRate, layout: block.format.layout)
-        case .encodedVideo, .picture, .encodedSubtitle, .subtitle:
-            preconditionFailure("enqueue lets only sound in")
-        }
+extension HostInstant {
+    /// Returns the earlier of two deadlines; nil if both are nil.
+    static func first(_ one: HostInstant?, _ other: HostInstant?) -> HostInstant? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
     }
 }

@@ -102,7 +102,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     public var startWait: OutputWait? {
         let level = store.level
         let (output, id, status, playhead, isAllRead) = state.withLock { state in
-            (state.output, state.outputID, state.status, state.master.currentTime, state.isAllRead)
+            (state.outputs, state.outputID, state.status, state.master.currentTime, state.isAllRead)
         }
         let (isLast, isEmpty) = ((level.isEnding || level.isFinished) && isAllRead, level.enqueuedUntil == nil)
         guard let output, !status.hasFailed, !(isLast && isEmpty) else { return nil }
@@ -119,7 +119,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     }
 
     /// See `AudioOutput.earliestStart`. Any thread.
-    public var earliestStart: HostInstant? { state.withLock { $0.output }?.earliestStart }
+    public var earliestStart: HostInstant? { state.withLock { $0.outputs }?.earliestStart }
 
     // MARK: Synchronizer
 
@@ -135,7 +135,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         } catch {
             detach {}
             retire()
-            state.withLock { $0.output }?.close()
+            state.withLock { $0.outputs }?.close()
             let refusal = RenderError(.exhausted, "this audio cannot be rendered: \(error.message)")
             fail(with: refusal)
             throw refusal

@@ -49,8 +49,8 @@ extension AudioRenderer {
     /// The minimum lead of `flush(fromSourceTime:)` ahead of the playhead on the current route, in host time. Zero
     /// without an output; nil if the route cannot flush partially. Any thread.
     public var partialFlushLead: Duration? {
-        guard let output = state.withLock({ $0.output }) else { return .zero }
-        return (output as? any PartialFlushing)?.partialFlushLead
+        guard let outputs = state.withLock({ $0.outputs }) else { return .zero }
+        return outputs.partialFlushLead
     }
 
     /// Completes superseded requests with `overtaken`.

@@ -20,6 +20,6 @@ extension AudioRenderer {
 
     /// Same as `volume`; nil restores the output's original volume.
     package func setGain(_ gain: Float?) {
-        if state.withLock({ $0.setVolume(gain) }) { wake.raise() }
+        state.withLock { $0.setVolume(gain) }
     }
 }

@@ -7,9 +7,6 @@ extension AudioRenderer {
     /// frame keeps its media time. Pass-through is disabled while samples are modified.
     public var processing: AudioProcessing {
         get { state.withLock { $0.processing } }
-        set { if state.withLock({ $0.setProcessing(newValue) }) { wake.raise() } }
+        set { state.withLock { $0.setProcessing(newValue) } }
     }
-
-    /// Whether pass-through is disabled, regardless of the output.
-    var mustDecode: Bool { state.withLock { $0.mustDecode } }
 }

@@ -13,22 +13,18 @@ extension AudioRenderer {
     /// The reason for `failed`: a `MediaError`, `OutputError` or `RenderError` with a message that includes the remedy;
     /// nil otherwise. Any thread.
     public var error: (any Error)? {
-        let (failure, output) = state.withLock { ($0.failure, $0.output) }
-        return failure ?? (enqueueCount > 0 ? output?.loss : nil)
+        let (failure, outputs) = state.withLock { ($0.failure, $0.outputs) }
+        return failure ?? (enqueueCount > 0 ? outputs?.loss : nil)
     }
 
     /// Returns the audio that could not be decoded since the last call, by its packets' times; nil if there is none.
     /// Any thread.
     package func takeUndecodableSound() -> UndecodableSound? {
-        let (own, output) = state.withLock { ($0.takeUndecodable(), $0.output) }
-        return own ?? (output as? any PullingAudioOutput)?.takeUndecodableSound()
+        state.withLock { $0.outputs }?.takeUndecodableSound()
     }
 
-    /// The outputs to which it plays, groups resolved to their members. Any thread.
-    var devices: [any AudioOutput] {
-        guard let output = state.withLock({ $0.output }) else { return [] }
-        return (output as? any PullingAudioOutput)?.members ?? [output]
-    }
+    /// The outputs to which it plays. Any thread.
+    var devices: [any AudioOutput] { state.withLock { $0.outputs }?.members ?? [] }
 
     /// Records the error that `status` and `error` report.
     func fail(with error: any Error) { state.withLock { $0.failure = error } }

@@ -46,12 +46,10 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// The kind of content; determines the permitted routes.
     public let contentKind: ContentKind
-    /// The group of which the output is a member; nil outside groups.
-    let group: GroupSharedContext?
     let codecs: any AudioCodecs
     let events: EventLog
     let demand = MediaDataDemand()
-    /// The enqueued audio; for a member of a group that of the group's renderer.
+    /// The enqueued audio.
     let store: SoundStore
     let state: Lock<RendererState>
     /// Wakes the feeder: audio arrived, space became available, or the state changed.
@@ -68,26 +66,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public init(
         codecs: any AudioCodecs, contentKind: ContentKind = .film, events: EventLog = EventLog(clock: MonotonicClock())
     ) {
-        group = nil
         self.codecs = codecs
         self.contentKind = contentKind
         self.events = events
         let initial = RendererState(Timebase(clock: MonotonicClock()))
         store = initial.store
         state = Lock(initial)
-    }
-
-    /// Creates a renderer inside a group; it reads the group's timebase and is notified of changes by the group.
-    init(
-        timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupSharedContext?,
-        reading store: SoundStore
-    ) {
-        self.group = group
-        self.codecs = codecs
-        contentKind = .film
-        self.events = events
-        self.store = store
-        state = Lock(RendererState(timebase, reading: store))
     }
 
     /// The timebase of the synchronizer plus the delay set by the user or a calibration. Stopped until the renderer is
@@ -171,43 +155,37 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
                         "Interface sounds are played on this computer only, not on \(output.name); use a sound card."
                     )))
         }
-        attach(output.map { group(of: $0) }, id: id)
+        let outputs = output.map { group(of: $0) }
+        state.withLock { $0.setOutputs(outputs, id: id) }
+        wake.raise()
     }
 
     /// Returns a group with one member for an output that is none: one output takes the same path as several.
-    private func group(of output: any AudioOutput) -> any AudioOutput {
-        if output is OutputGroup { return output }
-        let current = state.withLock { $0.output }
-        if let current = current as? OutputGroup, current.members.count == 1, current.members[0] === output {
+    private func group(of output: any AudioOutput) -> OutputGroup {
+        if let group = output as? OutputGroup { return group }
+        if let current = state.withLock({ $0.outputs }), current.members.count == 1, current.members[0] === output {
             return current
         }
         return OutputGroup(members: [output], codecs: codecs)
     }
 
-    /// Sends the audio to another output, which converts it or is a member of a group.
-    ///
-    /// - Parameter delivery: That for which the output is prepared; nil: it is not.
-    func attach(_ output: (any AudioOutput)?, id: OutputID = OutputID(0), preparedFor delivery: AudioDelivery? = nil) {
-        state.withLock { $0.setOutput(output, id: id, preparedFor: delivery) }
-        wake.raise()
-    }
-
     /// The progress of the enqueued audio. Any thread.
     public var progress: Progress {
-        var (progress, group) = state.withLock { ($0.progress, $0.output as? any PullingAudioOutput) }
-        if progress.undecodable == nil { progress.undecodable = group?.undecodable }
+        var (progress, outputs) = state.withLock { ($0.progress, $0.outputs) }
+        progress.undecodable = outputs?.undecodable
+        progress.decodeErrorCount = outputs?.decodeErrorCount ?? 0
         return progress
     }
 
     /// How much audio the output must have accepted before a start can be met; zero without an output. Any thread.
-    public var preroll: Duration { state.withLock { $0.output?.preroll ?? .zero } }
+    public var preroll: Duration { state.withLock { $0.outputs?.preroll ?? .zero } }
 
     /// The name of the output for the user; nil without an output.
-    public var routeName: String? { state.withLock { $0.output?.name } }
+    public var routeName: String? { state.withLock { $0.outputs?.name } }
 
     /// Returns the context for an output that this renderer will feed.
     func outputContext(_ id: OutputID) -> AudioOutputContext {
-        AudioOutputContext(timebase: timebase, writable: wake, events: events, id: id, group: group) {
+        AudioOutputContext(timebase: timebase, writable: wake, events: events, id: id) {
             [weak self] command, output in
             self?.state.withLock { $0.commandHandler }?.call((command, output))
         }
@@ -234,14 +212,14 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// The timeline to which the synchronizer must be steered if the output's timing is fixed
     /// (`RenderSynchronizer.steer(toward:)`); usually nil. Any thread.
     public var remoteTimeline: TimebaseSegment? {
-        guard var line = state.withLock({ $0.output })?.remoteTimeline else { return nil }
+        guard var line = state.withLock({ $0.outputs })?.remoteTimeline else { return nil }
         line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
         return line
     }
 
     /// Adjusts the rate of `remoteTimeline`; see `AudioOutput.adjustRemoteRate`. Any thread.
     public func adjustRemoteRate(by offset: Double) -> Bool {
-        state.withLock { $0.output }?.adjustRemoteRate(by: offset) ?? false
+        state.withLock { $0.outputs }?.adjustRemoteRate(by: offset) ?? false
     }
 
     // MARK: Follower
@@ -253,20 +231,20 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var stopLead: Duration { lead { $0.stopLead } }
 
     private func lead(_ value: (OutputLatency) -> Duration) -> Duration {
-        let (output, timebase) = state.withLock { ($0.output, $0.timebase) }
-        return max(.zero, (output.map { value($0.latency) } ?? .zero) - timebase.delay)
+        let (outputs, timebase) = state.withLock { ($0.outputs, $0.timebase) }
+        return max(.zero, (outputs.map { value($0.latency) } ?? .zero) - timebase.delay)
     }
 
     /// Applies a changed timeline to the output. Called by the synchronizer; any thread.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
-        let (output, timebase, isSilent) = state.withLock { state in
+        let (outputs, isSilent) = state.withLock { state in
             let isSilent = state.followTimebase()
-            return (state.output, state.timebase, isSilent)
+            return (state.outputs, isSilent)
         }
-        if isSilent, group == nil {
+        if isSilent {
             Complaint.write("AudioRenderer: there is no output, so no audio is played; set one with setOutput(_:)")
         }
-        output?.timebaseDidChange(timebase.snapshot)
+        outputs?.timebaseDidChange()
         // The playhead may be closer to the end of the queue.
         wake.raise()
     }

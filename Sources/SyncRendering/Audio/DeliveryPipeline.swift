@@ -1,10 +1,10 @@
 internal import MediaCore
 
-/// The audio between a renderer's store and its output: converted, encoded or passed through, as the output requires.
+/// The audio between a renderer's store and an output: converted, encoded or passed through, as the output requires.
 ///
 /// Confined to the feeder thread.
 struct DeliveryPipeline {
-    private let renderer: AudioRenderer
+    private let feed: OutputFeed
     private(set) var delivery: AudioDelivery?
     private var format: AudioFormat?
     /// Media seconds per second of audio.
@@ -20,8 +20,8 @@ struct DeliveryPipeline {
     private var shared: SharedConversion.Cursor?
     /// Whether the next audio is the first after a full flush, so that its conversion may be shared.
     private var mayShare = false
-    /// Whether the output is the only member of its group.
-    private var isOnlyMember = false
+    /// Whether the renderer has no other output.
+    private var isOnlyOutput = false
     /// The audio to deliver.
     private var pending = PendingSound.nothing
     /// A buffer that waits for a change of format or delivery.
@@ -44,15 +44,12 @@ struct DeliveryPipeline {
     /// The number of undecodable packets at the last report.
     private var decodeErrorCount = 0
 
-    init(renderer: AudioRenderer) { self.renderer = renderer }
+    init(feed: OutputFeed) { self.feed = feed }
 
     /// Whether audio waits for delivery.
     var hasPending: Bool { !pending.isEmpty }
     var passesPackets: Bool { if case .passThrough? = delivery { true } else { false } }
-    var passesBuffers: Bool { if case .sampleBuffers? = delivery { true } else { false } }
     private var isEncoding: Bool { if case .encoded? = delivery { true } else { false } }
-    /// Whether no audio is in progress, so that the output may pull buffers itself.
-    var mayBePassed: Bool { passesBuffers && !isRefused && nextFormat == nil && pending.isEmpty }
     /// Whether the output's audio can be cut: stretched packets are not.
     var canCutAccepted: Bool { speed == 1 || !isEncoding }
 
@@ -89,15 +86,13 @@ struct DeliveryPipeline {
         mayShare = true
     }
 
-    /// Sets the speed; returns false if it is the same.
-    mutating func setSpeed(_ speed: Double) -> Bool {
-        guard speed != self.speed else { return false }
+    mutating func setSpeed(_ speed: Double) {
+        guard speed != self.speed else { return }
         self.speed = speed
         conversion.removeConverter()
         // Packets cannot be time-stretched, so the delivery is negotiated again.
         format = nil
         mustRenegotiate = true
-        return true
     }
 
     /// Applies changed processing to the next audio, when the output holds none.
@@ -105,9 +100,6 @@ struct DeliveryPipeline {
         conversion.setProcessing(processing)
         mustRenegotiate = true
     }
-
-    /// Revokes the end of input, because more audio follows.
-    mutating func revokeEnd() { ending = .none }
 
     /// Ends a shared conversion, when the output is closed.
     mutating func endSharing() { shared = nil }
@@ -154,31 +146,23 @@ struct DeliveryPipeline {
         ending = .none
     }
 
-    /// Reports a failure of the output, and its recovery or its replacement inside a group.
-    mutating func followFailure(of output: any AudioOutput) {
-        guard let failure = delivery == nil ? nil : output.failure else {
-            guard isSilent else { return }
-            isSilent = false
-            // Audio dropped meanwhile is delivered again if it is still due.
-            return renderer.recover(feedsAgain: isRefused)
-        }
-        guard !isSilent, !isRefused else { return }
+    /// Returns a failure of the output once.
+    mutating func newFailure(of output: any AudioOutput) -> OutputError? {
+        guard delivery != nil, let failure = output.failure, !isSilent, !isRefused else { return nil }
         isSilent = true
         // The output skips audio that it cannot decode; the next format may be decodable.
         isRefused = failure.code != .unsupportedFormat
         if isRefused { shared = nil }
-        renderer.report(.outputFailed(failure), isFailed: true)
+        return failure
     }
 
     // MARK: Conversion
 
     /// Starts the conversion of a buffer; returns false if it waits for the output to play what it has.
     ///
-    /// - Parameter isOnlyMember: Whether the output is the only member of its group.
-    mutating func begin(
-        _ buffer: SampleBuffer, for output: any AudioOutput, _ context: AudioOutputContext?, isOnlyMember: Bool
-    ) -> Bool {
-        self.isOnlyMember = isOnlyMember
+    /// - Parameter isOnlyOutput: Whether the renderer has no other output.
+    mutating func begin(_ buffer: SampleBuffer, for output: any AudioOutput, isOnlyOutput: Bool) -> Bool {
+        self.isOnlyOutput = isOnlyOutput
         ending = .none
         conversion.continueAfterFinish()
         if let shared { return send(buffer, to: shared) }
@@ -191,12 +175,12 @@ struct DeliveryPipeline {
             if conversion.isReady, format != nil, delivery != nil { return drain(before: buffer) }
             limit = nil
         }
-        if buffer.flags.contains(.gaplessBoundary), passesPackets, renderer.mustDecode {
+        if buffer.flags.contains(.gaplessBoundary), passesPackets, feed.mustDecode {
             // Packets cannot be cut: audio after this gapless boundary is decoded.
             format = nil
         }
         if incoming != format || delivery == nil || mustRenegotiate {
-            if let result = agree(on: incoming, for: buffer, output, context) { return result }
+            if let result = agree(on: incoming, for: buffer, output) { return result }
         }
         limit = buffer.heardUntil
         takenUntil = buffer.soundEnd ?? takenUntil
@@ -211,7 +195,6 @@ struct DeliveryPipeline {
                 wanted, from: resume.packets(before: wanted), at: buffer.presentationTime, of: passedFormat,
                 limit: limit)
             if let delivered { pending = .packets(delivered.packets, delivered.offset) }
-        case (.sampleBuffers, _): pending = .buffer(buffer)
         default: convert(buffer, of: incoming)
         }
         return true
@@ -227,7 +210,7 @@ struct DeliveryPipeline {
         do {
             try conversion.send(buffer)
         } catch {
-            renderer.report(.cannotDecode(error))
+            feed.report(.cannotDecode(error))
             isRefused = true
         }
     }
@@ -243,7 +226,7 @@ struct DeliveryPipeline {
             guard let sound else { return false }
             pending = sound
         } catch {
-            renderer.report(.cannotDecode(error))
+            feed.report(.cannotDecode(error))
             isRefused = true
             reportDamage()
         }
@@ -259,7 +242,7 @@ struct DeliveryPipeline {
     /// Reports the number of undecodable packets and their audio.
     private mutating func report(_ count: Int, _ lost: UndecodableSound?) {
         decodeErrorCount = count
-        renderer.state.withLock { $0.noteDamage(count, lost) }
+        feed.state.withLock { $0.noteDamage(count, lost) }
     }
 
     // MARK: Negotiation
@@ -269,7 +252,7 @@ struct DeliveryPipeline {
     /// Returns nil if `buffer` can be processed now. Otherwise the buffer is stored in `nextFormat`, and the result is
     /// true if the feeder can continue at once.
     private mutating func agree(
-        on incoming: AudioFormat, for buffer: SampleBuffer, _ output: any AudioOutput, _ context: AudioOutputContext?
+        on incoming: AudioFormat, for buffer: SampleBuffer, _ output: any AudioOutput
     ) -> Bool? {
         if !mustRenegotiate, format != nil, delivery != nil, conversion.isReady {
             // Drains the converter of the old format before the new one starts.
@@ -288,7 +271,7 @@ struct DeliveryPipeline {
             return nil
         }
         format = incoming
-        isRefused = !adopt(wanted, for: incoming, output, context)
+        isRefused = !adopt(wanted, for: incoming, output)
         return nil
     }
 
@@ -302,35 +285,34 @@ struct DeliveryPipeline {
 
     /// Returns the delivery for audio of a format; nil until the output has played its buffer.
     private func wantedDelivery(for format: AudioFormat, output: any AudioOutput) -> AudioDelivery? {
-        let mustDecode = speed != 1 || renderer.mustDecode
+        let mustDecode = speed != 1 || feed.mustDecode
         guard let delivery else { return output.delivery(for: format, mustDecode: mustDecode) }
         // The device keeps its format and audio is converted to it, so that gapless boundaries have no gap.
         if case .pcm = delivery, case .pcm = output.delivery(for: format, mustDecode: mustDecode) { return delivery }
         if mustRenegotiate { return output.delivery(for: format, mustDecode: mustDecode) }
         if let same = output.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
-        if let until = output.acceptedUntil, until > renderer.timebase.currentTime { return nil }
+        if let until = output.acceptedUntil, until > feed.timebase.currentTime { return nil }
         return output.delivery(for: format, mustDecode: mustDecode)
     }
 
     /// Prepares the output for a delivery and creates the converter; returns false on failure, which is reported.
     private mutating func adopt(
-        _ wanted: AudioDelivery, for format: AudioFormat, _ output: any AudioOutput, _ context: AudioOutputContext?
+        _ wanted: AudioDelivery, for format: AudioFormat, _ output: any AudioOutput
     ) -> Bool {
         mustRenegotiate = false
         if wanted != delivery {
-            guard let context else { return false }
             var wanted = wanted
             do {
-                let mustDecode = speed != 1 || renderer.mustDecode
-                wanted = try output.prepare(wanted, for: format, mustDecode: mustDecode, context: context)
+                let mustDecode = speed != 1 || feed.mustDecode
+                wanted = try output.prepare(wanted, for: format, mustDecode: mustDecode, context: feed.context)
             } catch {
                 delivery = nil
-                renderer.report(.outputFailed(error), isFailed: true)
+                feed.report(.outputFailed(error))
                 return false
             }
             conversion.removeEncoder()
             delivery = wanted
-            output.timebaseDidChange(renderer.timebase.snapshot)
+            output.timebaseDidChange(feed.timebase.snapshot)
         }
         conversion.removeConverter()
         switch delivery {
@@ -344,7 +326,7 @@ struct DeliveryPipeline {
     private mutating func makeConverter(for format: AudioFormat, _ processing: AudioProcessing) -> Bool {
         guard let setup = setup(for: format, processing) else { return false }
         do throws(MediaError) {
-            try conversion.begin(setup, leveller: leveller, codecs: renderer.codecs)
+            try conversion.begin(setup, leveller: leveller, codecs: feed.codecs)
             return true
         } catch {
             refuse(error)
@@ -365,7 +347,7 @@ struct DeliveryPipeline {
 
     private mutating func refuse(_ error: MediaError) {
         isRefused = true
-        renderer.report(.cannotDecode(error), isFailed: true)
+        feed.report(.cannotDecode(error))
     }
 
     // MARK: Gapless boundaries
@@ -403,18 +385,18 @@ struct DeliveryPipeline {
     ///
     /// An only member converts alone. So does normalization, whose measurement outlasts a flush.
     private var maySharePackets: Bool {
-        mayShare && !isOnlyMember && renderer.group != nil && processing.loudness == nil
+        mayShare && !isOnlyOutput && processing.loudness == nil
     }
 
     /// Joins or starts a shared conversion with the first buffer after a full flush. Returns false if this pipeline
     /// converts the buffer itself.
     private mutating func beginSharing(_ buffer: SampleBuffer, of format: AudioFormat) -> Bool {
         defer { mayShare = false }
-        guard maySharePackets, let group = renderer.group, isEncoding, let key = setup(for: format, processing),
+        guard maySharePackets, isEncoding, let key = setup(for: format, processing),
             buffer.heardUntil == nil, passed.end == nil
         else { return false }
         do throws(MediaError) {
-            shared = try group.conversions.cursor(key, after: buffer, codecs: renderer.codecs)
+            shared = try feed.scope.conversions.cursor(key, after: buffer, codecs: feed.codecs)
         } catch {
             refuse(error)
             return true
@@ -447,7 +429,7 @@ struct DeliveryPipeline {
             }
             if let (count, lost) = step.damage { report(count, lost) }
             if let error = step.error {
-                renderer.report(.cannotDecode(error))
+                feed.report(.cannotDecode(error))
                 isRefused = true
                 self.shared = nil
             }
@@ -467,17 +449,17 @@ struct DeliveryPipeline {
         reset()
         mustRenegotiate = false
         resume = ResumePoint(place)
-        renderer.state.withLock { $0.move(to: start, isDiscontinuous: false) }
+        feed.state.withLock { $0.move(to: start, isDiscontinuous: false) }
         if let format { _ = makeConverter(for: format, shared.conversion.key.processing) }
     }
 
     // MARK: Cuts
 
-    /// Removes buffers that start at or after a time from the store. A buffer that spans the time is trimmed to it.
+    /// Receives nothing more until audio from a time on is removed from the store.
     ///
     /// - Parameter isLast: Whether the audio taken by the feeder already ends at that time.
-    mutating func cutQueue(at time: MediaTime, isLast: Bool) {
-        let isEmpty = renderer.state.withLock { $0.cut(at: time, isLast: isLast) }
+    mutating func cutStore(at time: MediaTime, isLast: Bool) {
+        let isEmpty = feed.state.withLock { $0.cut(at: time, isLast: isLast) }
         // The next buffer is different audio, even if it is contiguous.
         if isEmpty, conversion.isReady { limit = min(limit ?? time, time) }
         ending = .none
@@ -493,42 +475,38 @@ struct DeliveryPipeline {
             }
         }
         passed.cut(at: time, isPassing: passesPackets)
-        guard let takenUntil, takenUntil > time else { return cutQueue(at: time, isLast: false) }
-        cutQueue(at: time, isLast: true)
+        guard let takenUntil, takenUntil > time else { return cutStore(at: time, isLast: false) }
+        cutStore(at: time, isLast: true)
         self.takenUntil = time
         guard isEncoding else { return pending.cut(at: time) }
         var waiting: (packets: PacketBatch, offset: Int)?
         if case .packets(let packets, let offset) = pending { waiting = (packets, offset) }
-        let kept = conversion.cut(at: time, waiting: waiting, delivery: delivery, codecs: renderer.codecs)
+        let kept = conversion.cut(at: time, waiting: waiting, delivery: delivery, codecs: feed.codecs)
         if let kept { pending = kept.packets.isEmpty ? .nothing : .packets(kept, 0) }
     }
 
-    /// Discards all audio from a time on here and in the store, after the output has flushed.
+    /// Discards all audio from a time on, after the output has flushed.
     ///
     /// - Parameters:
     ///   - end: The end of the audio that the output has kept.
     ///   - truncated: The packet that the flush has cut, on encoded delivery.
     mutating func cutAccepted(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
-        if passesBuffers {
-            cutQueue(at: time, isLast: false)
-            return renderer.state.withLock { $0.noteCut(keptUntil: end) }
-        }
         beginAfterCut(at: time, keptUntil: end, truncated: truncated)
         // The end of a shared conversion, whose audio has been discarded.
         resume = ResumePoint()
-        renderer.state.withLock { $0.cutAccepted(at: time, keptUntil: end) }
+        feed.state.withLock { $0.cutAccepted(at: time, keptUntil: end) }
     }
 
     /// Reads again from the end of the output's audio and resets the converter.
     mutating func feedAgain(from time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
         let before = conversion.processing
         beginAfterCut(at: time, keptUntil: end, truncated: truncated)
-        if passesPackets, renderer.mustDecode { format = nil }
+        if passesPackets, feed.mustDecode { format = nil }
         let place = conversion.encodedUntil ?? end ?? time
         // The new processing starts at the end of the output's audio with a ramp from the old one.
         conversion.resetConverter(from: before, to: processing, at: place)
         resume = ResumePoint(place)
-        renderer.state.withLock { $0.move(to: place, acceptedUntil: end) }
+        feed.state.withLock { $0.move(to: place, acceptedUntil: end) }
     }
 
     private mutating func beginAfterCut(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
@@ -536,7 +514,7 @@ struct DeliveryPipeline {
         mustRenegotiate = false
         if passesPackets { passed.resume(after: end) }
         if let truncated {
-            conversion.putBack(truncated, until: time, delivery: delivery, codecs: renderer.codecs)
+            conversion.putBack(truncated, until: time, delivery: delivery, codecs: feed.codecs)
         }
     }
 }

@@ -5,14 +5,13 @@ enum PendingSound {
     case nothing
     case block(PCMBlock, Int)
     case packets(PacketBatch, Int)
-    case buffer(SampleBuffer)
 
     /// Whether there is nothing to deliver.
     var isEmpty: Bool { if case .nothing = self { true } else { false } }
 
     /// Offers the audio to an output, and keeps what it does not accept.
     ///
-    /// - Returns: The number of accepted frames, packets or buffers, and the accepted packets.
+    /// - Returns: The number of accepted frames or packets, and the accepted packets.
     mutating func offer(to output: any AudioOutput) -> (taken: Int, packets: ArraySlice<PacketBatch.Packet>) {
         switch self {
         case .nothing: return (0, [])
@@ -25,10 +24,6 @@ enum PendingSound {
             let packets = batch.packets
             self = offset + taken >= packets.count ? .nothing : .packets(batch, offset + taken)
             return (taken, packets[offset..<min(offset + taken, packets.count)])
-        case .buffer(let buffer):
-            let isDone = output.accept(buffer)
-            if isDone { self = .nothing }
-            return (isDone ? 1 : 0, [])
         }
     }
 
@@ -40,7 +35,7 @@ enum PendingSound {
         case .packets(let packets, let offset):
             let rest = packets.prefix(before: time, from: offset)
             self = rest.packets.isEmpty ? .nothing : .packets(rest, 0)
-        case .buffer, .nothing: break
+        case .nothing: break
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// The state of a renderer that its callers and its feeder share: the position in the store, the output, the settings,
-/// pending commands and the progress. Guarded by the renderer's lock.
+/// The state of a renderer that its callers and its feeder share: the outputs, the settings, pending commands and the
+/// progress. Guarded by the renderer's lock.
 struct RendererState {
     /// The maximum number of stored buffers regardless of their duration: limits a source of many tiny buffers.
     private static let maxBuffers = 16_384
@@ -14,9 +14,6 @@ struct RendererState {
     private static let speedTolerance = 0.001
     /// A discontinuity of the timebase below this is no seek: a rounded stop, or a followed clock.
     private static let minJump: Duration = .milliseconds(5)
-    /// Requests have stopped and less audio than this remains: the audio is considered complete and the converter is
-    /// drained. See `nextNeed`.
-    private static let lastMoment: Duration = .milliseconds(250)
 
     /// The timebase of the synchronizer, and the same with the requested delay.
     private(set) var master: Timebase
@@ -24,31 +21,25 @@ struct RendererState {
     /// The synchronizer to which the renderer belongs.
     private(set) weak var synchronizer: RenderSynchronizer?
     private var isJoined = false
-    /// The enqueued audio; for a member of a group that of the group's renderer.
-    let store: SoundStore
-    /// Whether audio is enqueued in this renderer.
-    let ownsStore: Bool
-    /// The next buffer to deliver; nil: a member that receives no audio yet.
-    private(set) var cursor: SoundCursor?
-    /// Whether a partial flush of all members is decided here and audio is removed from the store next.
-    private var isCutPending = false
+    /// The enqueued audio.
+    let store = SoundStore()
+    /// How far the outputs have read; after a flush, where they begin.
+    private(set) var cursor: SoundCursor
     private var partialFlushes = PartialFlushQueue()
-    /// Whether the feeder has to flush the output.
+    /// Whether the feeder has to flush the outputs.
     private var flushRequested = false
     /// Used with a flush: audio before this media time only primes the codecs and is not delivered.
     private var resumesFrom: MediaTime?
-    private(set) var output: (any AudioOutput)?
+    private(set) var outputs: OutputGroup?
     private(set) var outputID = OutputID(0)
-    /// Whether the feeder has to adopt `output`.
+    /// Whether the feeder has to adopt `outputs`.
     private var outputChanged = false
-    /// The delivery for which it is prepared; nil: it is not.
-    private var preparedDelivery: AudioDelivery?
     /// Media seconds per second of audio.
     private(set) var speed: Double = 1
-    /// The linear gain; nil: the output keeps its own volume.
+    /// The linear gain; nil: the outputs keep their own volumes.
     private(set) var volume: Float?
     private(set) var isMuted = false
-    /// As requested; see `effectiveProcessing`.
+    /// As requested; see `settings`.
     private(set) var processing = AudioProcessing.none
     private(set) var allowsPassThrough = true
     /// The item that the output displays; nil: none.
@@ -58,8 +49,6 @@ struct RendererState {
     /// The progress, without the values that are read from the store and the output.
     private(set) var status = AudioRenderer.Progress(
         acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, decodeErrorCount: 0)
-    /// Undecodable audio that was not yet queried.
-    private var undecodable: UndecodableSound?
     /// Whether a caller has seen the store full and is to be notified of space.
     private var wasFull = false
     /// The timebase segment of the last change notification.
@@ -78,13 +67,10 @@ struct RendererState {
     var onAutomaticFlush: HandlerBox<MediaTime>?
     var commandHandler: HandlerBox<(OutputCommand, OutputID)>?
 
-    /// - Parameter store: The store of the group's renderer; nil: the renderer has its own.
-    init(_ master: Timebase, reading store: SoundStore? = nil) {
+    init(_ master: Timebase) {
         self.master = master
-        self.store = store ?? SoundStore()
-        ownsStore = store == nil
-        if ownsStore { cursor = self.store.start }
         timebase = Timebase(following: master)
+        cursor = store.start
     }
 
     // MARK: Uses
@@ -101,7 +87,7 @@ struct RendererState {
         isJoined = true
         outputChanged = true
         // A device takes up to a second to open: open it before the first audio arrives.
-        output?.open()
+        outputs?.open()
         return nil
     }
 
@@ -136,7 +122,7 @@ struct RendererState {
         return onRetired
     }
 
-    // MARK: Queue
+    // MARK: Enqueueing
 
     /// Whether the store holds less media than the route's `desiredDepth` ahead of the playhead.
     private var isReady: Bool {
@@ -150,7 +136,7 @@ struct RendererState {
             && (level.byteCount < Self.maxBytes || depth < Self.minDepth)
     }
 
-    private var desiredDepth: Duration { output?.desiredDepth ?? .seconds(1) }
+    private var desiredDepth: Duration { outputs?.desiredDepth ?? .seconds(1) }
 
     /// Returns whether the store has space; if not, `takeReadiness` reports it once.
     mutating func requestReadiness() -> Bool {
@@ -161,7 +147,7 @@ struct RendererState {
 
     /// Returns true once when the store has space again.
     mutating func takeReadiness() -> Bool {
-        guard ownsStore, wasFull, isReady else { return false }
+        guard wasFull, isReady else { return false }
         wasFull = false
         return true
     }
@@ -185,23 +171,10 @@ struct RendererState {
         return true
     }
 
-    /// Whether all stored audio was delivered.
-    var isAllRead: Bool { cursor.map { store.isRead(by: $0) } ?? false }
+    /// Whether the outputs have read all stored audio.
+    var isAllRead: Bool { store.isRead(by: cursor) }
 
-    /// Whether no command is pending that affects the audio taken by the feeder of the given use.
-    func mayTake(for life: UInt64) -> Bool { !flushRequested && !outputChanged && self.life == life }
-
-    /// Returns the next buffer for the feeder of the given use.
-    mutating func takeNext(for life: UInt64) -> SampleBuffer? {
-        guard mayTake(for: life), !isCutPending, var position = cursor else { return nil }
-        let buffer = store.next(&position)
-        cursor = position
-        if buffer != nil { status.isDrained = false }
-        trim()
-        return buffer
-    }
-
-    /// Records what the members of a group have read; nil: all audio, as far as any member is concerned.
+    /// Records what the outputs have read; nil: all audio, as far as any of them is concerned.
     mutating func noteReading(until slowest: SoundCursor?) {
         guard !flushRequested, !outputChanged else { return }
         cursor = slowest ?? store.end
@@ -209,72 +182,37 @@ struct RendererState {
     }
 
     /// Removes played audio from the store.
-    private func trim() { if ownsStore, let cursor { store.trim(at: timebase, readUntil: cursor) } }
+    private func trim() { store.trim(at: timebase, readUntil: cursor) }
 
-    /// Begins to read at the playhead.
-    mutating func beginReading() {
-        var position = store.start
-        store.move(&position, to: timebase.currentTime)
-        cursor = position
-    }
-
-    /// Returns whether the feeder has taken all audio, and no more is expected before it has played.
+    /// Returns whether the outputs have read all audio, and no more is expected before it has played.
     func isAtEnd(for life: UInt64) -> Bool {
-        guard isAllRead, !status.isDrained, !flushRequested, !isCutPending, self.life == life else { return false }
-        let level = store.level
-        guard !level.isFinished else { return true }
-        guard level.isEnding, let last = level.enqueuedUntil else { return false }
-        return ((status.acceptedUntil ?? last) - master.currentTime).duration < Self.lastMoment
+        guard isAllRead, !status.isDrained, !flushRequested, self.life == life else { return false }
+        return store.level.isAtEnd(at: master.currentTime, acceptedUntil: status.acceptedUntil)
     }
 
     /// When the playhead reaches the point at which more audio is wanted or the end of the audio is near; nil: not
-    /// scheduled. The playhead advances without a signal.
+    /// scheduled.
     var nextNeed: HostInstant? {
-        let snapshot = master.snapshot
-        let now = master.clock.now
-        let segment = snapshot.segment(at: now)
-        var due: HostInstant?
-        if let next = snapshot.scheduled, next.hostAnchor > now { due = next.hostAnchor }
-        let level = store.level
-        guard segment.rate > 0, let until = level.enqueuedUntil else { return due }
-        func include(_ moment: MediaTime) {
-            guard let instant = segment.hostInstant(of: moment) else { return }
-            // A margin of 1 ms, so that the compared time has certainly passed. Later demands raise the signal.
-            let later = instant.advanced(by: .milliseconds(1))
-            if later > now { due = min(due ?? later, later) }
-        }
-        if ownsStore, wasFull { include(until.advanced(by: .zero - desiredDepth)) }
-        if level.isEnding, isAllRead, !status.isDrained {
-            include((status.acceptedUntil ?? until).advanced(by: .zero - Self.lastMoment))
-        }
-        return due
+        store.level.nextNeed(
+            master, acceptedUntil: status.acceptedUntil, isLast: !status.isDrained && isAllRead,
+            wanted: wasFull ? desiredDepth : nil)
     }
 
     // MARK: Flushes
 
-    /// Drops all unplayed audio and requests a flush of the output.
+    /// Drops all unplayed audio and requests a flush of the outputs.
     mutating func flush() {
-        if ownsStore { store.flush() }
-        restart(at: store.start)
-    }
-
-    /// Requests a flush of the output, which then receives audio from a position on.
-    mutating func restart(at position: SoundCursor, resumingFrom moment: MediaTime? = nil) {
-        cursor = position
-        resumesFrom = moment
-        isCutPending = false
+        store.flush()
+        (cursor, resumesFrom) = (store.start, nil)
         restart()
         status.lateBuffers = 0
-        status.undecodable = nil
         wasFull = false
     }
 
-    /// Moves to a media time and requests a flush of the output.
+    /// Requests a flush of the outputs, which then receive audio from a media time on.
     mutating func feedAgain(from moment: MediaTime) {
         restart()
-        guard var position = cursor else { return }
-        resumesFrom = store.move(&position, to: moment) ? moment : nil
-        cursor = position
+        resumesFrom = store.move(&cursor, to: moment) ? moment : nil
     }
 
     private mutating func restart() {
@@ -293,28 +231,10 @@ struct RendererState {
         return moment
     }
 
-    /// Moves to a media time, for a converter that starts afresh.
-    mutating func move(to moment: MediaTime, isDiscontinuous: Bool) {
-        guard var position = cursor else { return }
-        store.move(&position, to: moment, isDiscontinuous: isDiscontinuous)
-        cursor = position
-    }
-
-    /// Same after the output has flushed.
-    ///
-    /// - Parameter end: The end of the audio that the output has kept.
-    mutating func move(to moment: MediaTime, acceptedUntil end: MediaTime?) {
-        move(to: moment, isDiscontinuous: true)
-        status.acceptedUntil = end
-        status.isDrained = false
-    }
-
     /// Adds a partial flush; returns false if the renderer is invalidated.
-    ///
-    /// - Parameter isFirst: Whether waiting ones take precedence over it.
-    mutating func request(_ flush: PartialFlushRequest, isFirst: Bool = false) -> Bool {
+    mutating func request(_ flush: PartialFlushRequest) -> Bool {
         guard !stopping else { return false }
-        if isFirst { partialFlushes.insertFirst(flush) } else { partialFlushes.append(flush) }
+        partialFlushes.append(flush)
         return true
     }
 
@@ -327,7 +247,7 @@ struct RendererState {
     /// stored audio ended.
     mutating func endPartialFlush(_ result: PartialFlushResult) -> PartialFlushResult {
         partialFlushes.end()
-        guard case .flushed(let time) = result, ownsStore, let end = store.level.enqueuedUntil, end < time
+        guard case .flushed(let time) = result, let end = store.level.enqueuedUntil, end < time
         else { return result }
         return .flushed(from: end)
     }
@@ -335,68 +255,32 @@ struct RendererState {
     /// Returns the superseded partial flushes once.
     mutating func takeOvertaken() -> [PartialFlushRequest] { partialFlushes.takeOvertaken() }
 
-    /// Removes audio from a time on. A member of a group takes nothing until the group has done so (`endCut`).
+    /// Removes audio from a time on.
     ///
-    /// - Parameter isLast: Whether the audio that was taken ends at the time.
-    /// - Returns: Whether no audio before the time remains to be taken.
-    mutating func cut(at time: MediaTime, isLast: Bool) -> Bool {
-        guard let cursor else { return false }
-        let isAllRead: Bool
-        if ownsStore {
-            guard let result = store.cut(at: time, reader: cursor, isLast: isLast) else { return false }
-            isAllRead = result
-            wasFull = true
-        } else {
-            isCutPending = true
-            if let end = store.level.enqueuedUntil, end <= time, !isLast { return false }
-            isAllRead = isLast || !store.hasUnread(cursor, before: time)
-        }
-        status.isDrained = false
-        return isAllRead
-    }
-
-    /// Removes all audio that was not taken, after the output has flushed from a time on.
-    ///
-    /// - Parameter end: The end of the audio that the output has kept.
-    mutating func cutAccepted(at time: MediaTime, keptUntil end: MediaTime?) {
-        _ = cut(at: time, isLast: true)
-        status.acceptedUntil = end
-    }
-
-    /// Same for an output that converts audio itself, after `cut`.
-    mutating func noteCut(keptUntil end: MediaTime?) {
-        status.isDrained = false
+    /// - Parameter end: The end of the audio that the outputs have accepted.
+    mutating func cut(at time: MediaTime, until end: MediaTime?) {
+        guard !flushRequested else { return }
+        if store.cut(at: time) { status.isDrained = false }
         status.acceptedUntil = end
         wasFull = true
     }
 
-    /// Permits a member to take audio after a partial flush of the group.
-    mutating func endCut() { isCutPending = false }
-
-    /// Restarts at the playhead once the audio of a partial flush is removed, because the output refused that flush.
-    mutating func restartAfterCut() {
-        feedAgain()
-        isCutPending = true
-    }
-
     // MARK: Output and settings
 
-    /// Replaces the output, which receives the unplayed audio.
-    mutating func setOutput(_ output: (any AudioOutput)?, id: OutputID, preparedFor delivery: AudioDelivery? = nil) {
-        self.output = output
-        preparedDelivery = delivery
-        (output as? OutputGroup)?.allowsPassThrough = allowsPassThrough
+    /// Replaces the outputs, which receive the unplayed audio.
+    mutating func setOutputs(_ outputs: OutputGroup?, id: OutputID) {
+        self.outputs = outputs
         outputID = id
         outputChanged = true
         feedAgain()
-        output?.setNowPlaying(nowPlaying)
-        if isJoined { output?.open() }
+        outputs?.apply(settings)
+        if isJoined { outputs?.open() }
     }
 
     mutating func setNowPlaying(_ nowPlaying: NowPlaying?) {
         guard nowPlaying != self.nowPlaying else { return }
         self.nowPlaying = nowPlaying
-        output?.setNowPlaying(nowPlaying)
+        outputs?.apply(settings)
     }
 
     /// Sets the speed; returns false if it is the same.
@@ -405,35 +289,33 @@ struct RendererState {
         let held = RenderSynchronizer.held(speed)
         guard held != self.speed else { return false }
         self.speed = held
+        outputs?.apply(settings)
         let line = timebase.snapshot.upcoming
         feedAgain(from: line.mediaTime(at: max(timebase.clock.now, line.hostAnchor)))
         return true
     }
 
-    /// The gain of the output, at most 0 dB; the excess is applied to the samples.
+    /// The gain of the loudest output, at most 0 dB; the excess is applied to the samples.
     private var gain: Float? { isMuted ? 0 : volume.map { min(1, $0) } }
 
-    /// The requested processing, including the part of the volume above 1.
-    private var effectiveProcessing: AudioProcessing {
-        var processing = processing
-        processing.gain *= max(1, volume ?? 1)
-        return processing
+    /// The settings that the outputs follow.
+    private var settings: SoundSettings {
+        var settings = SoundSettings(
+            speed: speed, processing: processing, allowsPassThrough: allowsPassThrough, nowPlaying: nowPlaying)
+        settings.processing.gain *= max(1, volume ?? 1)
+        return settings
     }
 
     mutating func setAllowsPassThrough(_ allowed: Bool) {
         allowsPassThrough = allowed
-        (output as? OutputGroup)?.allowsPassThrough = allowed
+        outputs?.apply(settings)
     }
 
-    /// Whether packets must not be passed through, regardless of the output.
-    var mustDecode: Bool { !allowsPassThrough || effectiveProcessing.changesSamples }
-
-    /// Sets the volume; nil restores the output's own. Returns whether the processing has changed.
-    mutating func setVolume(_ volume: Float?) -> Bool {
-        let before = effectiveProcessing
+    /// Sets the volume; nil restores the outputs' own.
+    mutating func setVolume(_ volume: Float?) {
         self.volume = volume
         applyGain()
-        return applyProcessing(after: before)
+        outputs?.apply(settings)
     }
 
     mutating func setMuted(_ isMuted: Bool) {
@@ -442,26 +324,17 @@ struct RendererState {
         applyGain()
     }
 
-    /// Sets the processing; returns whether it has changed.
-    mutating func setProcessing(_ processing: AudioProcessing) -> Bool {
-        let before = effectiveProcessing
+    mutating func setProcessing(_ processing: AudioProcessing) {
         self.processing = processing
-        return applyProcessing(after: before)
+        outputs?.apply(settings)
     }
 
-    /// Sets the gain of an output that the feeder has adopted. Under the lock, as other changes of the gain: the last
+    /// Sets the gain of outputs that the feeder has adopted. Under the lock, as other changes of the gain: the last
     /// one is applied last.
-    func applyGain(to adopted: (any AudioOutput)?) { if let gain { adopted?.setGain(gain) } }
+    func applyGain(to adopted: OutputGroup?) { if let gain { adopted?.setGain(gain) } }
 
     private func applyGain() {
-        if let gain { output?.setGain(gain) } else { output?.restoreGain() }
-    }
-
-    private func applyProcessing(after before: AudioProcessing) -> Bool {
-        let processing = effectiveProcessing
-        guard processing != before else { return false }
-        output?.setProcessing(processing)
-        return true
+        if let gain { outputs?.setGain(gain) } else { outputs?.restoreGain() }
     }
 
     // MARK: Commands for the feeder
@@ -470,13 +343,10 @@ struct RendererState {
     struct Command {
         var isFlush: Bool
         /// The position from which audio follows a flush.
-        var cursor: SoundCursor?
+        var cursor: SoundCursor
         var isOutputChange: Bool
-        var output: (any AudioOutput)?
+        var outputs: OutputGroup?
         var outputID: OutputID
-        var delivery: AudioDelivery?
-        var speed: Double
-        var processing: AudioProcessing
         var resumesFrom: MediaTime?
     }
 
@@ -486,9 +356,7 @@ struct RendererState {
         defer { if isCurrent { (flushRequested, outputChanged, resumesFrom) = (false, false, nil) } }
         return Command(
             isFlush: flushRequested || !isCurrent, cursor: cursor, isOutputChange: outputChanged && isCurrent,
-            output: output,
-            outputID: outputID, delivery: preparedDelivery, speed: speed, processing: effectiveProcessing,
-            resumesFrom: isCurrent ? resumesFrom : nil)
+            outputs: outputs, outputID: outputID, resumesFrom: isCurrent ? resumesFrom : nil)
     }
 
     /// Applies a changed timeline. A stopped one leaves the speed unchanged.
@@ -498,23 +366,19 @@ struct RendererState {
         let upcoming = master.snapshot.upcoming
         if upcoming.speed > 0 { _ = setSpeed(upcoming.speed) }
         dropPassed()
-        guard output == nil, !hasComplained, store.level.enqueueCount > 0, upcoming.rate > 0 else { return false }
+        guard outputs == nil, !hasComplained, store.level.enqueueCount > 0, upcoming.rate > 0 else { return false }
         hasComplained = true
         return true
     }
 
-    /// Drops audio after a seek without a flush beyond everything that the output holds. Such audio is never played and
-    /// would keep the output full while the timebase is stopped.
+    /// Drops audio after a seek without a flush beyond everything that the outputs hold. Such audio is never played and
+    /// would keep them full while the timebase is stopped.
     private mutating func dropPassed() {
         let (line, before) = (timebase.snapshot.upcoming, line)
         self.line = line
-        guard let before, line.rate == 0, let until = status.acceptedUntil, line.mediaAnchor > until,
-            (line.mediaAnchor - before.mediaTime(at: line.hostAnchor)).duration > Self.minJump
-        else { return }
+        guard let before, line.skips(before, acceptedUntil: status.acceptedUntil, minJump: Self.minJump) else { return }
         feedAgain(from: line.mediaAnchor)
-        guard var position = cursor else { return }
-        store.skip(&position, to: line.mediaAnchor)
-        cursor = position
+        store.skip(&cursor, to: line.mediaAnchor)
     }
 
     // MARK: Progress
@@ -524,8 +388,8 @@ struct RendererState {
         var progress = status
         progress.enqueuedUntil = store.level.enqueuedUntil
         progress.isDrained = status.isDrained && isAllRead
-        progress.isReadyToStart = output?.isReadyToStart ?? true
-        progress.earliestStart = output?.earliestStart
+        progress.isReadyToStart = outputs?.isReadyToStart ?? true
+        progress.earliestStart = outputs?.earliestStart
         return progress
     }
 
@@ -549,17 +413,6 @@ struct RendererState {
         status.isDrained = true
     }
 
-    /// Records the number of undecodable packets and their audio.
-    mutating func noteDamage(_ count: Int, _ lost: UndecodableSound?) {
-        status.decodeErrorCount = count
-        guard let lost else { return }
-        undecodable = undecodable?.adding(lost) ?? lost
-        status.undecodable = status.undecodable?.adding(lost) ?? lost
-    }
-
-    /// Returns the audio that could not be decoded since the last call.
-    mutating func takeUndecodable() -> UndecodableSound? { undecodable.take() }
-
     /// Records the failure that an event reports; returns the handler of events.
     ///
     /// - Parameter isFailed: Whether the renderer fails permanently.
@@ -572,9 +425,6 @@ struct RendererState {
         }
         return eventHandler
     }
-
-    /// Clears the failure of a format, whose audio has passed.
-    mutating func clearDecodingFailure() { if failure is MediaError { clearFailure() } }
 
     mutating func clearFailure() {
         failure = nil

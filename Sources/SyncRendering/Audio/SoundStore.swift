@@ -35,8 +35,6 @@ final class SoundStore: Sendable {
         var enqueuedUntil: MediaTime?
         /// The start of the first enqueued buffer since the last flush, in media time.
         var firstEnqueued: MediaTime?
-        /// The format of the last enqueued audio.
-        var format: AudioFormat?
         /// The number of buffers enqueued since creation.
         var enqueueCount = 0
         /// Whether requests were stopped: the stored audio plays out and suffices for a start.
@@ -93,13 +91,8 @@ final class SoundStore: Sendable {
 
     /// Removes audio that starts at or after a media time. A buffer that spans the time is trimmed to it.
     ///
-    /// - Parameters:
-    ///   - reader: The reader of the audio; of several, the one that is furthest behind.
-    ///   - isLast: Whether the audio that it has read ends at the time, so that all other audio is removed.
-    /// - Returns: Whether no audio remains to be read; nil if the audio ends before the time, and nothing was changed.
-    func cut(at time: MediaTime, reader: SoundCursor, isLast: Bool) -> Bool? {
-        content.withLock { $0.cut(at: time, reader: reader, isLast: isLast) }
-    }
+    /// - Returns: False if the audio ends before the time, and nothing was changed.
+    func cut(at time: MediaTime) -> Bool { content.withLock { $0.cut(at: time) } }
 
     // MARK: Reading
 
@@ -187,7 +180,7 @@ final class SoundStore: Sendable {
 
     /// Moves a reader to the audio at a media time, with preroll for the codecs.
     ///
-    /// - Parameter isDiscontinuous: Whether the decoder has to be told.
+    /// - Parameter isDiscontinuous: Whether the next buffer is marked for the decoder.
     /// - Returns: Whether the audio there starts before the time.
     @discardableResult
     func move(_ cursor: inout SoundCursor, to moment: MediaTime, isDiscontinuous: Bool = true) -> Bool {
@@ -216,6 +209,16 @@ final class SoundStore: Sendable {
         cursor.start = moment
         cursor.isDiscontinuous = true
         return cursor
+    }
+
+    /// Returns the format of the audio at a media time, or of the last stored audio; nil without any.
+    func format(at moment: MediaTime) -> AudioFormat? {
+        let buffer = content.withLock { content -> SampleBuffer? in
+            let count = content.level.count
+            guard count > 0 else { return nil }
+            return content[(0..<count).first { content[$0].soundEnd.map { $0 > moment } ?? false } ?? count - 1]
+        }
+        return buffer?.audioFormat(after: nil)
     }
 
     /// Returns the first packet boundary at or after a media time. Audio can start there on every output, also on those
@@ -298,7 +301,6 @@ extension SoundStore {
                 buffer.flags.insert(.discontinuity)
             }
             if level.firstEnqueued == nil { level.firstEnqueued = start }
-            level.format = buffer.audioFormat(after: level.format)
             if count == slots.count { grow() }
             slots[slot(count)] = Slot(number: nextNumber, buffer: buffer)
             nextNumber += 1
@@ -340,19 +342,15 @@ extension SoundStore {
             }
         }
 
-        mutating func cut(at time: MediaTime, reader: SoundCursor, isLast: Bool) -> Bool? {
-            if let end = level.enqueuedUntil, end <= time, !isLast { return nil }
-            let unread = index(of: reader.number)
-            var kept = unread
-            while kept < count, !isLast, self[kept].presentationTime.map({ $0 < time }) ?? true { kept += 1 }
-            while count > kept { removeLast() }
+        mutating func cut(at time: MediaTime) -> Bool {
+            guard let end = level.enqueuedUntil, end > time else { return false }
             while count > 0, self[count - 1].presentationTime.map({ $0 >= time }) ?? false { removeLast() }
             if count > 0, let end = self[count - 1].soundEnd, end > time {
                 self[count - 1].heardUntil = min(self[count - 1].heardUntil ?? time, time)
             }
             level.enqueuedUntil = time
             level.isFinished = false
-            return count <= unread
+            return true
         }
 
         // MARK: Cursors

@@ -152,7 +152,7 @@ struct GroupMembers {
         for feed in open { preroll = max(preroll ?? .zero, feed.member.preroll) }
         guard let preroll else { return fed }
         for feed in open {
-            guard let until = feed.renderer.progress.acceptedUntil else { return nil }
+            guard let until = feed.feed.progress.acceptedUntil else { return nil }
             // A card that needs less preroll than a speaker counts as equally filled.
             let reached = isSettled ? until : until.advanced(by: preroll - feed.member.preroll)
             filled = filled.map { min($0, reached) } ?? reached
@@ -162,7 +162,7 @@ struct GroupMembers {
     }
 
     /// Whether every playing and open member is drained.
-    var isDrained: Bool { open.allSatisfy { $0.renderer.progress.isDrained } }
+    var isDrained: Bool { open.allSatisfy { $0.feed.progress.isDrained } }
 
     /// See `OutputGroup.isReadyToStart`.
     var isReadyToStart: Bool {
@@ -173,14 +173,14 @@ struct GroupMembers {
 
     /// The timeline of a member whose timing is fixed, if any.
     var remoteTimeline: TimebaseSegment? {
-        for feed in open { if let line = feed.renderer.remoteTimeline { return line } }
+        for feed in open { if let line = feed.feed.remoteTimeline { return line } }
         return nil
     }
 
     /// Adjusts the rate of `remoteTimeline`.
     func adjustRemoteRate(by offset: Double) -> Bool {
         // Those of one protocol share a clock, for which the same offset is set again.
-        let adjusted = open.filter { $0.renderer.remoteTimeline != nil && $0.renderer.adjustRemoteRate(by: offset) }
+        let adjusted = open.filter { $0.feed.remoteTimeline != nil && $0.feed.adjustRemoteRate(by: offset) }
         return !adjusted.isEmpty
     }
 

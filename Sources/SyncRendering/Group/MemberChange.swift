@@ -95,7 +95,7 @@ final class MemberChange: @unchecked Sendable {
                 joining.append(group.addFeed(for: member, role: .joining, context, &state))
             }
             leaving = state.members.feeds.filter { feed in !wish.members.contains { $0 === feed.member } }
-            return state.store?.level.format ?? state.format
+            return state.store?.format(at: context.timebase.currentTime) ?? state.format
         }
         guard let format else { return noteOnly() }
         group.seatFeeders()
@@ -239,7 +239,7 @@ final class MemberChange: @unchecked Sendable {
 
     /// Returns true if an output holds enough audio for a start at a media time.
     private func isFull(_ feed: MemberFeed, _ moment: MediaTime) -> Bool {
-        let status = feed.renderer.progress
+        let status = feed.feed.progress
         if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
         return (until - moment).duration >= feed.member.preroll && feed.member.isReadyToStart

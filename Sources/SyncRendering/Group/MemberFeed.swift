@@ -13,7 +13,7 @@ final class MemberFeed: Sendable {
     enum Role { case playing, joining, leaving }
 
     let member: any AudioOutput
-    let renderer: AudioRenderer
+    let feed: OutputFeed
     let feeder: MemberFeeder
     let id: OutputID
     private let context: AudioOutputContext
@@ -21,7 +21,6 @@ final class MemberFeed: Sendable {
     private let work: GroupWork
     /// Notified of every change of state here.
     private let changes: MemberChanges
-    private let timebase: Timebase
     /// Whether the member is open, guarded by its own lock.
     private let condition = Lock(Condition.opening)
     /// The format for which the member is opened, guarded by its own lock.
@@ -52,6 +51,7 @@ final class MemberFeed: Sendable {
     init(
         member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
         work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, store: SoundStore,
+        settings: SoundSettings,
         delay: Duration = .zero,
         opened: @escaping @Sendable (MemberFeed) -> Void
     ) {
@@ -64,15 +64,11 @@ final class MemberFeed: Sendable {
         self.changes = changes
         part = Lock(role)
         fed = Atomic(role == .playing)
-        timebase = Timebase(gating: context.timebase)
-        if role == .joining { timebase.setGate(OutputGate(isShut: true)) }
-        renderer = AudioRenderer(
-            timebase: timebase, codecs: codecs, events: context.events, group: scope,
-            reading: store)
-        renderer.delay = delay
-        if role == .playing { renderer.state.withLock { $0.beginReading() } }
-        renderer.onCommand(context.onCommand)
-        feeder = MemberFeeder(renderer, work: work)
+        feed = OutputFeed(following: context, id: id, reading: store, settings, codecs: codecs, scope: scope)
+        feed.timebase.delay = delay
+        if role == .joining { feed.timebase.setGate(OutputGate(isShut: true)) }
+        if role == .playing { feed.state.withLock { $0.beginReading() } }
+        feeder = MemberFeeder(feed, work: work)
     }
 
     var role: Role { part.withLock { $0 } }
@@ -95,46 +91,28 @@ final class MemberFeed: Sendable {
     /// Changes the role and the range of media in which the member is audible. The group serializes these calls.
     func setRole(_ role: Role, gate: OutputGate) {
         part.withLock { $0 = role }
-        timebase.setGate(gate)
-        renderer.timebaseDidChange(timebase.snapshot)
+        feed.setGate(gate)
     }
 
     /// Drops the accepted audio, and reads the store from a media time on; the member is silent until its gate opens.
     func fill(from moment: MediaTime) {
-        timebase.setGate(OutputGate(isShut: true, opens: moment))
+        feed.timebase.setGate(OutputGate(isShut: true, opens: moment))
         fed.store(true, ordering: .releasing)
-        read(from: renderer.store.cursor(startingAt: moment))
-        renderer.timebaseDidChange(timebase.snapshot)
+        feed.update { [store = feed.store] in $0.restart(at: store.cursor(startingAt: moment)) }
+        feed.timebaseDidChange()
     }
 
     /// Drops the accepted audio, and continues at a position of the store, if the member receives audio.
     ///
     /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
     func restart(at cursor: SoundCursor, resumingFrom moment: MediaTime?) {
-        if isFed { read(from: cursor, resumingFrom: moment) }
-    }
-
-    private func read(from cursor: SoundCursor, resumingFrom moment: MediaTime? = nil) {
-        renderer.state.withLock { $0.restart(at: cursor, resumingFrom: moment) }
-        renderer.wake.raise()
-    }
-
-    /// Same at the playhead, after the audio of a partial flush was removed from the store.
-    func restartAfterCut() {
-        renderer.state.withLock { $0.restartAfterCut() }
-        renderer.wake.raise()
-    }
-
-    /// Continues after that.
-    func endCut() {
-        renderer.state.withLock { $0.endCut() }
-        renderer.wake.raise()
+        if isFed { feed.update { $0.restart(at: cursor, resumingFrom: moment) } }
     }
 
     /// Starts to open the member for a format, with retries.
     func start(_ format: AudioFormat) {
         self.format.withLock { $0 = format }
-        renderer.onEvent { [weak self] event in self?.handle(event) }
+        feed.state.withLock { $0.eventHandler = HandlerBox { [weak self] event in self?.handle(event) } }
         open(after: .zero)
     }
 
@@ -156,7 +134,7 @@ final class MemberFeed: Sendable {
         isClosing.store(true, ordering: .releasing)
         closing.raise()
         opener.withLock({ $0 })?.join()
-        renderer.invalidate()
+        feed.update { $0.stop() }
         feeder.end()
         // The feeder has closed the member if it was in use; a second call has no effect.
         member.close()
@@ -178,7 +156,7 @@ final class MemberFeed: Sendable {
     private func handle(_ event: AudioRenderer.Event) {
         switch event {
         case .progress:
-            if renderer.progress.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
+            if feed.progress.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
             signalProgress()
         case .readyForMoreMediaData: break
         case .cannotDecode(let error):
@@ -186,7 +164,7 @@ final class MemberFeed: Sendable {
             signalMove()
         case .outputFailed(let error):
             fail(error)
-            renderer.attach(nil)
+            feed.update { $0.setOutput(nil, preparedFor: nil) }
             if mayTryAgain(after: error) { open(after: Self.pauses[0]) }
         }
     }
@@ -223,13 +201,13 @@ final class MemberFeed: Sendable {
         work.pause(closing, pause)
         while !isClosing.load(ordering: .acquiring), let format = format.withLock({ $0 }) {
             do throws(OutputError) {
-                let mustDecode = renderer.mustDecode
+                let mustDecode = feed.mustDecode
                 let delivery = member.delivery(for: format, mustDecode: mustDecode)
                 // A session begins with it: some speakers are silent until they receive a title.
-                member.setNowPlaying(renderer.nowPlaying)
+                member.setNowPlaying(feed.state.withLock { $0.settings.nowPlaying })
                 return attach(
                     preparedFor: try member.prepare(
-                        delivery, for: format, mustDecode: mustDecode, context: renderer.outputContext(id)))
+                        delivery, for: format, mustDecode: mustDecode, context: feed.context))
             } catch {
                 fail(error)
                 guard mayTryAgain(after: error) else { return }
@@ -254,8 +232,8 @@ final class MemberFeed: Sendable {
             return false
         }
         opened(self)
-        renderer.attach(member, id: id, preparedFor: delivery)
-        member.timebaseDidChange(renderer.timebase.snapshot)
+        feed.update { $0.setOutput(member, preparedFor: delivery) }
+        member.timebaseDidChange(feed.timebase.snapshot)
         if wasLost { context.events.append(.outputRestored(output: id)) }
         answer.raise()
         signalMove()

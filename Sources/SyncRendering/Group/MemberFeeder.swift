@@ -14,19 +14,19 @@ package final class MemberFeeder: Sendable {
 
     private final class Stop: Sendable { let isAsked = Atomic<Bool>(false) }
 
-    let renderer: AudioRenderer
+    let feed: OutputFeed
     private let work: GroupWork
     /// Held during a whole iteration, in which a device may open. Contended only on a change of thread and at the end.
-    private let feeder: Lock<AudioFeeder>
+    private let feeder: Lock<OutputFeeder>
     /// Which thread runs the feeder, guarded by its own lock.
     private let place = Lock(Place.nowhere)
     /// A copy of `place` for readers without the lock. Stored with release under it.
     private let shared = Atomic<Bool>(false)
 
-    init(_ renderer: AudioRenderer, work: GroupWork) {
-        self.renderer = renderer
+    init(_ feed: OutputFeed, work: GroupWork) {
+        self.feed = feed
         self.work = work
-        feeder = Lock(AudioFeeder(renderer: renderer))
+        feeder = Lock(OutputFeeder(feed: feed))
     }
 
     /// Whether the thread of the group's renderer runs the feeder. Any thread.
@@ -35,16 +35,16 @@ package final class MemberFeeder: Sendable {
     /// Performs all work that does not block.
     ///
     /// - Parameters:
-    ///   - isOnlyMember: Whether the group has no other member.
+    ///   - isOnlyOutput: Whether the renderer has no other output.
     ///   - limit: The maximum number of steps.
     /// - Returns: Whether audio advanced, and when work is due without a signal.
     @discardableResult
     func runIteration(
-        isOnlyMember: Bool = false, atMost limit: Int = .max
+        isOnlyOutput: Bool = false, atMost limit: Int = .max
     ) -> (hasMoved: Bool, due: HostInstant?) {
         feeder.withLock { feeder in
             let before = feeder.steps
-            feeder.isOnlyMember = isOnlyMember
+            feeder.isOnlyOutput = isOnlyOutput
             let due = feeder.performDueWork(atMost: limit)
             return (feeder.steps != before, due)
         }
@@ -61,7 +61,7 @@ package final class MemberFeeder: Sendable {
             case .own(_, let stop): requestStop(stop)
             }
             place = .shared
-            renderer.wake.pass(to: signal)
+            feed.wake.pass(to: signal)
             shared.store(true, ordering: .releasing)
         }
     }
@@ -85,17 +85,17 @@ package final class MemberFeeder: Sendable {
                 return false
             }
             shared.store(false, ordering: .releasing)
-            renderer.wake.pass(to: nil)
+            feed.wake.pass(to: nil)
             return true
         }
     }
 
-    /// Ends the feeder after its renderer was invalidated. Blocks until the output is closed.
+    /// Ends the feeder after its feed was stopped. Blocks until the output is closed.
     func end() {
         let thread = place.withLock { place -> WorkerThread? in
             defer { place = .ended }
             shared.store(false, ordering: .releasing)
-            renderer.wake.pass(to: nil)
+            feed.wake.pass(to: nil)
             guard case .own(let thread, let stop) = place else { return nil }
             requestStop(stop)
             return thread
@@ -107,7 +107,7 @@ package final class MemberFeeder: Sendable {
     /// Requests the end of the feeder's thread.
     private func requestStop(_ stop: Stop) {
         stop.isAsked.store(true, ordering: .releasing)
-        renderer.wake.raise()
+        feed.wake.raise()
     }
 
     /// The loop of the feeder's thread.
@@ -115,9 +115,9 @@ package final class MemberFeeder: Sendable {
         while true {
             let (_, due) = runIteration()
             if stop.isAsked.load(ordering: .acquiring) { break }
-            renderer.awaitWork(until: due)
+            feed.wake.waitForWork(until: due, on: feed.timebase.clock)
         }
         // The last signal may have been meant for the successor.
-        renderer.wake.raise()
+        feed.wake.raise()
     }
 }

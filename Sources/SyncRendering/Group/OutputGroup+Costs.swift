@@ -58,14 +58,17 @@ extension OutputGroup {
     public var loss: OutputError? { current.common { $0.loss } }
 
     /// The sound that the first member that lacks some could not decode since the last flush.
-    var undecodable: UndecodableSound? { feeds.lazy.compactMap { $0.renderer.progress.undecodable }.first }
+    var undecodable: UndecodableSound? { feeds.lazy.compactMap { $0.feed.progress.undecodable }.first }
+
+    /// The number of packets that the first member that lacks sound could not decode.
+    var decodeErrorCount: Int { feeds.lazy.map { $0.feed.progress.decodeErrorCount }.first { $0 > 0 } ?? 0 }
 
     /// Returns the audio that could not be decoded since the last call. Each member decodes the same audio, so that the
     /// first one's value counts.
     func takeUndecodableSound() -> UndecodableSound? {
         var first: UndecodableSound?
         for feed in feeds {
-            let lost = feed.renderer.takeUndecodableSound()
+            let lost = feed.feed.state.withLock { $0.takeUndecodable() }
             first = first ?? lost
         }
         return first

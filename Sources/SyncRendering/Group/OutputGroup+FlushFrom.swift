@@ -1,9 +1,9 @@
 public import MediaCore
 
 /// Partial flushes of all members.
-extension OutputGroup: PartialFlushing {
+extension OutputGroup {
     /// The maximum lead of the members; with several members a margin is added, so that all of them are in time.
-    public var partialFlushLead: Duration {
+    var partialFlushLead: Duration {
         var (longest, count) = (Duration.zero, 0)
         current.forEachActive { member in
             longest = max(longest, (member as? any PartialFlushing)?.partialFlushLead ?? .seconds(3600))
@@ -13,13 +13,13 @@ extension OutputGroup: PartialFlushing {
     }
 
     /// Starts a partial flush of all members that receive audio.
-    public func beginPartialFlush(from time: MediaTime) {
+    func beginPartialFlush(from time: MediaTime) {
         let (ballot, writable) = feeding.withLock { _ in
             state.withLock { state in
                 // A joining member that was not filled has no audio to flush, and is not filled before the result.
                 let ballot = GroupFlush(time: time, feeds: state.members.feeds.filter(\.isFed))
                 state.partialFlush = ballot
-                (state.isFlushPending, state.isFlushDecided) = (true, false)
+                state.isFlushPending = true
                 return (ballot, state.context?.writable)
             }
         }
@@ -33,13 +33,17 @@ extension OutputGroup: PartialFlushing {
     ///
     /// Refused only if every member refuses. If only some refuse, they are flushed completely, and the result is
     /// `flushed`.
-    public var partialFlushResult: PartialFlushResult? {
+    var partialFlushResult: PartialFlushResult? {
         guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: .zero) }
         guard let (result, refusing) = ballot.result else { return nil }
         // The other members have flushed: those that refused restart at the playhead.
-        for feed in refusing { feed.restartAfterCut() }
-        state.withLock { $0.isFlushDecided = true }
+        for feed in refusing { feed.feed.update { $0.restartAfterCut() } }
         return result
+    }
+
+    /// Permits the members to read on, after the audio was removed from the store.
+    func endPartialFlush() {
+        for feed in change({ $0.isFlushPending = false }) { feed.feed.update { $0.endCut() } }
     }
 }
 
@@ -91,7 +95,7 @@ final class GroupFlush: Sendable {
         _ index: Int, attempts: Int = 3, while isCurrent: @escaping @Sendable () -> Bool,
         answered: @escaping @Sendable () -> Void
     ) {
-        feeds[index].renderer.requestFlush(fromSourceTime: time) { [self] result in
+        feeds[index].feed.requestFlush(fromSourceTime: time) { [self] result in
             if result == .overtaken, attempts > 1, isCurrent() {
                 return ask(index, attempts: attempts - 1, while: isCurrent, answered: answered)
             }

@@ -2,54 +2,61 @@ internal import MediaCore
 
 // Reading of the renderer's store by the members; docs/decisions/0013-one-feeder-for-one-output.md
 // gives the reasons.
-extension OutputGroup: PullingAudioOutput {
+extension OutputGroup {
     /// The number of steps between reports of `acceptedUntil`, for which a start may be waiting.
     private static let stepsPerIteration = 16
 
+    /// Sets the store to read.
     func attach(to store: SoundStore) { state.withLock { $0.store = store } }
 
     /// Flushes all members, which continue at a position of the store.
-    func flush(restartingAt cursor: SoundCursor, resumingFrom moment: MediaTime?) {
+    ///
+    /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
+    func restart(at cursor: SoundCursor, resumingFrom moment: MediaTime?) {
         feeding.withLock { _ in
             let feeds = change { state in
                 state.flushes &+= 1
-                (state.isFlushPending, state.isFlushDecided) = (false, false)
+                state.isFlushPending = false
             }
             for feed in feeds { feed.restart(at: cursor, resumingFrom: moment) }
         }
         changes.noteMove()
     }
 
+    /// The result of `run`.
+    struct RunResult {
+        /// Whether audio has advanced, so that dependent work is due.
+        var hasMoved = false
+        /// The position of the member that has read least; nil if none reads.
+        var slowest: SoundCursor?
+        /// When the next call is due without a signal; nil: not scheduled.
+        var due: HostInstant?
+    }
+
     /// Runs the feeder of an only member. Several members run on separate threads, which are woken when there is more
-    /// audio. Members for which the system provided no thread run here as well.
-    func pullAudio(isCut: Bool) -> PullResult {
-        var result = PullResult()
-        var hasEnded = false
-        let (feeds, isDecided) = state.withLock { state in
-            if let level = state.store?.level {
-                result.hasNewAudio = level.enqueueCount != state.enqueueCount
-                hasEnded = !state.hasEnded
-                (state.enqueueCount, state.hasEnded) = (level.enqueueCount, level.isFinished || level.isEnding)
-                hasEnded = hasEnded && state.hasEnded
-            }
-            let isDecided = isCut && state.isFlushDecided
-            if isDecided { (state.isFlushPending, state.isFlushDecided) = (false, false) }
-            return (state.members.feeds, isDecided)
+    /// audio. Members for which the system provided no thread run here as well. Called on the renderer's thread.
+    func run() -> RunResult {
+        var result = RunResult()
+        let (feeds, hasNews) = state.withLock { state in
+            guard let level = state.store?.level else { return (state.members.feeds, false) }
+            let hasEnded = level.isFinished || level.isEnding
+            defer { (state.enqueueCount, state.hasEnded) = (level.enqueueCount, hasEnded) }
+            // At the end of the input nothing follows that would wake a member.
+            let hasNews = level.enqueueCount != state.enqueueCount || hasEnded && !state.hasEnded
+            return (state.members.feeds, hasNews)
         }
-        if isDecided { for feed in feeds { feed.endCut() } }
-        let isOnly = feeds.count == 1
         for feed in feeds {
             guard feed.feeder.isShared else {
-                // At the end of the input nothing follows that would wake a member.
-                if result.hasNewAudio || hasEnded { feed.renderer.wake.raise() }
+                if hasNews { feed.feed.wake.raise() }
                 continue
             }
-            let (hasMoved, due) = feed.feeder.runIteration(isOnlyMember: isOnly, atMost: Self.stepsPerIteration)
+            let (hasMoved, due) = feed.feeder.runIteration(
+                isOnlyOutput: feeds.count == 1, atMost: Self.stepsPerIteration)
             result.hasMoved = result.hasMoved || hasMoved
             result.due = HostInstant.first(result.due, due)
         }
         for feed in feeds where feed.role == .playing && feed.isOpen {
-            result.slowest = SoundStore.slower(result.slowest, feed.renderer.state.withLock { $0.cursor })
+            result.slowest = SoundStore.slower(result.slowest, feed.feed.state.withLock { $0.cursor })
         }
         return result
     }

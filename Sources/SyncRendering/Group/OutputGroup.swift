@@ -35,7 +35,7 @@ public final class OutputGroup: AudioOutput {
         var context: AudioOutputContext?
         /// The store that the members read; nil until a renderer has the group as its output.
         var store: SoundStore?
-        /// The number of buffers enqueued there at the last report to the renderer's feeder, and whether it had ended.
+        /// The number of buffers enqueued there when the members were woken last, and whether it had ended.
         var enqueueCount = 0
         var hasEnded = false
         /// The number of flushes: audio filled before a flush is void.
@@ -46,17 +46,11 @@ public final class OutputGroup: AudioOutput {
         var isOpenedAhead = false
         /// The gain of the loudest member; nil if none was set.
         var gain: Float?
-        var speed = 1.0
-        var allowsPassThrough = true
-        var processing = AudioProcessing.none
-        /// The item that the members display; nil: none.
-        var nowPlaying: NowPlaying?
+        var settings = SoundSettings()
         /// The last requested partial flush.
         var partialFlush: GroupFlush?
         /// Whether that is not superseded, and the store still contains its audio.
         var isFlushPending = false
-        /// Whether that is decided, so that its audio is removed from the store next.
-        var isFlushDecided = false
         /// The state of a change of members.
         var progress: RouteChange.Progress?
 
@@ -110,9 +104,6 @@ public final class OutputGroup: AudioOutput {
 
     // MARK: Audio
 
-    /// Always sample buffers: each member converts them itself.
-    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .sampleBuffers(format) }
-
     /// Starts to open the devices of all members, including those added before the group is prepared. Does not block.
     /// Any thread.
     public func open() {
@@ -128,17 +119,7 @@ public final class OutputGroup: AudioOutput {
     /// others is limited. May block.
     ///
     /// - Throws: The first member's error if no member is available; the group is then closed.
-    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
-        guard case .sampleBuffers(let format) = delivery else {
-            throw OutputError(.unsupportedFormat, "a group of speakers accepts sample buffers only")
-        }
-        let isReady = state.withLock { state in
-            guard let old = state.context, !state.members.feeds.isEmpty else { return false }
-            state.format = format
-            return old.timebase === context.timebase && old.writable === context.writable && old.id == context.id
-        }
-        // Each feed negotiates a new format with its member.
-        if isReady { return }
+    func prepare(for format: AudioFormat, context: AudioOutputContext) throws(OutputError) {
         // Not closed below: members opened in advance are used now.
         state.withLock { $0.isOpenedAhead = false }
         close()
@@ -168,58 +149,42 @@ public final class OutputGroup: AudioOutput {
         let number = state.members.assignNumber(to: member)
         let feed = MemberFeed(
             member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
-            work: work, scope: scope, changes: changes, store: state.store ?? SoundStore(),
+            work: work, scope: scope, changes: changes, store: state.store ?? SoundStore(), settings: state.settings,
             delay: state.members.delay(of: member)
         ) { [weak self] feed in self?.applyGain(of: feed) }
-        feed.renderer.allowsPassThrough = state.allowsPassThrough
-        feed.renderer.processing = state.processing
-        feed.renderer.nowPlaying = state.nowPlaying
-        if let gain = state.gain(of: member) { feed.renderer.setGain(gain) }
-        feed.renderer.setSpeed(state.speed)
+        if let gain = state.gain(of: member) { feed.feed.update { $0.setGain(gain) } }
         state.members.append(feed)
         return feed
     }
 
-    /// Accepts the first buffer, which prepared the group: the members read it in the store.
-    public func accept(_ buffer: SampleBuffer) -> Bool { true }
+    // MARK: AudioOutput
+
+    /// Not used: the members negotiate their deliveries.
+    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .passThrough(format) }
+
+    /// Throws: a group is the output of a renderer, not a member of a group.
+    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+        throw OutputError(.unsupportedFormat, "a group cannot be a member of a group")
+    }
 
     /// Does nothing: the members find the end in the store.
     public func finish() {}
-
-    /// Flushes all members, which continue with the oldest stored audio.
-    public func flush() {
-        if let store = state.withLock({ $0.store }) { flush(restartingAt: store.start, resumingFrom: nil) }
-    }
+    /// Does nothing: the renderer restarts the members.
+    public func flush() {}
+    /// Does nothing: the renderer notifies the members.
+    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
 
     // MARK: Control
 
     /// Notifies all members of a changed timeline.
-    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
-        for feed in feeds { feed.renderer.timebaseDidChange(snapshot) }
+    func timebaseDidChange() {
+        for feed in feeds { feed.feed.timebaseDidChange() }
         changes.noteMove()
     }
 
-    /// Whether packets may be delivered unchanged to members; see `AudioRenderer.allowsPassThrough`. Any thread.
-    public var allowsPassThrough: Bool {
-        get { state.withLock { $0.allowsPassThrough } }
-        set {
-            for feed in change({ $0.allowsPassThrough = newValue }) { feed.renderer.allowsPassThrough = newValue }
-        }
-    }
-
-    /// Sets the speed of all members, in media seconds per second.
-    public func setSpeed(_ speed: Double) {
-        for feed in change({ $0.speed = speed }) { feed.renderer.setSpeed(speed) }
-    }
-
-    /// Sets the audio processing of all members.
-    public func setProcessing(_ processing: AudioProcessing) {
-        for feed in change({ $0.processing = processing }) { feed.renderer.processing = processing }
-    }
-
-    /// Sets the item that all members display, including later ones.
-    public func setNowPlaying(_ nowPlaying: NowPlaying?) {
-        for feed in change({ $0.nowPlaying = nowPlaying }) { feed.renderer.nowPlaying = nowPlaying }
+    /// Applies the settings of the renderer, also to later members.
+    func apply(_ settings: SoundSettings) {
+        for feed in change({ $0.settings = settings }) { feed.feed.update { $0.apply(settings) } }
     }
 
     /// Changes the state; returns the feeds at that time.
@@ -281,7 +246,7 @@ public final class OutputGroup: AudioOutput {
     /// Sets the delay of a present or future member against the group; negative is earlier. A change takes effect as a
     /// discontinuity of that member's audio. Any thread.
     public func setDelay(_ delay: Duration, of output: any AudioOutput) {
-        state.withLock { $0.members.setDelay(delay, of: output) }?.renderer.delay = delay
+        state.withLock { $0.members.setDelay(delay, of: output) }?.feed.setDelay(delay)
     }
 
     /// Applies the members' own volumes again. Any thread.
@@ -292,14 +257,14 @@ public final class OutputGroup: AudioOutput {
         state.withLock { body(&$0) }
         gaining.withLock { _ in
             let gains = state.withLock { state in state.members.feeds.map { ($0, state.gain(of: $0.member)) } }
-            for (feed, gain) in gains { feed.renderer.setGain(gain) }
+            for (feed, gain) in gains { feed.feed.update { $0.setGain(gain) } }
         }
     }
 
     /// Sets the gain of a member that has opened and may have reported its owner's level by now.
     private func applyGain(of feed: MemberFeed) {
         gaining.withLock { _ in
-            if let gain = state.withLock({ $0.gain(of: feed.member) }) { feed.renderer.setGain(gain) }
+            if let gain = state.withLock({ $0.gain(of: feed.member) }) { feed.feed.update { $0.setGain(gain) } }
         }
     }
 
@@ -312,7 +277,7 @@ public final class OutputGroup: AudioOutput {
                 state.context = nil
                 state.flushes &+= 1
                 state.partialFlush = nil
-                (state.isFlushPending, state.isFlushDecided) = (false, false)
+                state.isFlushPending = false
             }
             return (state.members.removeFeeds(), state.isOpenedAhead ? state.members.outputs : [])
         }

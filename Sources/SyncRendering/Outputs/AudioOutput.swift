@@ -8,8 +8,7 @@ public enum AudioDelivery: Sendable, Equatable {
     case passThrough(AudioFormat)
     /// Decoded, resampled and encoded again to this format.
     case encoded(AudioFormat, from: PCMFormat)
-    /// The media's sample buffers, unchanged at every speed: the output converts them itself, as a group does for its
-    /// members.
+    /// Not used.
     case sampleBuffers(AudioFormat)
 }
 
@@ -84,12 +83,6 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// Accepts packets from index `offset` of the batch on; returns the number of packets accepted. Never blocks.
     func accept(_ batch: PacketBatch, from offset: Int) -> Int
 
-    /// Accepts a whole buffer, or returns false. Called only if the delivery is `sampleBuffers`. Never blocks.
-    func accept(_ buffer: SampleBuffer) -> Bool
-
-    /// Sets the media seconds per second of subsequent audio, for outputs that convert audio themselves.
-    func setSpeed(_ speed: Double)
-
     /// Signals the end of input: queued audio plays out, and an empty queue is no underrun.
     func finish()
 
@@ -143,9 +136,6 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// Applies a changed timeline: a start, a stop or a seek. Must not block; longer work is done on the output's own
     /// thread.
     func timebaseDidChange(_ snapshot: TimebaseSnapshot)
-
-    /// Sets the processing of decoded audio, for outputs that convert audio themselves. Any thread.
-    func setProcessing(_ processing: AudioProcessing)
 
     /// Sets the item that plays, for outputs that display it; nil: none. Also for later uses of the output. Any thread;
     /// must not block.
@@ -256,12 +246,6 @@ extension AudioOutput {
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
     /// Does nothing: the device opens in `prepare`.
     public func open() {}
-    /// Returns false: no buffer is accepted.
-    public func accept(_ buffer: SampleBuffer) -> Bool { false }
-    /// Does nothing: the renderer converts the audio.
-    public func setSpeed(_ speed: Double) {}
-    /// Does nothing: the renderer converts the audio.
-    public func setProcessing(_ processing: AudioProcessing) {}
     /// Does nothing: the output displays nothing.
     public func setNowPlaying(_ nowPlaying: NowPlaying?) {}
     /// True: accepted audio needs no conversion.

@@ -33,7 +33,7 @@ import Testing
         }
 
         /// The number of feeders that would have a thread.
-        var threads: Int { standing.withLock { $0.filter { !$0.isShared && $0.renderer.isAlive }.count } }
+        var threads: Int { standing.withLock { $0.filter { !$0.isShared && !$0.feed.state.withLock { $0.isStopping } }.count } }
 
         func enqueue(_ count: Int) throws { for _ in 0..<count { renderer.enqueue(try #require(try source.read())) } }
 
@@ -84,10 +84,10 @@ import Testing
         rig.runIteration()
         #expect(rig.threads == 0)
         #expect(numbers(output) == Array(0..<10_000))
-        let member = try #require(rig.group.feeds.first).renderer
-        for renderer in [member, rig.renderer] {
-            let unread = renderer.state.withLock { state in state.cursor.map { state.store.unreadCount(of: $0) } }
-            #expect(unread == 21, "what the output has no room for waits in the store")
+        let cursor = try #require(rig.group.feeds.first?.feed.state.withLock { $0.cursor })
+        for cursor in [cursor, rig.renderer.state.withLock { $0.cursor }] {
+            #expect(
+                rig.renderer.store.unreadCount(of: cursor) == 21, "what the output has no room for waits in the store")
         }
         output.play(frames: 10_000)
         rig.runIteration()
@@ -264,8 +264,4 @@ import Testing
         #expect(first.state.withLock { $0.isClosed })
         #expect(numbers(second) == numbers(first))
     }
-}
-
-extension AudioRenderer {
-    fileprivate var isAlive: Bool { state.withLock { !$0.stopping } }
 }

@@ -241,7 +241,7 @@ private final class CountedCodecs: AudioCodecs {
         rig.runUntilIdle()
         // This output cannot flush partially.
         let result = Lock<PartialFlushResult?>(nil)
-        rig.group.feeds[0].renderer.requestFlush(fromSourceTime: frames(100)) { item in result.withLock { $0 = item } }
+        rig.group.feeds[0].feed.requestFlush(fromSourceTime: frames(100)) { item in result.withLock { $0 = item } }
         rig.runUntilIdle()
         #expect(result.withLock { $0 } == .refused(leadNeeded: nil))
         rig.enqueue(4)

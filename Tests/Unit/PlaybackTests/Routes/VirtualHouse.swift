@@ -64,7 +64,7 @@ final class VirtualHouse {
 
         func runUntilIdle() -> Bool {
             all.removeAll { $0.renderer.state.withLock { $0.stopping } }
-            members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
+            members.removeAll { $0.isShared || $0.feed.state.withLock { $0.isStopping } }
             var moved = false
             for box in all {
                 let before = box.renderer.progress.acceptedUntil

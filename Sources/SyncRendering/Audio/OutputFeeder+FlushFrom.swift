@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// Flushes from a media time on: in the renderer's store, in the converter and encoder, and in the output.
-extension AudioFeeder {
+/// Flushes from a media time on: in the converter and encoder, and in the output.
+extension OutputFeeder {
     /// Starts the next pending partial flush, or completes the one that the output has decided.
     mutating func servePartialFlush() {
         if let request = partialFlush {
@@ -21,7 +21,7 @@ extension AudioFeeder {
                 answer(request, .flushed(from: request.time))
             }
         }
-        while partialFlush == nil, let request = renderer.state.withLock({ $0.beginPartialFlush() }) { begin(request) }
+        while partialFlush == nil, let request = feed.state.withLock({ $0.beginPartialFlush() }) { begin(request) }
     }
 
     /// Cancels all partial flushes, because another operation discards the audio.
@@ -30,15 +30,15 @@ extension AudioFeeder {
             partialFlush = nil
             answer(request, .overtaken)
         }
-        renderer.reportOvertakenFlushes()
+        feed.reportOvertakenFlushes()
     }
 
     private mutating func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
         steps &+= 1
-        let result = renderer.state.withLock { $0.endPartialFlush(result) }
+        feed.state.withLock { $0.endPartialFlush() }
         request.completion(result)
         if request.feedsAgain { continueChange(after: result, of: request) }
-        renderer.report(.progress)
+        feed.report(.progress)
     }
 
     private mutating func begin(_ request: PartialFlushRequest) {
@@ -46,11 +46,11 @@ extension AudioFeeder {
         pipeline.stopSharing()
         guard let output, pipeline.delivery != nil else {
             if request.feedsAgain { return answer(request, .overtaken) }
-            pipeline.cutQueue(at: time, isLast: false)
+            pipeline.cutStore(at: time, isLast: false)
             return answer(request, .flushed(from: time))
         }
         let end = output.acceptedUntil
-        if !pipeline.passesBuffers, end.map({ $0 <= time }) ?? true {
+        if end.map({ $0 <= time }) ?? true {
             if request.feedsAgain {
                 pipeline.feedAgain(from: time, keptUntil: end, truncated: nil)
             } else {
@@ -62,8 +62,8 @@ extension AudioFeeder {
             return answer(request, .refused(leadNeeded: nil))
         }
         let lead = flushing.partialFlushLead
-        let snapshot = renderer.timebase.snapshot
-        let now = renderer.timebase.clock.now
+        let snapshot = feed.timebase.snapshot
+        let now = feed.timebase.clock.now
         let due = snapshot.hostInstant(of: time, at: now)
         if time < snapshot.mediaTime(at: now) || due.map({ $0 - now < lead }) ?? false {
             return answer(request, .refused(leadNeeded: lead))
@@ -78,18 +78,16 @@ extension AudioFeeder {
 
     /// Starts a pending change of the processing that is due.
     mutating func serveProcessingChange() {
-        guard partialFlush == nil, change.isDue(at: renderer.timebase.clock.now) else { return }
+        guard partialFlush == nil, change.isDue(at: feed.timebase.clock.now) else { return }
         pipeline.stopSharing()
-        guard let output, pipeline.delivery != nil, context != nil else { return change.finish() }
-        // Such an output converts audio itself and has received the setting.
-        if pipeline.passesBuffers { return change.finish() }
+        guard let output, pipeline.delivery != nil else { return change.finish() }
         // Pass-through packets continue: the change would not affect them.
-        if pipeline.passesPackets, !renderer.mustDecode { return change.finish() }
+        if pipeline.passesPackets, !feed.mustDecode { return change.finish() }
         guard let until = output.acceptedUntil else {
             pipeline.applyProcessing()
             return change.finish()
         }
-        let timebase = renderer.timebase
+        let timebase = feed.timebase
         let moment = change.place(
             until: until, playhead: timebase.currentTime, rate: timebase.snapshot.segment(at: timebase.clock.now).rate,
             lead: (output as? any PartialFlushing)?.partialFlushLead)
@@ -99,23 +97,20 @@ extension AudioFeeder {
         }
         let request = PartialFlushRequest(time: moment, feedsAgain: true) { _ in }
         change.begin(request)
-        _ = renderer.state.withLock { $0.request(request, isFirst: true) }
+        _ = feed.state.withLock { $0.request(request, isFirst: true) }
     }
 
     /// Requests a full flush and redelivery from the playhead on.
-    private func restart() {
-        renderer.state.withLock { _ = $0.feedAgain() }
-        renderer.wake.raise()
-    }
+    private func restart() { feed.update { $0.restartAtPlayhead() } }
 
     /// Handles the result of the partial flush for a change.
     private mutating func continueChange(after result: PartialFlushResult, of request: PartialFlushRequest) {
         let lead = (output as? any PartialFlushing)?.partialFlushLead ?? .zero
-        let timebase = renderer.timebase
+        let timebase = feed.timebase
         let now = timebase.rate > 0 ? timebase.clock.now : nil
         switch change.handle(result, of: request, lead: lead, now: now) {
         case .nothing: break
-        case .tryAgain: renderer.wake.raise()
+        case .tryAgain: feed.wake.raise()
         case .restart: restart()
         }
     }

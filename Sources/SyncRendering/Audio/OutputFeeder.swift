@@ -1,0 +1,153 @@
+internal import MediaCore
+
+/// The conversion and delivery of audio to one output. Confined to one thread at a time.
+struct OutputFeeder {
+    let feed: OutputFeed
+    /// Counts delivery steps and completed partial flushes.
+    var steps = 0
+    /// Whether the feeder has closed its output and ended.
+    var isRetired = false
+    /// Whether the renderer has no other output.
+    var isOnlyOutput = false
+
+    var output: (any AudioOutput)?
+    var pipeline: DeliveryPipeline
+    var change = ProcessingChange()
+    private var reports = FeederReports()
+
+    /// The partial flush that the output has to decide.
+    var partialFlush: PartialFlushRequest?
+
+    init(feed: OutputFeed) {
+        self.feed = feed
+        pipeline = DeliveryPipeline(feed: feed)
+    }
+
+    /// Does all work that does not block.
+    ///
+    /// - Parameter limit: The maximum number of steps; the caller repeats the call until nothing advances.
+    /// - Returns: When the next work is due without a signal; nil: not scheduled.
+    @discardableResult
+    mutating func performDueWork(atMost limit: Int = .max) -> HostInstant? {
+        guard !isRetired else { return nil }
+        guard !feed.state.withLock({ $0.isStopping }) else {
+            retire()
+            return nil
+        }
+        var count = 0
+        repeat {
+            applyCommands()
+            serveProcessingChange()
+            servePartialFlush()
+            count += 1
+        } while count <= limit && progress()
+        if let output, let failure = pipeline.newFailure(of: output) { feed.report(.outputFailed(failure)) }
+        if reports.noteReadiness(output?.isReadyToStart ?? true) { feed.report(.progress) }
+        return HostInstant.first(feed.state.withLock { $0.nextNeed }, change.nextDue)
+    }
+
+    /// Cancels partial flushes, closes the output and ends the feeder.
+    private mutating func retire() {
+        isRetired = true
+        overtakePartialFlush()
+        pipeline.endSharing()
+        output?.close()
+        output = nil
+    }
+
+    /// Applies the pending flush, output, speed and processing from the feed's state.
+    private mutating func applyCommands() {
+        let command = feed.state.withLock { $0.takeCommand() }
+        if command.isFlush || command.isOutputChange {
+            overtakePartialFlush()
+            change.finish()
+        }
+        change.set(command.processing)
+        pipeline.processing = command.processing
+        if command.isFlush {
+            pipeline.reset()
+            output?.flush()
+        }
+        pipeline.setSpeed(command.speed)
+        if command.isOutputChange {
+            pipeline.reset()
+            if let old = output, old !== command.output { old.close() }
+            output = command.output
+            pipeline.setDelivery(command.delivery)
+            feed.state.withLock { $0.applyGain(to: output) }
+        }
+        if command.isFlush || command.isOutputChange { pipeline.resume(from: command.resumesFrom) }
+    }
+
+    // MARK: Delivery
+
+    /// Performs one delivery step; returns false if there is no work or no space.
+    private mutating func progress() -> Bool {
+        let hasMoved = step()
+        if hasMoved { steps &+= 1 }
+        return hasMoved
+    }
+
+    private mutating func step() -> Bool {
+        guard let output, partialFlush == nil else { return false }
+        if pipeline.hasPending { return deliver(to: output) }
+        if pipeline.convertMore() { return true }
+        guard let buffer = pipeline.takeWaiting() ?? feed.state.withLock({ $0.takeNext() }) else {
+            return finishIfDone(output)
+        }
+        return pipeline.begin(buffer, for: output, isOnlyOutput: isOnlyOutput)
+    }
+
+    private mutating func deliver(to output: any AudioOutput) -> Bool {
+        // Signals raised meanwhile are handled by this attempt.
+        if pipeline.offer(to: output) {
+            let until = output.acceptedUntil
+            feed.state.withLock { $0.accept(until: until) }
+            log(until)
+            feed.report(.progress)
+        }
+        return !pipeline.hasPending
+    }
+
+    /// Logs the end of the accepted audio once per second of media and at each seek, which bounds the size of the event
+    /// log.
+    private mutating func log(_ until: MediaTime?) {
+        guard let until, reports.logs(until) else { return }
+        let ahead = (until - feed.timebase.currentTime).duration
+        feed.events.append(.audioAccepted(until: until, ahead: ahead, output: feed.id))
+    }
+
+    /// Drains converter, encoder and output at the end of the stored audio. Always returns false once the output
+    /// drains.
+    private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
+        guard feed.state.withLock({ $0.isAtEnd }) else { return false }
+        guard pipeline.finish(output) else { return true }
+        guard output.isDrained else { return false }
+        pipeline.endFinish()
+        let until = output.acceptedUntil
+        feed.state.withLock { $0.drain(acceptedUntil: until) }
+        feed.report(.progress)
+        return false
+    }
+}
+
+extension SampleBuffer {
+    /// Returns the format of the audio payload; decoded blocks map to raw 32-bit float PCM.
+    ///
+    /// - Parameter last: The preceding format, returned again if it is equivalent.
+    func audioFormat(after last: AudioFormat?) -> AudioFormat {
+        switch payload {
+        case .encodedAudio(let format, _): return format
+        case .pcm(let block):
+            if let last, last.sampleRate == block.format.sampleRate, last.layout == block.format.layout,
+                last.parameters.codec == "pcm_f32le"
+            {
+                return last
+            }
+            return AudioFormat(
+                LinearPCM(.float32), sampleRate: block.format.sampleRate, layout: block.format.layout)
+        case .encodedVideo, .picture, .encodedSubtitle, .subtitle:
+            preconditionFailure("enqueue lets only sound in")
+        }
+    }
+}
