@@ -33,6 +33,8 @@ package final class RouteCalibration: Sendable {
     private let read: @Sendable () -> [LatencyProfile]
     private let edition: @Sendable () -> Int64
     private let readEdition = Lock<Int64?>(nil)
+    /// The outputs of the last request, which may not have joined the group yet.
+    private let wanted = Lock<[any AudioOutput]>([])
     private let place = Lock(Place())
     /// Stored profiles, nil until read. The lock is held while delays are set, so that of two threads the later choice
     /// is applied last.
@@ -79,7 +81,8 @@ package final class RouteCalibration: Sendable {
     /// - Returns: the calibrations of the outputs of the first group.
     @discardableResult
     package func apply(to wanted: [any AudioOutput]? = nil) -> [Part] {
-        profiles.withLock { kept in
+        if let wanted { self.wanted.withLock { $0 = wanted } }
+        return profiles.withLock { kept in
             let profiles = kept ?? readStored()
             kept = profiles
             var outputs = (wanted ?? group.members).map { (group, $0) }
@@ -109,6 +112,8 @@ package final class RouteCalibration: Sendable {
         guard let last = readEdition.withLock({ $0 }), last != edition() else { return }
         profiles.withLock { $0 = nil }
         apply()
+        let wanted = wanted.withLock { $0 }
+        if !wanted.isEmpty { apply(to: wanted) }
     }
 
     /// Returns a summary for the user at the start of playback; nil without calibrations.

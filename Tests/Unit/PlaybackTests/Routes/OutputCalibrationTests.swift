@@ -1,10 +1,10 @@
 import MediaCore
 import Profiles
-import SyncRendering
 import TalkieTestKit
 import Testing
 
 @testable import Playback
+@testable import SyncRendering
 
 /// Outputs are moved by what was calibrated for them.
 @Suite struct OutputCalibrationTests {
@@ -53,6 +53,23 @@ import Testing
         house.core.sound.setDelay(.milliseconds(50))
         house.run(for: .seconds(3))
         #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds - 30) < 1)
+    }
+
+    /// A change of outputs takes seconds.
+    @Test func anOutputThatIsCalibratedBeforeItHasJoinedIsMovedToo() {
+        let edition = Lock(Int64(1))
+        let (kitchen, attic) = (RecordingOutput(name: "kitchen"), RecordingOutput(name: "attic"))
+        let group = OutputGroup(members: [kitchen], codecs: SyntheticCodecs())
+        let calibration = RouteCalibration(
+            group, identify: { OutputIdentity(key: "toy-\($0.name)", name: $0.name, query: $0.name, route: "toy") },
+            edition: { edition.withLock { $0 } },
+            profiles: { [self] in edition.withLock { $0 } == 1 ? [] : [profile("attic", screen: "A", late: 100)] })
+        calibration.setScreen("A", mode: "60-Hz window")
+        calibration.apply()
+        calibration.apply(to: [attic])
+        edition.withLock { $0 = 2 }
+        calibration.refresh()
+        #expect(group.state.withLock { $0.members.delay(of: attic) } == .milliseconds(-100))
     }
 
     @Test func anOutputThatIsCalibratedDuringPlaybackIsMovedThen() throws {
