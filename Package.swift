@@ -379,7 +379,12 @@ let package = Package(
         fuzzing("FleetFuzz", ["FuzzSupport", "Kiosk", "Playback", "MediaCore"]),
         fuzzing(
             "DiscoveryFuzz", ["FuzzSupport", "AirPlay", "AirPlayTransport", "AirPlayWire", "Discovery", "Sockets"]),
-        fuzzing("SenderFuzz", ["FuzzSupport", "AirPlay", "AirPlayTransport", "AirPlayWire", "Sockets", "MediaCore"]),
+        fuzzing(
+            "SenderFuzz",
+            [
+                "FuzzSupport", "ClassicAirPlay", "SyncRendering", "AirPlay", "AirPlayTransport", "AirPlayWire",
+                "Sockets", "MediaCore",
+            ]),
         fuzzing("HLSFuzz", ["FuzzSupport", "FuzzWatch", "MediaFiles", "MediaCore"]),
     ],
     cxxLanguageStandard: .cxx17

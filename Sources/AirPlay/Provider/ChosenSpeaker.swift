@@ -58,6 +58,13 @@ struct ChosenSpeaker: Sendable {
         wanted = preferences.route(wantedBefore: memory?.wanted)
         (prefersAAC, channels) = (preferences.prefersAAC, preferences.channels)
         if wanted == .classic {
+            // The wish counts until another one, as for the other routes.
+            if let id = speaker.id, memory?.wanted != .classic {
+                var memory = memory ?? RouteMemory(sourceVersion: speaker.traits.sourceVersion)
+                memory.wanted = .classic
+                // ignored: the wish must be given again.
+                try? knowledge.routes.remember(memory, of: id)
+            }
             throw TalkieError(.unsupported, "'\(name)' is to be played to by classic AirPlay")
         }
         var before = memory

@@ -40,8 +40,9 @@ package enum SpeakerInquiry {
         let reply = try connection.exchange("GET", "/info", timeout: answerLimit)
         let endpoint = NetworkAddress(socket.remote.description).map { NetworkEndpoint($0, port: address.port) }
         let endpoints = endpoint.map { [$0] } ?? []
-        // Receivers of classic AirPlay respond with 404, and those with a password refuse every request.
-        if [401, 404, 501].contains(reply.status) {
+        // Receivers of classic AirPlay respond with 404, shairport-sync 3.3.8 with 400; those with a password refuse
+        // every request.
+        if [400, 401, 404, 501].contains(reply.status) {
             var traits = SpeakerTraits()
             traits.announcesPassword = reply.status == 401 ? true : nil
             return DiscoveredSpeaker(

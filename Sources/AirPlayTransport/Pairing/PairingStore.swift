@@ -6,13 +6,14 @@ package import Storage
 package struct SpeakerCredentials: Hashable, Sendable {
     /// The key from a pairing by PIN.
     package var accessory: PairedAccessory?
-    /// The password for AirPlay 2, whose authentication does not reveal it.
     package var password: String?
-    /// The password for classic AirPlay, whose digest a false receiver can use to guess it.
-    package var classicPassword: String?
+    /// Whether the password was given for classic AirPlay, which does not authenticate the speaker.
+    package var isClassic: Bool
 
-    package init(accessory: PairedAccessory? = nil, password: String? = nil, classicPassword: String? = nil) {
-        (self.accessory, self.password, self.classicPassword) = (accessory, password, classicPassword)
+    package init(accessory: PairedAccessory? = nil, password: String? = nil, isClassic: Bool = false) {
+        self.accessory = accessory
+        self.password = password
+        self.isClassic = isClassic
     }
 }
 
@@ -69,13 +70,12 @@ package struct PairingStore: Sendable {
         in record: StateRecord, of speaker: SpeakerID
     ) throws(StateError) -> (credentials: SpeakerCredentials, note: String?) {
         var found = SpeakerCredentials()
-        let passwords = [\SpeakerCredentials.password: "password", \.classicPassword: "classic-password"]
-        for (path, key) in passwords {
-            guard let text = record[key] else { continue }
+        if let text = record["password"] {
             guard let bytes = Hexadecimal.bytes(text), let password = String(validating: bytes, as: UTF8.self) else {
-                return (SpeakerCredentials(), try folder.damaged(Self.name(speaker)))
+                return (found, try folder.damaged(Self.name(speaker)))
             }
-            found[keyPath: path] = password
+            found.password = password
+            found.isClassic = record["protocol"] == "classic"
         }
         guard record["accessory"] != nil || record["accessory-key"] != nil else { return (found, nil) }
         guard let name = record["accessory"].flatMap({ Hexadecimal.bytes($0) }), !name.isEmpty,
@@ -119,7 +119,7 @@ package struct PairingStore: Sendable {
             record["controller-key"] = Hexadecimal.text(identity.pairing.publicKey)
         }
         record["password"] = credentials.password.map { Hexadecimal.text($0.utf8) }
-        record["classic-password"] = credentials.classicPassword.map { Hexadecimal.text($0.utf8) }
+        record["protocol"] = credentials.isClassic ? "classic" : nil
         try folder.replace(Self.name(speaker), with: record)
     }
 

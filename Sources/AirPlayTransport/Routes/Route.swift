@@ -19,11 +19,11 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
 
     /// Returns the route of a name; nil if it is unknown.
     package init?(word: String) {
-        guard let known = Self.all.first(where: { $0.rawValue == word }) else { return nil }
+        guard let known = (Self.all + [.classic]).first(where: { $0.rawValue == word }) else { return nil }
         self = known
     }
 
-    package var needsPTP: Bool { self != .realtimeNTP }
+    package var needsPTP: Bool { self == .buffered || self == .realtime }
     package var description: String { rawValue }
 }
 

@@ -115,7 +115,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
         let places = entries.map { entry in
             let isLocked = entry.members.contains { member in
                 member.traits.needsPassword
-                    && member.id.flatMap { pairings.credentials(for: $0).credentials.classicPassword } == nil
+                    && member.id.flatMap { pairings.credentials(for: $0).credentials.password } == nil
             }
             let remedy = Remedy.givePassword(entry.name)
             return OutputPlace(
@@ -339,11 +339,8 @@ extension ClassicAirPlayProvider: PairingProvider {
                 return "\(speaker.name) (\(id)) needs no password; nothing was stored."
             }
             do {
-                // Keys and a password of AirPlay 2 stay.
-                var credentials = knowledge.pairings.credentials(for: id).credentials
-                credentials.classicPassword = password
                 try knowledge.pairings.store(
-                    credentials, for: id,
+                    SpeakerCredentials(password: password, isClassic: true), for: id,
                     SpeakerContact(name: speaker.name, address: address, query: query))
             } catch {
                 throw TalkieError(error)

@@ -14,8 +14,7 @@ struct ClassicChoice: Sendable {
 
     /// - Throws: `unsupported` if classic AirPlay is impossible, or another route is requested. `notPermitted` if the
     ///   speaker restricts access or requires a password, if another speaker was paired under this name or address, or
-    ///   if it was paired for AirPlay 2: classic receivers do not prove who they are, so that a device which only
-    ///   claims to be the paired one would get the sound. The user can request classic AirPlay all the same.
+    ///   if it was paired for AirPlay 2.
     init(
         _ speaker: DiscoveredSpeaker, query: SpeakerQuery, pairings: PairingStore, preferences: SpeakerPreferences
     ) throws(TalkieError) {
@@ -34,18 +33,18 @@ struct ClassicChoice: Sendable {
         guard let method = decision.method else {
             throw TalkieError(.unsupported, "'\(name)' cannot be played to: \(decision.reason)")
         }
-        let isRequested = preferences.route == .only(.classic)
-        let credentials = speaker.id.map { pairings.credentials(for: $0).credentials } ?? SpeakerCredentials()
-        guard isRequested || credentials.accessory == nil && credentials.password == nil else {
-            throw TalkieError(
-                .notPermitted,
-                "'\(name)' was paired for AirPlay 2, which it does not offer now; with --route classic it is used without"
-                    + " a proof that it is the same speaker")
-        }
         guard let address = speaker.classicAddress else {
             throw TalkieError(.unavailable, "'\(name)' has no IPv4 address, which is required; configure one")
         }
-        password = credentials.classicPassword ?? (isRequested ? credentials.password : nil)
+        let credentials = speaker.id.map { pairings.credentials(for: $0).credentials } ?? SpeakerCredentials()
+        // Otherwise a device that announces the identifier of a paired speaker, and classic AirPlay alone, would get
+        // the sound and a digest of the password.
+        if credentials.accessory != nil || credentials.password != nil && !credentials.isClassic {
+            throw TalkieError(
+                .notPermitted, "'\(name)' is paired, and classic AirPlay cannot authenticate it",
+                remedy: .pairAgain(query.description))
+        }
+        password = credentials.password
         if speaker.traits.needsPassword, password == nil {
             throw TalkieError(
                 .notPermitted, "'\(name)' requires its password", remedy: .givePassword(query.description))

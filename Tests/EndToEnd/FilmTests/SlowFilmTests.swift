@@ -206,7 +206,7 @@ struct SlowFilmTests {
         try expectWaits(played)
     }
 
-    // feature: a server of half the film's rate, guide: Sound on an AirPlay 2 speaker
+    // feature: a server of half the film's rate, guide: Sound on AirPlay speakers
     @Test func aFilmFromAServerOfHalfItsRateIsSeenAndHeardWholeOnASpeaker() throws {
         let recording = scratch.path("heard.wav")
         let speaker = try ObservedPlayback.speaker(61, output: .file(path: recording))

@@ -11,6 +11,7 @@ public func fuzzSender(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     case 1, 5: ask(&input)
     case 2, 6: pairForASession(&input)
     case 3: hearNews(&input)
+    case 7: askClassic(&input)
     default: hearRemoteControl(&input)
     }
     return 0

@@ -12,11 +12,12 @@ public func fuzzSpeaker(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
     guard let mode = bytes.first else { return 0 }
     let input = bytes.dropFirst()
-    switch mode % 5 {
+    switch mode % 6 {
     case 0: talk(input)
     case 1: command(input)
     case 2: stream(input)
     case 3: datagrams(input)
+    case 5: talkClassic(input)
     default: play(input)
     }
     return 0
@@ -28,6 +29,16 @@ private func talk(_ input: ArraySlice<UInt8>) {
     let middle = input.startIndex + input.count / 2
     _ = conversation.receive(input[..<middle])
     _ = conversation.receive(input[middle...])
+}
+
+/// Feeds the bytes of a connection to a classic speaker, with a password for odd lengths.
+private func talkClassic(_ input: ArraySlice<UInt8>) {
+    var configuration = SpeakerConfiguration()
+    configuration.isClassic = true
+    if input.count % 2 == 1 { configuration.admission = .password("secret") }
+    var conversation = ControlConversation(backend: NotedBackend(configuration, offersPTP: false))
+    _ = conversation.receive(input)
+    _ = RealtimeUnpacker(key: nil).open(input)
 }
 
 /// Handles requests of a paired sender, without encryption.

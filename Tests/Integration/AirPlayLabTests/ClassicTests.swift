@@ -73,8 +73,8 @@ extension SpeakerLabTests {
                 }
         }
 
-        /// One film at once on this computer's card, in a room of AirPlay 2 and in a classic one; the card, or the classic
-        /// room, is compared with the picture, and the rooms with each other.
+        /// One film at once on this computer's card, in a room of AirPlay 2 and in a classic one; the card, or the
+        /// classic room, is compared with the picture, and the rooms with each other.
         @Test(.timeLimit(.minutes(4)), arguments: [false, true])
         func cardAndRoomsOfBothVersionsMeetThePicture(measuresCard: Bool) throws {
             let (lab, addresses) = try Lab.freshSpeakers(1, .tight, hasClassic: true)

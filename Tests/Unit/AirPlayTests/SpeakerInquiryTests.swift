@@ -35,9 +35,11 @@ import Testing
         #expect(speaker.traits.needsPIN && speaker.traits.sourceVersion == "366.0")
     }
 
-    @Test func oneThatKnowsNoInfoIsAnAirPlay1Speaker() throws {
-        let speaker = try inquire(reply("404 Not Found"))
+    @Test(arguments: ["404 Not Found", "501 Not Implemented", "400 Bad Request", "401 Unauthorized"])
+    func oneThatKnowsNoInfoIsAReceiverOfClassicAirPlay(status: String) throws {
+        let speaker = try inquire(reply(status))
         #expect(speaker.endpoints.isEmpty && speaker.raopEndpoints.count == 1)
+        #expect(speaker.traits.needsPassword == status.hasPrefix("401"))
         #expect(RouteDecision.decide(for: speaker).verdict == .impossible(.needsAirPlay1))
     }
 

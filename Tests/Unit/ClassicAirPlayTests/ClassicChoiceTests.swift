@@ -1,51 +1,81 @@
 import AirPlayTransport
 import AirPlayWire
+import Foundation
 import MediaCore
 import Sockets
 import Storage
-import TalkieTestKit
+import SyncRendering
 import Testing
 
 @testable import ClassicAirPlay
 
-/// Speakers with stored credentials, which classic AirPlay does not authenticate.
-struct ClassicChoiceTests {
-    private let folder = TemporaryFolder()
-    private let id = SpeakerID("AA:BB:CC:DD:EE:FF")!
+/// Which speakers get sound by classic AirPlay, and with which password.
+@Suite struct ClassicChoiceTests {
+    private let folder = StateFolder(
+        path:
+            FileManager.default.temporaryDirectory.appending(path: "talkie-classic-\(UUID().uuidString)").path)
+    private let id = SpeakerID("020000000001")!
 
-    private func choose(
-        _ credentials: SpeakerCredentials?, _ route: Route? = nil, password: Bool = false
-    ) throws -> ClassicChoice {
-        let (identity, _) = InstallationIdentity.load(from: StateFolder(path: folder.path))
-        let pairings = PairingStore(StateFolder(path: folder.path), identity: identity)
-        if let credentials { try pairings.store(credentials, for: id, name: "Box") }
-        let record = ["et=0,1", "cn=0,1"] + (password ? ["pw=true"] : [])
+    private func entry(_ strings: String...) throws -> SpeakerEntry {
         let speaker = DiscoveredSpeaker(
-            id: id, name: "Box", traits: SpeakerTraits(try TXTRecord(strings: record.map { Array($0.utf8) })),
+            id: id, name: "Box", traits: SpeakerTraits(try TXTRecord(strings: strings.map { Array($0.utf8) })),
             endpoints: [],
             raopEndpoints: [NetworkEndpoint(try #require(NetworkAddress("192.0.2.5")), port: 5000)])
-        return try ClassicChoice(
-            speaker, query: .name("Box"), pairings: pairings,
-            preferences: SpeakerPreferences(route: route.map { .only($0) }))
+        return SpeakerEntry(kind: .single, name: "Box", members: [speaker], hidden: [])
     }
 
-    private let paired = SpeakerCredentials(
-        accessory: PairedAccessory(identifier: [1], publicKey: [UInt8](repeating: 7, count: 32)))
+    private func store(_ credentials: SpeakerCredentials) throws {
+        let identity = InstallationIdentity.load(from: folder).identity
+        try PairingStore(folder, identity: identity).store(credentials, for: id, name: "Box")
+    }
 
-    @Test func aSpeakerThatWasPairedGetsNoSoundByAProtocolThatProvesNothing() throws {
-        for credentials in [paired, SpeakerCredentials(password: "secret")] {
-            let error = #expect(throws: TalkieError.self) { try choose(credentials) }
-            #expect(error?.code == .notPermitted)
+    private func place(
+        _ entry: SpeakerEntry, preferring route: SpeakerPreferences.RouteWish? = nil
+    ) throws(TalkieError) -> OutputPlace {
+        let table = SpeakerPreferenceTable(SpeakerPreferences(route: route))
+        return try ClassicAirPlayProvider(folder: folder, preferring: table).place(of: entry, .name("Box"))
+    }
+
+    @Test func aSpeakerIsPlacedUnderItsIdentifier() throws {
+        let place = try place(try entry("et=0"))
+        #expect(place.id == id.description && place.provider == "classic-airplay" && place.name == "Box")
+    }
+
+    @Test func anotherRouteExcludesClassicAirPlay() throws {
+        #expect(try place(try entry("et=0"), preferring: .only(.classic)).name == "Box")
+        #expect(try place(try entry("et=0"), preferring: .best).name == "Box")
+        let error = try #require(throws: TalkieError.self) {
+            try place(try entry("et=0"), preferring: .only(.realtime))
+        }
+        #expect(error.code == .unsupported && error.message.contains("realtime"))
+    }
+
+    @Test func aSpeakerThatWasPairedByAirPlay2GetsNeitherSoundNorDigest() throws {
+        for credentials in [
+            SpeakerCredentials(password: "secret"),
+            SpeakerCredentials(
+                accessory: PairedAccessory(identifier: [1], publicKey: [UInt8](repeating: 2, count: 32))),
+        ] {
+            try store(credentials)
+            let error = try #require(throws: TalkieError.self) { try place(try entry("et=0", "pw=true")) }
+            #expect(error.code == .notPermitted && error.message.contains("cannot authenticate"))
         }
     }
 
-    @Test func theUserCanRequestItAllTheSame() throws {
-        #expect(try choose(paired, .classic).password == nil)
-        #expect(try choose(SpeakerCredentials(password: "secret"), .classic).password == "secret")
+    @Test func aPasswordIsNeededOnceAndKept() throws {
+        let error = try #require(throws: TalkieError.self) { try place(try entry("et=0", "pw=true")) }
+        #expect(error.code == .notPermitted && error.remedy?.action == .givePassword)
+        try store(SpeakerCredentials(password: "secret", isClassic: true))
+        #expect(try place(try entry("et=0", "pw=true")).name == "Box")
     }
 
-    @Test func aPasswordForClassicAirPlayIsKeptApart() throws {
-        #expect(try choose(SpeakerCredentials(classicPassword: "old"), password: true).password == "old")
-        #expect(throws: TalkieError.self) { try choose(SpeakerCredentials(), password: true) }
+    @Test func aPlaceThatNeedsItsPasswordSaysSo() throws {
+        var snapshot = SpeakerBrowser.Snapshot()
+        snapshot.speakers = try entry("et=0", "pw=true").members
+        let place = try #require(
+            ClassicAirPlayProvider(folder: folder, preferring: SpeakerPreferenceTable()).offer(snapshot).places.first)
+        #expect(place.pairing == .password && place.obstacle?.isEmpty == false)
+        snapshot.speakers = try entry("et=3").members
+        #expect(ClassicAirPlayProvider(folder: folder).offer(snapshot).places.isEmpty)
     }
 }

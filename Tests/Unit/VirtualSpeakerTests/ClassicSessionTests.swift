@@ -22,7 +22,7 @@ import Testing
 
     private func status(
         _ session: inout ClassicSpeakerSession, _ method: String, _ target: String = "rtsp://192.0.2.1/1",
-        _ headers: RTSPHeaders = [:], _ body: String = ""
+        headers: RTSPHeaders = [:], body: String = ""
     ) -> Int {
         session.handle(RTSPRequest(method, target, headers: headers, body: Array(body.utf8))).response.status
     }
@@ -30,16 +30,19 @@ import Testing
     @Test func requestsAreAnsweredInTheirOrderOnly() {
         let backend = backend()
         var session = ClassicSpeakerSession(backend: backend)
-        #expect(status(&session, "SETUP", "*", Self.transport) == 451)
+        #expect(status(&session, "SETUP", "*", headers: Self.transport) == 451)
         #expect(status(&session, "RECORD") == 451)
         #expect(status(&session, "OPTIONS", "*") == 200)
         #expect(status(&session, "GET", "/info") == 404)
-        #expect(status(&session, "ANNOUNCE", "*", [:], Self.description) == 200)
-        #expect(status(&session, "SETUP", "*", ["Transport": "control_port=6001"]) == 451)
-        #expect(status(&session, "SETUP", "*", Self.transport) == 200)
+        #expect(status(&session, "ANNOUNCE", "*", body: Self.description) == 200)
+        #expect(status(&session, "SETUP", "*", headers: ["Transport": "control_port=6001"]) == 451)
+        #expect(status(&session, "SETUP", "*", headers: Self.transport) == 200)
         #expect(status(&session, "RECORD") == 200)
-        #expect(status(&session, "FLUSH", "*", ["RTP-Info": "seq=1;rtptime=7"]) == 200)
-        #expect(status(&session, "SET_PARAMETER", "*", ["Content-Type": "text/parameters"], "volume: -20\r\n") == 200)
+        #expect(status(&session, "FLUSH", "*", headers: ["RTP-Info": "seq=1;rtptime=7"]) == 200)
+        #expect(
+            status(
+                &session, "SET_PARAMETER", "*", headers: ["Content-Type": "text/parameters"], body: "volume: -20\r\n")
+                == 200)
         #expect(status(&session, "TEARDOWN") == 200)
         #expect(backend.volume == -20)
         #expect(
@@ -52,8 +55,8 @@ import Testing
 
     @Test func encryptionThatIsNotOfferedIsRefused() {
         var session = ClassicSpeakerSession(backend: backend())
-        #expect(status(&session, "ANNOUNCE", "*", [:], Self.description + "a=aesiv:AAAA\r\n") == 456)
-        #expect(status(&session, "ANNOUNCE", "*", [:], "v=0\r\n") == 456)
+        #expect(status(&session, "ANNOUNCE", "*", body: Self.description + "a=aesiv:AAAA\r\n") == 456)
+        #expect(status(&session, "ANNOUNCE", "*", body: "v=0\r\n") == 456)
     }
 
     @Test func withAPasswordEachRequestNeedsItsDigest() throws {
@@ -61,14 +64,14 @@ import Testing
         let reply = session.handle(RTSPRequest("OPTIONS", "*"))
         #expect(reply.response.status == 401)
         #expect(reply.response.headers["WWW-Authenticate"]?.hasPrefix("Digest realm=\"raop\", nonce=\"") == true)
-        #expect(status(&session, "OPTIONS", "*", ["Authorization": "Digest"]) == 401)
+        #expect(status(&session, "OPTIONS", "*", headers: ["Authorization": "Digest"]) == 401)
     }
 
     @Test func authSetupComesFirstWhereItIsNeeded() {
         var session = ClassicSpeakerSession(backend: backend { $0.quirks.needsSetup = true })
-        #expect(status(&session, "ANNOUNCE", "*", [:], Self.description) == 403)
-        #expect(status(&session, "POST", "/auth-setup", [:], "short") == 400)
-        #expect(status(&session, "POST", "/auth-setup", [:], "\u{1}" + String(repeating: "k", count: 32)) == 200)
-        #expect(status(&session, "ANNOUNCE", "*", [:], Self.description) == 200)
+        #expect(status(&session, "ANNOUNCE", "*", body: Self.description) == 403)
+        #expect(status(&session, "POST", "/auth-setup", body: "short") == 400)
+        #expect(status(&session, "POST", "/auth-setup", body: "\u{1}" + String(repeating: "k", count: 32)) == 200)
+        #expect(status(&session, "ANNOUNCE", "*", body: Self.description) == 200)
     }
 }

@@ -247,7 +247,7 @@ struct FeatureTests {
         for run in runs[2...4] { run.expect(seconds: Array(0..<6)) }
     }
 
-    // feature: --speaker, --start-policy, --lost-route, guide: Sound on an AirPlay 2 speaker
+    // feature: --speaker, --start-policy, --lost-route, guide: Sound on AirPlay speakers
     @Test func theSoundGoesToASpeakerAndComesBackWhenThatIsLost() throws {
         let film = try films.film()
         let (kept, lost) = (try ObservedPlayback.speaker(41), try ObservedPlayback.speaker(42))
