@@ -248,7 +248,7 @@ final class KioskRig: @unchecked Sendable {
             }
             for index in addedFeeders.indices { addedFeeders[index].feeder.performDueWork() }
             let members = memberFeeders.withLock { members in
-                members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
+                members.removeAll { $0.isShared || $0.feed.state.withLock { $0.isStopping } }
                 return members
             }
             for member in members where member.runIteration().hasMoved { hasMoved = true }
