@@ -1,5 +1,6 @@
 import AirPlayWire
 import FuzzSupport
+import SyncRendering
 
 @testable import ClassicAirPlay
 
