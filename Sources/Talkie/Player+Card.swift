@@ -39,7 +39,7 @@ extension Player {
     ///
     /// Calibrations are applied to sound cards, alone or in an `OutputGroup`. Other outputs cannot be identified.
     public convenience init(
-        output: any AudioOutput, options: PlayerOptions = PlayerOptions(),
+        output: any AudioDestination, options: PlayerOptions = PlayerOptions(),
         onEvent: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
     ) { self.init(output, registry: nil, options: options, onEvent: onEvent) }
 
@@ -60,9 +60,8 @@ extension Player {
         onEvent: @escaping @Sendable (PlayerEvent) -> Void
     ) {
         guard outputs.isEmpty else {
-            let output =
-                outputs.count == 1 ? outputs[0] : OutputGroup(members: outputs, codecs: FilmAudioCodecs())
-            self.init(output, registry: registry, profiles: profiles, options: options, onEvent: onEvent)
+            let group = OutputGroup(members: outputs, codecs: FilmAudioCodecs())
+            self.init(group, registry: registry, profiles: profiles, options: options, onEvent: onEvent)
             return
         }
         var parts = Player.Parts.film(audioOutput: nil, options: options)
@@ -77,11 +76,11 @@ extension Player {
     ///   - profiles: The results of calibrations.
     ///   - willOpen: Called with the address of each film before it is opened, on the opening thread.
     package convenience init(
-        _ output: any AudioOutput, registry: OutputRegistry?, profiles: ProfileStore = ProfileStore(),
+        _ output: any AudioDestination, registry: OutputRegistry?, profiles: ProfileStore = ProfileStore(),
         options: PlayerOptions, willOpen: (@Sendable (String) -> Void)? = nil,
         onEvent: @escaping @Sendable (PlayerEvent) -> Void
     ) {
-        let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: FilmAudioCodecs())
+        let group = output.group(codecs: FilmAudioCodecs())
         let known = KnownOutputs(registry)
         let calibration = RouteCalibration(
             group, identify: { known.identity(of: $0) }, edition: { profiles.edition },

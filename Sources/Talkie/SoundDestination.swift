@@ -5,7 +5,7 @@ public import SyncRendering
 /// The outputs named by the user: speakers on the network, or this computer.
 public struct SoundDestination: Sendable {
     /// The output for `Player(destination:)`; several speakers play in sync.
-    public let output: any AudioOutput
+    public let output: OutputGroup
     /// Sentences about problems for the user.
     public let warnings: [String]
     let registry: OutputRegistry

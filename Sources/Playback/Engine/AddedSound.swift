@@ -9,7 +9,7 @@ final class AddedSound {
     let number: Int
     /// The selection of the track; its pipeline reads it on each entry.
     let choice: Lock<SoundTrackChoice>
-    let output: any AudioOutput
+    let output: any AudioDestination
     let renderer: AudioRenderer
     /// Reads the tracks; nil while no item is open.
     var pipeline: TrackPipeline?
@@ -34,7 +34,8 @@ final class AddedSound {
     /// The distance of output IDs between two tracks, so that all outputs have distinct IDs in events.
     private static let spacing = 100
 
-    init(number: Int, choice: SoundTrackChoice, output: any AudioOutput, codecs: any AudioCodecs, events: EventLog) {
+    init(number: Int, choice: SoundTrackChoice, output: any AudioDestination, codecs: any AudioCodecs, events: EventLog)
+    {
         self.number = number
         self.choice = Lock(choice)
         self.output = output

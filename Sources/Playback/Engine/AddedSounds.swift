@@ -18,7 +18,7 @@ final class AddedSounds {
     private var calibration: RouteCalibration? { context.parts.calibration }
 
     /// Adds a sound without a pipeline.
-    func add(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) -> AddedSound {
+    func add(_ choice: SoundTrackChoice, to output: any AudioDestination, number: Int) -> AddedSound {
         // Applied before playback: a later change would be a discontinuity of its audio.
         if let group = output as? OutputGroup { calibration?.include(group) }
         calibration?.apply()

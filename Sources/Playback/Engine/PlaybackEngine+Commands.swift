@@ -274,7 +274,7 @@ extension PlaybackEngine {
     func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
     func selectSecondarySubtitles(_ number: Int?) { tracks.subtitles.selectSecondary(number, at: seeks.trackTarget) }
 
-    func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
+    func addSound(_ choice: SoundTrackChoice, to output: any AudioDestination, number: Int) {
         guard renderer != nil else { return status.message("This player was created without sound.") }
         let added = tracks.added.add(choice, to: output, number: number)
         sound.join(added)

@@ -17,8 +17,8 @@ extension Player {
     ///     refusal is reported as an event and nothing changes.
     /// - Returns: The identifier for `removeSound` and `setVolume(_:of:)`.
     @discardableResult
-    public func addSound(track choice: SoundTrackChoice, to output: any AudioOutput) -> SoundID {
-        let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: codecs)
+    public func addSound(track choice: SoundTrackChoice, to output: any AudioDestination) -> SoundID {
+        let group = output.group(codecs: codecs)
         let id = SoundID(
             number: addedSounds.withLock { sounds in
                 sounds.count += 1

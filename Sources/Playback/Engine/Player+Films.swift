@@ -7,7 +7,7 @@ extension Player.Parts {
     /// Returns the default components: media through libavformat, decoding through libavcodec. Subtitles are drawn by
     /// the screen: `subtitles.makeDrawing` returns nil initially.
     package static func film(
-        audioOutput: (any AudioOutput)?, options: PlayerOptions = PlayerOptions()
+        audioOutput: (any AudioDestination)?, options: PlayerOptions = PlayerOptions()
     ) -> Player.Parts {
         // Subtitles require video.
         let search = options.playsVideo ? options.subtitleSearch : .no

@@ -140,7 +140,7 @@ extension Player.Parts {
     /// Wraps the output in a group, unless it is one, so that it can be replaced during playback.
     mutating func joinOutputs(_ options: PlayerOptions) -> OutputGroup? {
         guard options.playsAudio, let output = audioOutput else { return nil }
-        let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: codecs)
+        let group = output.group(codecs: codecs)
         audioOutput = group
         if let volume = options.volume { group.setVolume(volume) }
         return group

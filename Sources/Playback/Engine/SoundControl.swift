@@ -6,7 +6,7 @@ internal import SyncRendering
 /// player's thread.
 final class SoundControl {
     private let renderer: AudioRenderer?
-    private let output: (any AudioOutput)?
+    private let output: (any AudioDestination)?
     private let added: AddedSounds
     private let context: PlayerContext
     /// The options in use; night mode and dialogue gain change.
@@ -109,7 +109,7 @@ final class SoundControl {
         for sound in added.all { apply(sound.volume ?? volume, to: sound.renderer, sound.output) }
     }
 
-    private func apply(_ volume: Double?, to renderer: AudioRenderer, _ output: (any AudioOutput)?) {
+    private func apply(_ volume: Double?, to renderer: AudioRenderer, _ output: (any AudioDestination)?) {
         // A group stores the volume of each output.
         let volume = output is OutputGroup ? nil : volume
         renderer.setGain(status.state.isMuted ? 0 : volume.map { VolumeCurve.gain(volume: $0) })
@@ -203,8 +203,8 @@ final class SoundControl {
         status.setOutputProblems(((output as? OutputGroup)?.problems ?? Self.problem(of: output)) + added)
     }
 
-    private static func problem(of output: (any AudioOutput)?) -> [OutputProblem] {
-        output.flatMap { OutputProblem($0, OutputID(0), loss: $0.loss) }.map { [$0] } ?? []
+    private static func problem(of output: (any AudioDestination)?) -> [OutputProblem] {
+        (output as? any AudioOutput).flatMap { OutputProblem($0, OutputID(0), loss: $0.loss) }.map { [$0] } ?? []
     }
 
     /// Selects whether packets may pass to speakers unchanged. Packets cannot be cut: up to one is lost at a boundary,

@@ -45,7 +45,7 @@ extension Player {
         /// Creates a video decoder for a format.
         public var makeDecoder: @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder
         /// The audio output; nil plays without audio.
-        public var audioOutput: (any AudioOutput)?
+        public var audioOutput: (any AudioDestination)?
         /// The clock of the timeline.
         public var clock: any HostClock
         /// The factories for subtitles; nil shows none.
@@ -70,7 +70,8 @@ extension Player {
             open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
             codecs: any AudioCodecs,
             makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder,
-            audioOutput: (any AudioOutput)?, subtitles: SubtitleParts? = nil, clock: any HostClock = MonotonicClock(),
+            audioOutput: (any AudioDestination)?, subtitles: SubtitleParts? = nil,
+            clock: any HostClock = MonotonicClock(),
             remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
         ) {
             (self.open, openListed) = (open, open)

@@ -146,7 +146,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     ///
     /// An output that is not permitted for the content kind is refused with the event `outputFailed`, and the route is
     /// unchanged.
-    public func setOutput(_ output: (any AudioOutput)?, id: OutputID = OutputID(0)) {
+    public func setOutput(_ output: (any AudioDestination)?, id: OutputID = OutputID(0)) {
         if let output, !contentKind.mayTake(output.kind) {
             return report(
                 .outputFailed(
@@ -155,18 +155,14 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
                         "Interface sounds are played on this computer only, not on \(output.name); use a sound card."
                     )))
         }
-        let outputs = output.map { group(of: $0) }
+        var outputs = output?.group(codecs: codecs)
+        if let current = state.withLock({ $0.outputs }), let output = output as? any AudioOutput,
+            current.members.count == 1, current.members[0] === output
+        {
+            outputs = current
+        }
         state.withLock { $0.setOutputs(outputs, id: id) }
         wake.raise()
-    }
-
-    /// Returns a group with one member for an output that is none: one output takes the same path as several.
-    private func group(of output: any AudioOutput) -> OutputGroup {
-        if let group = output as? OutputGroup { return group }
-        if let current = state.withLock({ $0.outputs }), current.members.count == 1, current.members[0] === output {
-            return current
-        }
-        return OutputGroup(members: [output], codecs: codecs)
     }
 
     /// The progress of the enqueued audio. Any thread.

@@ -10,7 +10,7 @@ public import MediaCore
 /// A member that is unavailable at the start is retried during playback and joins in sync. Members can change during
 /// playback (`change(to:)`). The `OutputID` of a member is the group's ID plus a permanent number. The initial members
 /// have 0, 1, …; later ones follow in order of joining.
-public final class OutputGroup: AudioOutput {
+public final class OutputGroup: AudioDestination {
     private let givenName: String?
     let codecs: any AudioCodecs
     let work: GroupWork
@@ -81,6 +81,9 @@ public final class OutputGroup: AudioOutput {
         self.work = work
         state = Lock(State(members: GroupMembers(members)))
     }
+
+    /// This group.
+    public func group(codecs: any AudioCodecs) -> OutputGroup { self }
 
     // MARK: Members
 
@@ -156,23 +159,6 @@ public final class OutputGroup: AudioOutput {
         state.members.append(feed)
         return feed
     }
-
-    // MARK: AudioOutput
-
-    /// Not used: the members negotiate their deliveries.
-    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .passThrough(format) }
-
-    /// Throws: a group is the output of a renderer, not a member of a group.
-    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
-        throw OutputError(.unsupportedFormat, "a group cannot be a member of a group")
-    }
-
-    /// Does nothing: the members find the end in the store.
-    public func finish() {}
-    /// Does nothing: the renderer restarts the members.
-    public func flush() {}
-    /// Does nothing: the renderer notifies the members.
-    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
 
     // MARK: Control
 

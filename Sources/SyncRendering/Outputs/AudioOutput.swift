@@ -37,7 +37,20 @@ public struct AudioRouteKind: Hashable, Sendable {
     public static let virtual = AudioRouteKind(rawValue: "virtual", isRemote: false)
 }
 
-/// A destination of audio: a sound card, a network speaker, a group, or a virtual card in tests.
+/// Where a renderer plays: an output, or several in an `OutputGroup`.
+public protocol AudioDestination: AnyObject, Sendable {
+    /// The name for the user: `"HDMI 0"`, `"Kitchen"`.
+    var name: String { get }
+    /// The kind of route.
+    var kind: AudioRouteKind { get }
+
+    /// Returns the outputs as a group; an output makes a group with one member.
+    ///
+    /// - Parameter codecs: The factory of decoders and encoders of a group that is made.
+    func group(codecs: any AudioCodecs) -> OutputGroup
+}
+
+/// A destination of audio: a sound card, a network speaker, or a virtual card in tests.
 ///
 /// The data calls (`prepare`, `accept…`, `finish`, `flush`, `close`) are made by the renderer's feeder thread, one at a
 /// time. `timebaseDidChange` is called by the thread that commanded the synchronizer and must not block. The output
@@ -46,11 +59,7 @@ public struct AudioRouteKind: Hashable, Sendable {
 ///
 /// Data is pushed with back-pressure: an output that is full accepts less than offered and raises `room` once it has
 /// space.
-public protocol AudioOutput: AnyObject, Sendable {
-    /// The name for the user: `"HDMI 0"`, `"Kitchen"`.
-    var name: String { get }
-    /// The kind of route.
-    var kind: AudioRouteKind { get }
+public protocol AudioOutput: AudioDestination {
     /// The current timing requirements of this output. Any thread.
     var latency: OutputLatency { get }
     /// How far ahead of the playhead the renderer should be filled, in media time at speed 1.
@@ -194,6 +203,9 @@ public struct AudioOutputContext: Sendable {
 }
 
 extension AudioOutput {
+    /// A group with this output.
+    public func group(codecs: any AudioCodecs) -> OutputGroup { OutputGroup(members: [self], codecs: codecs) }
+
     /// Prepares the output for a delivery. A device may reveal only when it is opened that it accepts less than was
     /// expected: then for the one that the output asks for instead.
     ///

@@ -77,7 +77,7 @@ extension LoopTests {
             private let events: EventLog
             private(set) var notes: [RenderEvent] = []
 
-            init(_ output: any AudioOutput, _ synchronizer: RenderSynchronizer, _ events: EventLog) {
+            init(_ output: any AudioDestination, _ synchronizer: RenderSynchronizer, _ events: EventLog) {
                 self.synchronizer = synchronizer
                 self.events = events
                 renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)

@@ -40,7 +40,7 @@ final class PlayedSound {
     let renderer: AudioRenderer
     private(set) var start = HostInstant.now
 
-    init(_ output: any AudioOutput) {
+    init(_ output: any AudioDestination) {
         renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)
         renderer.setOutput(output)
         synchronizer.addRenderer(renderer)

@@ -15,7 +15,7 @@ private final class FlushRig {
     let results = Lock<[PartialFlushResult]>([])
     let events: EventLog
 
-    init(_ output: (ManualClock) -> any AudioOutput) {
+    init(_ output: (ManualClock) -> any AudioDestination) {
         synchronizer = RenderSynchronizer(clock: clock)
         events = EventLog(clock: clock)
         renderer = AudioRenderer(codecs: FloatCodecs(), events: events)

@@ -27,7 +27,7 @@ final class VirtualStage {
     /// - Parameter isGrouped: the card is the only member of a group, as in a player.
     init(
         seconds: Int64 = 600, codecs: any AudioCodecs = SyntheticCodecs(), film: SyntheticFilm? = nil,
-        output: (any AudioOutput)? = nil, isGrouped: Bool = false
+        output: (any AudioDestination)? = nil, isGrouped: Bool = false
     ) throws {
         queue = ManualQueue(clock: clock)
         events = EventLog(clock: clock)
@@ -44,7 +44,7 @@ final class VirtualStage {
         let rendererEvents = rendererEvents
         feeder = renderer.startWithoutThread { item in rendererEvents.withLock { $0.append("\(item)") } }
         let group = isGrouped ? OutputGroup(members: [card], codecs: codecs, work: .byHand()) : nil
-        renderer.setOutput(output ?? group ?? card)
+        renderer.setOutput(output ?? (group as (any AudioDestination)?) ?? card)
         device.listener = { [unowned self] frame, at in
             let number = SyntheticFilm.frame(ofValue: frame[0])
             heard.append((at, number.map { Double($0) / Double(Self.rate) }))

@@ -19,7 +19,7 @@ let film = try MediaFile.open(words[1])
 let speakers = AirPlayProvider()
 let places = words.count > 2 ? try speakers.find([words[2]], until: Interruption()) { print($0) } : []
 let found = try places.flatMap { try speakers.outputs(at: $0) }
-let output: any AudioOutput =
+let output: any AudioDestination =
     switch found.count {
     case 0: SoundCard()
     case 1: found[0]

@@ -12,7 +12,7 @@ private final class ProcessingRig {
     var feeder: AudioFeeder
     let format = FloatCodecs.format(sampleRate: 48_000)
 
-    init(_ output: any AudioOutput) {
+    init(_ output: any AudioDestination) {
         synchronizer = RenderSynchronizer(clock: clock)
         renderer = AudioRenderer(codecs: FloatCodecs(), events: EventLog(clock: clock))
         synchronizer.addRenderer(renderer)
