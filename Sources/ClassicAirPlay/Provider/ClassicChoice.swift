@@ -45,6 +45,12 @@ struct ClassicChoice: Sendable {
                 remedy: .pairAgain(query.description))
         }
         password = credentials.password
+        if speaker.traits.needsPassword, speaker.id == nil {
+            throw TalkieError(
+                .notPermitted,
+                "'\(name)' requires its password, which is stored for announced speakers only; name it instead of its "
+                    + "address")
+        }
         if speaker.traits.needsPassword, password == nil {
             throw TalkieError(
                 .notPermitted, "'\(name)' requires its password", remedy: .givePassword(query.description))

@@ -121,4 +121,34 @@ import VirtualSpeaker
             speaker, of: try surroundFilm(), state: folder.path("state"), options: ";channels=5.1")
         #expect(sent == "buffered AAC-LC 48")
     }
+
+    @Test func oneFilmPlaysAtOnceInRoomsOfBothVersions() throws {
+        let folder = try Scratch()
+        let film = try TestClips.make(
+            "speaker-versions.mkv",
+            TestClips.words(
+                "-f lavfi -i testsrc2=s=64x36:r=25:d=6 -f lavfi -i sine=r=48000:d=6 -c:v mpeg4 -c:a ac3 -ac 2"))
+        var old = SpeakerConfiguration(address: IPv4Address("127.0.0.37")!, port: 0)
+        old.isClassic = true
+        let speakers = try [
+            SpeakerConfiguration(address: IPv4Address("127.0.0.36")!, port: 0, clock: .required), old,
+        ].map { try SoftwareSpeaker($0) }
+        defer { for speaker in speakers { speaker.stop() } }
+        let names = speakers.map { "airplay://\($0.configuration.address):\($0.port)" }
+        func play(_ words: [String]) throws -> Program.Result {
+            try Program.run(
+                Program.talkie,
+                ["play", "--really-quiet", "--end", "4"] + words.flatMap { ["--speaker", $0] } + [film],
+                environment: ["XDG_STATE_HOME": folder.path("state")], atMost: 60)
+        }
+        let result = try play(names)
+        #expect(result.status == 0, "\(result.errors)")
+        let first = try speakers.map { try #require($0.record.spans.first?.instant, "\($0.record.events.suffix(6))") }
+        let apart = (first[1] - first[0]).inMilliseconds
+        print("rooms of both versions begin \(apart) ms apart")
+        // A receiver that misses the first packets begins a few packets late.
+        #expect(abs(apart) < 30)
+        let refused = try play([names[1] + ";route=buffered"])
+        #expect(refused.status == 69 && refused.errors.contains("buffered"), "\(refused.errors)")
+    }
 }

@@ -201,6 +201,11 @@ import Testing
         #expect(try route(SpeakerPreferences(route: .only(.realtime)), for: "Other") == .buffered)
         #expect(try route(SpeakerPreferences(route: .only(.realtime))) == .realtime)
         #expect(try route(SpeakerPreferences()) == .realtime)
+        // Classic AirPlay belongs to another provider.
+        for preferences in [SpeakerPreferences(route: .only(.classic)), SpeakerPreferences()] {
+            let error = try #require(throws: TalkieError.self) { try route(preferences) }
+            #expect(error.code == .unavailable && error.message.contains("classic AirPlay"))
+        }
         #expect(try route(SpeakerPreferences(route: .best)) == .buffered)
         #expect(knowledge.memory(of: id)?.wanted == nil)
     }
