@@ -11,8 +11,10 @@ import Testing
 extension SpeakerLabTests {
     /// The remote control of a speaker that is not ours controls the film.
     @Suite struct RemoteControlTests {
-        @Test(.timeLimit(.minutes(2))) func pauseAndPlayOnASpeakerArePerformed() throws {
-            let (lab, addresses) = try Lab.freshSpeakers(1)
+        @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+        func pauseAndPlayOnASpeakerArePerformed(isClassic: Bool) throws {
+            let (lab, host, port) = isClassic ? try Lab.freshClassicSpeaker() : try Lab.freshSpeaker()
+            let number = isClassic ? String(Lab.classicSpeaker) : "1"
             let scratch = try Scratch()
             let timeline = scratch.path("timeline.jsonl")
             // The announcement of the sender's remote control goes through the lab's avahi.
@@ -44,19 +46,19 @@ extension SpeakerLabTests {
                 Program.talkie,
                 [
                     "play", "--really-quiet", "--no-video", "--timeline", timeline, "--speaker",
-                    "airplay://\(addresses[0].host):\(addresses[0].port)", film,
+                    "airplay://\(host):\(port);route=\(isClassic ? "classic" : "auto")", film,
                 ], environment: environment, atMost: 90
             ) { pid in
                 #expect(wait { phases().last == "playing" })
                 // The receiver finds the sender's port within some seconds, and drops keys until then.
                 #expect(
                     wait {
-                        _ = try? lab.run("press", ["1", "Pause"])
+                        _ = try? lab.run("press", [number, "Pause"])
                         return phases().last == "paused"
                     }, "\(phases())")
                 #expect(
                     wait {
-                        _ = try? lab.run("press", ["1", "Play"])
+                        _ = try? lab.run("press", [number, "Play"])
                         return phases().last == "playing"
                     }, "\(phases())")
                 kill(pid, SIGTERM)
