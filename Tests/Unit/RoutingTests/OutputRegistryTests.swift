@@ -49,9 +49,17 @@ import Testing
         private let failure: TalkieError?
         private let obstacle: String?
         private let isKnown: Bool
+        /// The only device of `failure`; nil: all.
+        private let failing: String?
+        /// The searches so far.
+        let searches = Lock<[[String]]>([])
 
-        init(_ name: String, failure: TalkieError? = nil, obstacle: String? = nil, isKnown: Bool = true) {
+        init(
+            _ name: String, failure: TalkieError? = nil, of failing: String? = nil, obstacle: String? = nil,
+            isKnown: Bool = true
+        ) {
             (self.name, self.failure, self.obstacle, self.isKnown) = (name, failure, obstacle, isKnown)
+            self.failing = failing
         }
 
         private var place: OutputPlace {
@@ -64,8 +72,10 @@ import Testing
         func find(
             _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
         ) throws(TalkieError) -> [OutputPlace] {
-            if let failure { throw failure }
-            return isKnown ? [place] : []
+            searches.withLock { $0.append(names) }
+            if let failure, failing.map({ names.contains($0) }) ?? true { throw failure }
+            guard isKnown else { return [] }
+            return names.map { OutputPlace(provider: name, id: $0, name: $0, kind: .speaker) }
         }
         func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
             if let failure { throw failure }
@@ -80,10 +90,26 @@ import Testing
         let gone = TalkieError(.unsupported, "no newer protocol")
         let registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old")])
         let place = try #require(try registry.places(named: ["Box"]).first)
-        #expect(place.provider == "old")
+        #expect(place.provider == "old" && place.id == "Box")
         #expect(registry.identity(of: try registry.outputs(at: place)[0])?.route == "old")
         let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
         #expect(registry.identity(of: try registry.outputs(at: offered)[0])?.route == "old")
+    }
+
+    @Test func ofSeveralNamesEachIsPlayedToByTheFirstProtocolThatCan() throws {
+        let new = DeviceProvider("new", failure: TalkieError(.unsupported, "no newer protocol"), of: "Old")
+        let places = try OutputRegistry([new, DeviceProvider("old")]).places(named: ["Old", "New"])
+        #expect(places.map(\.id) == ["Old", "New"] && places.map(\.provider) == ["old", "new"])
+    }
+
+    @Test func aMissingDeviceIsWaitedForOnce() throws {
+        let new = DeviceProvider("new", failure: TalkieError(.unavailable, "there is none"))
+        let registry = OutputRegistry([new, DeviceProvider("old", isKnown: false)])
+        for names in [["Box"], ["Box", "Shelf"]] {
+            new.searches.withLock { $0 = [] }
+            #expect(throws: TalkieError(.unavailable, "there is none")) { try registry.places(named: names) }
+            #expect(new.searches.withLock { $0 } == [names])
+        }
     }
 
     @Test func aDeviceOfDoubtfulIdentityIsNotPlayedToByAnotherProtocol() throws {
