@@ -304,7 +304,8 @@ let package = Package(
         tests(
             "DiscoveryTests", in: "Integration",
             [
-                "TalkieCLI", "ProgramTestSupport", "AirPlay", "AirPlayTransport", "AirPlayWire", "VirtualSpeaker",
+                "TalkieCLI", "ProgramTestSupport", "ClassicAirPlay", "Storage", "SyncRendering", "AirPlay",
+                "AirPlayTransport", "AirPlayWire", "VirtualSpeaker",
                 "PTP", "Discovery",
                 "Sockets", "MediaCore",
             ]),
