@@ -111,9 +111,10 @@ package final class RouteCalibration: Sendable {
     package func refresh() {
         guard let last = readEdition.withLock({ $0 }), last != edition() else { return }
         profiles.withLock { $0 = nil }
-        apply()
+        // First those that may be about to join, of which some never did; then those that play.
         let wanted = wanted.withLock { $0 }
         if !wanted.isEmpty { apply(to: wanted) }
+        apply()
     }
 
     /// Returns a summary for the user at the start of playback; nil without calibrations.

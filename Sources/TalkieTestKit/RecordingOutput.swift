@@ -12,6 +12,7 @@ package final class RecordingOutput: AudioOutput {
         package var until: MediaTime?
         package var deliveries: [AudioDelivery] = []
         package var flushes = 0
+        package var speeds: [Double] = []
         package var isFinished = false
         package var isClosed = false
         package var gain: Float = 1
@@ -71,6 +72,7 @@ package final class RecordingOutput: AudioOutput {
     }
 
     package func open() { state.withLock { $0.openings += 1 } }
+    package func setSpeed(_ speed: Double) { state.withLock { $0.speeds.append(speed) } }
     package var failure: OutputError? { state.withLock { $0.failure } }
 
     package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {

@@ -36,6 +36,7 @@ extension AirPlaySpeaker {
             let isSame = state.withLock { state in
                 guard configuration.lessons.refusals.isStreamRefused, state.routes.count > 1 else { return false }
                 state.routes.removeFirst()
+                configuration.lessons.forget()
                 // Both realtime routes carry the same packets.
                 return state.routes[0] != .buffered && choice.stream == .lossless44100 && !choice.isPassThrough
             }

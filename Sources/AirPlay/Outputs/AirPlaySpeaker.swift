@@ -49,6 +49,8 @@ package final class AirPlaySpeaker: AudioOutput {
         var reported = ReportedSpeaker()
         /// The current route, and those that may follow it. Never empty.
         var routes: [Route]
+        /// The same before the first refusal.
+        let allRoutes: [Route]
         var evictions = EvictionCounter()
         /// Incremented by `close`: a rejoin for an older use ends.
         var use: UInt64 = 0
@@ -64,7 +66,8 @@ package final class AirPlaySpeaker: AudioOutput {
         /// Returns the state after `close`. Volume, speed and address are kept for the next use.
         var closed: State {
             var closed = State(
-                speed: speed, anchors: SpeakerAnchors(epoch: anchors.epoch + 1), reported: reported, routes: routes)
+                speed: speed, anchors: SpeakerAnchors(epoch: anchors.epoch + 1), reported: reported, routes: routes,
+                allRoutes: allRoutes)
             closed.use = use + 1
             closed.reported.endUse()
             return closed
@@ -84,7 +87,8 @@ package final class AirPlaySpeaker: AudioOutput {
     ) {
         self.name = name
         self.configuration = configuration
-        state = Lock(State(routes: [route] + alternatives))
+        let routes = [route] + alternatives
+        state = Lock(State(routes: routes, allRoutes: routes))
         self.clocks = clocks
         self.encoding = encoding
         self.channels = channels
@@ -251,7 +255,11 @@ package final class AirPlaySpeaker: AudioOutput {
     /// the next use.
     package func close() {
         let (session, eventTask, backgroundTask) = state.withLock { state in
-            defer { state = state.closed }
+            defer {
+                state = state.closed
+                // A route that has not played is no reason to give up a better one.
+                if !configuration.lessons.learned.contains(.played) { state.routes = state.allRoutes }
+            }
             return (state.session, state.eventTask, state.backgroundTask)
         }
         volume.withLock { $0.endUse() }

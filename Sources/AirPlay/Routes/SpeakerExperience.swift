@@ -73,11 +73,16 @@ final class SpeakerLessons: Sendable {
     /// Records that a session has connected.
     func noteConnection() { refused.withLock { $0 = Refusals() } }
 
-    /// Records that an authenticated session or its stream was refused, was not answered, or was closed.
+    /// Records that an authenticated session or its stream was refused, was not answered, or was closed. A route that has
+    /// played fails so only for a moment, while the network or the speaker is away.
     func noteRefusalOfStream(_ error: AirPlayError) {
-        let codes: [AirPlayError.Code] = [.refused, .timedOut, .lost, .ended, .protocolViolation]
+        var codes: [AirPlayError.Code] = [.refused, .protocolViolation]
+        if !learned.contains(.played) { codes += [.timedOut, .lost, .ended] }
         refused.withLock { $0.isStreamRefused = codes.contains(error.code) }
     }
+
+    /// Forgets the experience, which is that of another route.
+    func forget() { state.withLock { $0 = [] } }
 
     /// Records that a session has failed to connect.
     ///

@@ -392,7 +392,9 @@ struct DeliveryPipeline {
     /// converts the buffer itself.
     private mutating func beginSharing(_ buffer: SampleBuffer, of format: AudioFormat) -> Bool {
         defer { mayShare = false }
-        guard maySharePackets, isEncoding, let key = setup(for: format, processing),
+        // The reader parts a buffer at its start, so that the next one is no other reader's.
+        guard maySharePackets, isEncoding, !buffer.flags.contains(.decodeOnly),
+            let key = setup(for: format, processing),
             buffer.heardUntil == nil, passed.end == nil
         else { return false }
         do throws(MediaError) {

@@ -10,6 +10,8 @@ struct OutputFeeder {
     /// Whether the renderer has no other output.
     var isOnlyOutput = false
 
+    /// The speed that the output knows; nil: none.
+    private var toldSpeed: Double?
     var output: (any AudioOutput)?
     var pipeline: DeliveryPipeline
     var change = ProcessingChange()
@@ -73,8 +75,13 @@ struct OutputFeeder {
             pipeline.reset()
             if let old = output, old !== command.output { old.close() }
             output = command.output
+            toldSpeed = nil
             pipeline.setDelivery(command.delivery)
             feed.state.withLock { $0.applyGain(to: output) }
+        }
+        if toldSpeed != command.speed {
+            toldSpeed = command.speed
+            output?.setSpeed(command.speed)
         }
         if command.isFlush || command.isOutputChange { pipeline.resume(from: command.resumesFrom) }
     }

@@ -37,6 +37,8 @@ final class SoundStore: Sendable {
         var firstEnqueued: MediaTime?
         /// The number of buffers enqueued since creation.
         var enqueueCount = 0
+        /// The number of buffers enqueued, ends of input, cuts and flushes: readers that wait look again after each.
+        fileprivate(set) var changeCount = 0
         /// Whether requests were stopped: the stored audio plays out and suffices for a start.
         var isEnding = false
         /// Whether the end of input follows the last buffer.
@@ -71,10 +73,20 @@ final class SoundStore: Sendable {
     }
 
     /// Marks the end of input.
-    func finish() { content.withLock { $0.level.isFinished = true } }
+    func finish() {
+        content.withLock { content in
+            content.level.isFinished = true
+            content.level.changeCount &+= 1
+        }
+    }
 
     /// Records whether requests were stopped.
-    func setEnding(_ isEnding: Bool) { content.withLock { $0.level.isEnding = isEnding } }
+    func setEnding(_ isEnding: Bool) {
+        content.withLock { content in
+            content.level.isEnding = isEnding
+            content.level.changeCount &+= 1
+        }
+    }
 
     /// Removes all audio. The next buffer starts afresh. Readers receive nothing until they move.
     func flush() { content.withLock { $0.flush() } }
@@ -288,6 +300,7 @@ extension SoundStore {
             let start = buffer.presentationTime ?? level.enqueuedUntil ?? master.currentTime
             buffer.presentationTime = start
             level.enqueueCount &+= 1
+            level.changeCount &+= 1
             level.isFinished = false
             let end = start + buffer.soundDuration
             level.enqueuedUntil = end
@@ -329,6 +342,7 @@ extension SoundStore {
         }
 
         mutating func flush() {
+            level.changeCount &+= 1
             while count > 0 { removeLast() }
             (level.isEnding, level.isFinished, followsDrop) = (false, false, false)
             (level.enqueuedUntil, level.firstEnqueued) = (nil, nil)
@@ -343,6 +357,7 @@ extension SoundStore {
         }
 
         mutating func cut(at time: MediaTime) -> Bool {
+            level.changeCount &+= 1
             guard let end = level.enqueuedUntil, end > time else { return false }
             while count > 0, self[count - 1].presentationTime.map({ $0 >= time }) ?? false { removeLast() }
             if count > 0, let end = self[count - 1].soundEnd, end > time {

@@ -180,8 +180,11 @@ struct GroupMembers {
     /// Adjusts the rate of `remoteTimeline`.
     func adjustRemoteRate(by offset: Double) -> Bool {
         // Those of one protocol share a clock, for which the same offset is set again.
-        let adjusted = open.filter { $0.feed.remoteTimeline != nil && $0.feed.adjustRemoteRate(by: offset) }
-        return !adjusted.isEmpty
+        var isAdjusted = false
+        for feed in open where feed.feed.remoteTimeline != nil && feed.feed.adjustRemoteRate(by: offset) {
+            isAdjusted = true
+        }
+        return isAdjusted
     }
 
     /// See `OutputGroup.wait`.

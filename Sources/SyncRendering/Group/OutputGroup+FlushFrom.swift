@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 
 /// Partial flushes of all members.
 extension OutputGroup {

@@ -38,12 +38,9 @@ extension OutputGroup {
     func run() -> RunResult {
         var result = RunResult()
         let (feeds, hasNews) = state.withLock { state in
-            guard let level = state.store?.level else { return (state.members.feeds, false) }
-            let hasEnded = level.isFinished || level.isEnding
-            defer { (state.enqueueCount, state.hasEnded) = (level.enqueueCount, hasEnded) }
-            // At the end of the input nothing follows that would wake a member.
-            let hasNews = level.enqueueCount != state.enqueueCount || hasEnded && !state.hasEnded
-            return (state.members.feeds, hasNews)
+            let count = state.store?.level.changeCount ?? 0
+            defer { state.changeCount = count }
+            return (state.members.feeds, count != state.changeCount)
         }
         for feed in feeds {
             guard feed.feeder.isShared else {

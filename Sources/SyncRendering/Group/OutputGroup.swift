@@ -35,9 +35,8 @@ public final class OutputGroup: AudioDestination {
         var context: AudioOutputContext?
         /// The store that the members read; nil until a renderer has the group as its output.
         var store: SoundStore?
-        /// The number of buffers enqueued there when the members were woken last, and whether it had ended.
-        var enqueueCount = 0
-        var hasEnded = false
+        /// The number of changes there when the members were woken last.
+        var changeCount = 0
         /// The number of flushes: audio filled before a flush is void.
         var flushes = 0
         /// The format for which the group was prepared.

@@ -92,6 +92,10 @@ public protocol AudioOutput: AudioDestination {
     /// Accepts packets from index `offset` of the batch on; returns the number of packets accepted. Never blocks.
     func accept(_ batch: PacketBatch, from offset: Int) -> Int
 
+    /// Sets the media seconds per second of subsequent packets: an output that places packets by their media time must
+    /// know how long they take. Called by the feeder, after a flush or before the first audio.
+    func setSpeed(_ speed: Double)
+
     /// Signals the end of input: queued audio plays out, and an empty queue is no underrun.
     func finish()
 
@@ -258,6 +262,8 @@ extension AudioOutput {
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
     /// Does nothing: the device opens in `prepare`.
     public func open() {}
+    /// Does nothing: blocks have their speed.
+    public func setSpeed(_ speed: Double) {}
     /// Does nothing: the output displays nothing.
     public func setNowPlaying(_ nowPlaying: NowPlaying?) {}
     /// True: accepted audio needs no conversion.

@@ -141,7 +141,8 @@ import VirtualSpeaker
                 ["play", "--really-quiet", "--end", "4"] + words.flatMap { ["--speaker", $0] } + [film],
                 environment: ["XDG_STATE_HOME": folder.path("state")], atMost: 60)
         }
-        let result = try play(names)
+        // AAC begins with packets of the encoder's delay, which the record counts as sound.
+        let result = try play([names[0] + ";encoding=lossless", names[1]])
         #expect(result.status == 0, "\(result.errors)")
         let first = try speakers.map { try #require($0.record.spans.first?.instant, "\($0.record.events.suffix(6))") }
         let apart = (first[1] - first[0]).inMilliseconds
@@ -149,6 +150,6 @@ import VirtualSpeaker
         // A receiver that misses the first packets begins a few packets late.
         #expect(abs(apart) < 30)
         let refused = try play([names[1] + ";route=buffered"])
-        #expect(refused.status == 69 && refused.errors.contains("buffered"), "\(refused.errors)")
+        #expect(refused.status == 69 && refused.errors.contains("AirPlay"), "\(refused.errors)")
     }
 }

@@ -85,6 +85,19 @@ import Testing
         #expect(stuck.state.withLock { $0.samples.count } < 300_000)
     }
 
+    /// A speaker places packets by their media time.
+    @Test func everyOutputKnowsTheSpeed() throws {
+        let outputs = [RecordingOutput(capacity: 1_000_000), RecordingOutput(capacity: 1_000_000)]
+        renderer.setSpeed(1.5)
+        renderer.setOutput(group(outputs))
+        try renderer.start { _ in }
+        defer { renderer.invalidate() }
+        try fill(from: sound)
+        for output in outputs { #expect(eventually { output.state.withLock { $0.speeds.last } == 1.5 }) }
+        renderer.setSpeed(2)
+        for output in outputs { #expect(eventually { output.state.withLock { $0.speeds.last } == 2 }) }
+    }
+
     @Test func theEndOfTheInputReachesMembersThatWaitForMoreAudio() throws {
         let outputs = [RecordingOutput(capacity: 1_000_000), RecordingOutput(capacity: 1_000_000)]
         renderer.setOutput(group(outputs))

@@ -204,7 +204,7 @@ import Testing
         // Classic AirPlay belongs to another provider.
         for preferences in [SpeakerPreferences(route: .only(.classic)), SpeakerPreferences()] {
             let error = try #require(throws: TalkieError.self) { try route(preferences) }
-            #expect(error.code == .unavailable && error.message.contains("classic AirPlay"))
+            #expect(error.code == .unsupported && error.message.contains("classic AirPlay"))
         }
         #expect(try route(SpeakerPreferences(route: .best)) == .buffered)
         #expect(knowledge.memory(of: id)?.wanted == nil)
