@@ -25,6 +25,8 @@ final class ClassicSessionCore: ControlledSession {
     let shared: ClassicSession.Shared
     private var connection: RTSPConnection?
     private var authentication: DigestAuthentication?
+    /// Whether the password was rejected or is missing: no request is sent any more.
+    private var isMistrusted = false
     private let sessionNumber = UInt32.random(in: 1 ... .max)
     /// The token of the receiver's commands by DACP.
     private let activeRemote = UInt32.random(in: 1 ... .max)
@@ -231,7 +233,7 @@ final class ClassicSessionCore: ControlledSession {
         configuration.remote?.unregister(activeRemote)
         schedule.end()
         attend = nil
-        if let connection, !connection.isBroken, !url.isEmpty {
+        if let connection, !connection.isBroken, !url.isEmpty, !isMistrusted {
             // Before TEARDOWN: a later packet may be an error to the receiver.
             // ignored: the session ends whether the receiver responds or not.
             try? stop(timeout: Deadline.tearDown)
@@ -338,6 +340,7 @@ final class ClassicSessionCore: ControlledSession {
             return response
         } catch {
             if connection.isBroken { shared.fail(error) }
+            isMistrusted = isMistrusted || error.isMistrust
             throw error
         }
     }

@@ -101,7 +101,8 @@ extension LoopTests {
             defer { stage.end() }
             let failure = try #require(throws: OutputError.self) { try Self.prepare(stage.output) }
             #expect(failure.code == .notPermitted && failure.message.hasPrefix(words), "\(failure.message)")
-            #expect(stage.requests("ANNOUNCE").count <= 2)
+            #expect(stage.requests("ANNOUNCE") == (password == nil ? [401] : [401, 401]))
+            #expect(stage.requests("TEARDOWN").isEmpty, "the password is not tried again")
         }
 
         @Test(arguments: [
