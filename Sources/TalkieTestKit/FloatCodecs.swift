@@ -162,7 +162,7 @@ private final class FloatEncoder: PCMEncoder {
     }
 
     private func media(of frames: Int64) -> MediaTime {
-        guard speed != 1 else { return MediaTime(value: frames, timescale: Int32(format.sampleRate)) }
-        return MediaTime(seconds: Double(frames) / Double(format.sampleRate) * speed)
+        let time = MediaTime(value: frames, timescale: Int32(format.sampleRate))
+        return speed == 1 ? time : MediaTime(boundedSeconds: time.seconds * speed) ?? time
     }
 }

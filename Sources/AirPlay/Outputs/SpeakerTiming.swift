@@ -63,8 +63,8 @@ struct SpeakerTiming: Sendable {
     static func depth(of format: StreamFormat?, bufferSize: Int?, route: Route) -> Duration {
         guard route == .buffered else { return realtimeDepth }
         guard let format, let bufferSize else { return .seconds(60) }
-        // 40 kB/s is AAC at 320 kb/s, and 12.5 kB/s for each channel of surround sound more than the encoder is asked for;
-        // lossless audio rarely exceeds two thirds of its PCM size.
+        // 40 kB/s is AAC at 320 kb/s; 12.5 kB/s for each channel of surround sound is more than the encoder is asked
+        // for. Lossless audio rarely exceeds two thirds of its PCM size.
         let rate =
             switch format.coding {
             case .aacLC: max(40_000, 12_500 * format.channels)

@@ -73,8 +73,8 @@ final class SpeakerLessons: Sendable {
     /// Records that a session has connected.
     func noteConnection() { refused.withLock { $0 = Refusals() } }
 
-    /// Records that an authenticated session or its stream was refused, was not answered, or was closed. A route that has
-    /// played fails so only for a moment, while the network or the speaker is away.
+    /// Records that an authenticated session or its stream was refused, was not answered, or was closed. A route that
+    /// has played fails so only for a moment, while the network or the speaker is away.
     func noteRefusalOfStream(_ error: AirPlayError) {
         var codes: [AirPlayError.Code] = [.refused, .protocolViolation]
         if !learned.contains(.played) { codes += [.timedOut, .lost, .ended] }

@@ -75,8 +75,8 @@ package struct SpeakerVolume: Sendable {
 }
 
 extension Lock<SpeakerVolume> {
-    /// Sends the requested volume, once more after a refusal, and records the result. Returns the volume in dB; nil if
-    /// none was requested.
+    /// Sends the requested volume, a second time after a refusal, and records the result. Returns the volume in dB; nil
+    /// if none was requested.
     ///
     /// - Parameter speaker: The speaker's name.
     package func sendRequested(

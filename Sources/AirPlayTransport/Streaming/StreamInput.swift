@@ -54,8 +54,9 @@ package struct StreamInput: Sendable {
         var taken = 0
         let before = timestamps.frames
         for packet in batch.packets.dropFirst(offset) {
-            // An encoder that was restarted begins with the packets of its delay. The stream has audio for their time, and
-            // later packets are decoded exactly without them: the last packet of the old encoder spans the same frames.
+            // An encoder that was restarted begins with the packets of its delay. The stream has audio for their time,
+            // and later packets are decoded exactly without them: the last packet of the old encoder spans the same
+            // frames.
             if isJoining || !isPassThrough {
                 if overlaps(packet) {
                     taken += 1

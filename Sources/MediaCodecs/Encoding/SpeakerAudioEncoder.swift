@@ -176,8 +176,8 @@ final class SpeakerAudioEncoder: PCMEncoder {
 
     /// Returns the media time that a number of frames takes; negative for the encoder's delay.
     private func media(of frames: Int64) -> MediaTime {
-        guard speed != 1 else { return MediaTime(value: frames, timescale: Int32(clamping: input.sampleRate)) }
-        return MediaTime(seconds: Double(frames) / Double(input.sampleRate) * speed)
+        let time = MediaTime(value: frames, timescale: Int32(clamping: input.sampleRate))
+        return speed == 1 ? time : MediaTime(boundedSeconds: time.seconds * speed) ?? time
     }
 
     /// Copies frames from the block into the frame. Returns true when the frame is full.

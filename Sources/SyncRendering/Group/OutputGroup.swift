@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 
 /// Several outputs behind one renderer: network speakers and, optionally, this computer's sound card.
 ///
