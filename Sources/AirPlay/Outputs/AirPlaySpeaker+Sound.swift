@@ -51,7 +51,7 @@ extension AirPlaySpeaker: PartialFlushing {
                 for: format, mustDecode: true,
                 reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless,
                 channels: format.layout.count, route: route)
-        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) accepts encoded audio only.")
+        case .pcm: throw OutputError(.unsupportedFormat, "\(name) accepts encoded audio only.")
         }
         let kept = state.withLock { state -> Bool in
             guard let session = state.session, !session.isLost, state.input?.format == choice.stream else {

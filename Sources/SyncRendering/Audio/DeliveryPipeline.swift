@@ -316,7 +316,7 @@ struct DeliveryPipeline {
         }
         conversion.removeConverter()
         switch delivery {
-        case .passThrough, .sampleBuffers: return true
+        case .passThrough: return true
         case .encoded where maySharePackets: return true
         case .pcm, .encoded, nil: return makeConverter(for: format, processing)
         }
@@ -341,7 +341,7 @@ struct DeliveryPipeline {
             ConversionRun.Setup(format: format, target: nil, pcm: pcm, speed: speed, processing: processing)
         case .encoded(let target, let pcm):
             ConversionRun.Setup(format: format, target: target, pcm: pcm, speed: speed, processing: processing)
-        case .passThrough, .sampleBuffers, nil: nil
+        case .passThrough, nil: nil
         }
     }
 

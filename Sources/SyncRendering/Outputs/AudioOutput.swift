@@ -8,8 +8,6 @@ public enum AudioDelivery: Sendable, Equatable {
     case passThrough(AudioFormat)
     /// Decoded, resampled and encoded again to this format.
     case encoded(AudioFormat, from: PCMFormat)
-    /// Not used.
-    case sampleBuffers(AudioFormat)
 }
 
 /// The kind of an audio route; determines the permitted content. An open set: a new kind of output adds its own.
@@ -244,7 +242,6 @@ extension AudioOutput {
         switch delivery {
         case .pcm, .encoded: delivery
         case .passThrough(let old): old == format && !mustDecode ? delivery : nil
-        case .sampleBuffers: .sampleBuffers(format)
         }
     }
 

@@ -33,7 +33,9 @@ import Testing
         }
 
         /// The number of feeders that would have a thread.
-        var threads: Int { standing.withLock { $0.filter { !$0.isShared && !$0.feed.state.withLock { $0.isStopping } }.count } }
+        var threads: Int {
+            standing.withLock { $0.filter { !$0.isShared && !$0.feed.state.withLock { $0.isStopping } }.count }
+        }
 
         func enqueue(_ count: Int) throws { for _ in 0..<count { renderer.enqueue(try #require(try source.read())) } }
 
