@@ -42,8 +42,10 @@ final class LossReporter {
 
     private func recordUndecodableSound() {
         guard let lost = renderer?.takeUndecodableSound() else { return }
+        // The first packets of an item are before its beginning: they prime the decoder.
+        let middle = lost.start.advanced(by: (lost.end - lost.start).duration / 2)
         list.update { list in
-            let entry = list.entries.last { $0.begin.map { $0 <= lost.start } ?? false } ?? list.entries.first
+            let entry = list.entries.last { $0.begin.map { $0 <= middle } ?? false } ?? list.entries.first
             guard let entry else { return }
             var own = UndecodableSound(start: lost.start - (entry.offset ?? .zero), duration: lost.duration)
             own.end = lost.end - (entry.offset ?? .zero)

@@ -111,6 +111,18 @@ import Testing
         expectOneSentence(result, " s of sound of “noise.\(ending)” could not be decoded at 00:00:0")
     }
 
+    /// The first packets of the second film are before its beginning.
+    @Test func undecodableSoundBelongsToItsOwnFilm() throws {
+        let good = try film("mp4", seconds: 3)
+        var dead = good
+        let media = try #require(dead.range(of: Data("mdat".utf8)))
+        let length = dead[(media.lowerBound - 4)..<media.lowerBound].reduce(0) { $0 << 8 | Int($1) }
+        let end = media.lowerBound - 4 + length
+        dead.replaceSubrange(media.upperBound..<end, with: Data(count: end - media.upperBound))
+        let result = try play([try scratch.file("good.mp4", good), try scratch.file("dead.mp4", dead)])
+        #expect(result.errors.contains("dead.mp4") && !result.errors.contains("good.mp4"), "\(result.errors)")
+    }
+
     /// After another film, its pictures are read and dropped without a start of its own.
     @Test func aFilmOfWhichNoPictureCanBeDecodedIsNamed() throws {
         let good = try TestClips.make(
