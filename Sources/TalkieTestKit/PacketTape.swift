@@ -6,7 +6,8 @@ package import SyncRendering
 /// Like a network speaker it plays packets without gaps or overlaps: an overlapping packet follows the previous
 /// one and delays all later ones.
 ///
-/// `@unchecked Sendable`: used by one thread of a test.
+/// `@unchecked Sendable`: used by one thread of a test, except the context, which is guarded by its lock: the thread that
+/// opens the output announces the timebase.
 package final class PacketTape: AudioOutput, @unchecked Sendable {
     /// A played packet.
     package struct Slot {
@@ -45,7 +46,7 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
     package private(set) var deliveries: [AudioDelivery] = []
     package private(set) var acceptedUntil: MediaTime?
     package private(set) var isFinished = false
-    private var context: AudioOutputContext?
+    private let context = Lock<AudioOutputContext?>(nil)
 
     /// Creates an output that passes `codec` through.
     package init(codec: String = "aac", desiredDepth: Duration = .seconds(60)) {
@@ -72,12 +73,13 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
     }
 
     package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) {
-        self.context = context
+        self.context.withLock { $0 = context }
         deliveries.append(delivery)
     }
 
     package func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         isFinished = false
+        let context = context.withLock { $0 }
         var taken = 0
         for packet in batch.packets.dropFirst(offset) {
             let time = packet.presentationTime ?? .zero
@@ -103,7 +105,7 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
 
     package func finish() { isFinished = true }
     package func flush() { (slots, acceptedUntil) = ([], nil) }
-    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { context?.writable.raise() }
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { context.withLock { $0 }?.writable.raise() }
     package func setGain(_ gain: Float) {}
     package func close() {}
 
