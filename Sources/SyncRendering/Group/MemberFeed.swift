@@ -33,6 +33,9 @@ final class MemberFeed: Sendable {
     private let undecodable = Lock<OutputError?>(nil)
     /// Raised after each attempt to open the member.
     private let answer = Signal()
+    /// Whether the first attempt has ended, and with it the calls into the member by the thread that made it. Stored
+    /// with release.
+    private let answered = Atomic<Bool>(false)
     /// Raised by `close`.
     private let closing = Signal()
     /// Set with release by `close`, before it waits for the opening thread.
@@ -77,7 +80,7 @@ final class MemberFeed: Sendable {
     /// Whether the member is open.
     var isOpen: Bool { condition.withLock { if case .open = $0 { true } else { false } } }
     /// Whether the first attempt to open the member has ended.
-    var hasAnswered: Bool { condition.withLock { if case .opening = $0 { false } else { true } } }
+    var hasAnswered: Bool { answered.load(ordering: .acquiring) }
 
     /// The reason why the member is silent; nil while it plays or is being opened.
     var failure: OutputError? {
@@ -179,6 +182,7 @@ final class MemberFeed: Sendable {
         }
         // A member that never joined is not lost.
         if isNews, role == .playing { context.events.append(.outputLost(output: id)) }
+        answered.store(true, ordering: .releasing)
         answer.raise()
         signalMove()
     }
@@ -235,6 +239,7 @@ final class MemberFeed: Sendable {
         feed.update { $0.setOutput(member, preparedFor: delivery) }
         member.timebaseDidChange(feed.timebase.snapshot)
         if wasLost { context.events.append(.outputRestored(output: id)) }
+        answered.store(true, ordering: .releasing)
         answer.raise()
         signalMove()
     }
