@@ -6,8 +6,8 @@ package import SyncRendering
 /// Like a network speaker it plays packets without gaps or overlaps: an overlapping packet follows the previous
 /// one and delays all later ones.
 ///
-/// `@unchecked Sendable`: used by one thread of a test, except the context, which is guarded by its lock: the thread that
-/// opens the output announces the timebase.
+/// `@unchecked Sendable`: used by one thread of a test, except the context, which is guarded by its lock: the thread
+/// that opens the output announces the timebase.
 package final class PacketTape: AudioOutput, @unchecked Sendable {
     /// A played packet.
     package struct Slot {
