@@ -8,7 +8,7 @@ package import SyncRendering
 ///
 /// `@unchecked Sendable`: used by one thread of a test, except the context, which is guarded by its lock: the thread
 /// that opens the output announces the timebase.
-package final class PacketTape: AudioOutput, @unchecked Sendable {
+package final class PacketTape: PacketOutput, @unchecked Sendable {
     /// A played packet.
     package struct Slot {
         /// Frames on the timeline from media time 0.

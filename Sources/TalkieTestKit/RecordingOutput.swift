@@ -2,7 +2,7 @@ package import MediaCore
 package import SyncRendering
 
 /// An output that stores audio up to a capacity and consumes it when the test says so. Callable from any thread.
-package final class RecordingOutput: AudioOutput {
+package final class RecordingOutput: PacketOutput, PreopeningOutput, OwnerVolumeOutput, NowPlayingOutput {
     /// The stored calls and audio.
     package struct State: Sendable {
         package var samples: [Float] = []

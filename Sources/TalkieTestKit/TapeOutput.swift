@@ -6,7 +6,7 @@ package import SyncRendering
 /// It accepts audio up to `desiredDepth` ahead of the playhead and supports partial flushes.
 ///
 /// `@unchecked Sendable`: used by one thread of a test.
-package final class TapeOutput: PartialFlushing, @unchecked Sendable {
+package final class TapeOutput: StartReportingOutput, RecoveringOutput, PartialFlushing, @unchecked Sendable {
     package let name: String
     package let kind = AudioRouteKind.virtual
     package let latency = OutputLatency(startLead: .milliseconds(50))
@@ -57,6 +57,8 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(self.format) }
 
     package var loss: OutputError? { ownLoss ?? failure }
+
+    package var isReadyToStart: Bool { true }
 
     package var wait: OutputWait? {
         guard let clockIsReady, let context, context.timebase.clock.now < clockIsReady else { return nil }

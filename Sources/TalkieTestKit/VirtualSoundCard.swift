@@ -3,7 +3,9 @@ package import MediaCore
 package import SyncRendering
 
 /// A sound card in virtual time: the real playout code on a `VirtualPlayoutDevice`. Advanced by `run`.
-package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
+package final class VirtualSoundCard: StartReportingOutput, RecoveringOutput, OwnerVolumeOutput, OwnClockOutput,
+    NowPlayingOutput, PartialFlushing, @unchecked Sendable
+{
     // `@unchecked Sendable`: used by one thread of a test.
 
     package let name: String
@@ -177,6 +179,9 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     }
     package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { wake = min(wake, clock.now) }
     package func setGain(_ gain: Float) { pump?.setGain(gain) }
+    package func restoreGain() { setGain(1) }
+    package var ownVolume: Double? { nil }
+    package var isOwnVolumeKnown: Bool { true }
     package func close() {
         if pump != nil { closings += 1 }
         _ = device.discard()

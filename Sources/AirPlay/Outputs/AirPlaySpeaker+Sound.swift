@@ -4,7 +4,7 @@ package import MediaCore
 package import SyncRendering
 
 /// Audio packets: their delivery, and flushing.
-extension AirPlaySpeaker: PartialFlushing {
+extension AirPlaySpeaker: PacketOutput, PartialFlushing {
     // MARK: Delivery
 
     /// Returns pass-through for AAC that the speaker decodes, otherwise re-encoding. Any thread.

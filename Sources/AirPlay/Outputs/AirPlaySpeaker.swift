@@ -11,7 +11,9 @@ package import SyncRendering
 ///
 /// Media time M is heard at host instant H because the speaker receives one anchor on the clock that this computer
 /// serves. The speaker compensates its own delay. Requests run on the session's control thread.
-package final class AirPlaySpeaker: AudioOutput {
+package final class AirPlaySpeaker: StartReportingOutput, RecoveringOutput, OwnerVolumeOutput, NowPlayingOutput,
+    OwnClockOutput
+{
     /// The encoding of audio that cannot be passed through.
     package enum Encoding: Sendable { case lossless, aac }
 

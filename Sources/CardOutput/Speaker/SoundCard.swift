@@ -16,7 +16,7 @@ internal import Synchronization
 /// The feeder thread of the renderer makes the data calls (`prepare`, `accept`, `finish`, `flush`, `close`). The pump
 /// thread ("sound card") runs at real-time priority if permitted. A second thread ("sound card look") polls for device
 /// changes.
-public final class SoundCard: AudioOutput {
+public final class SoundCard: PreopeningOutput, StartReportingOutput, RecoveringOutput {
     /// The user-facing name of the output.
     public let name: String
     /// Always `soundCard`.

@@ -8,7 +8,9 @@ package import SyncRendering
 ///
 /// Media time M is heard at host instant H because each sync packet names the instant of one frame on the clock that
 /// this computer serves by NTP. Receivers subtract their own delay. Requests run on the session's control thread.
-package final class ClassicSpeaker: AudioOutput {
+package final class ClassicSpeaker: PacketOutput, StartReportingOutput, RecoveringOutput, OwnerVolumeOutput,
+    NowPlayingOutput, OwnClockOutput
+{
     static let format = StreamFormat.lossless44100
     /// Eight seconds of lossless audio.
     private static let capacity = (bytes: 3 << 19, packets: 1 << 10)

@@ -213,7 +213,7 @@ final class KioskRouteSupervisor {
             return Remark(level: .warning, text: "\(member.name) does not answer")
         }
         // The connection may have been lost instead.
-        guard unresponsive.removeValue(forKey: name) != nil, member.loss == nil else { return nil }
+        guard unresponsive.removeValue(forKey: name) != nil, member.currentLoss == nil else { return nil }
         noteReturn(of: name)
         applyChoice()
         return Remark(level: .warning, text: "\(member.name) answers again")

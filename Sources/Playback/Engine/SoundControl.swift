@@ -204,7 +204,7 @@ final class SoundControl {
     }
 
     private static func problem(of output: (any AudioDestination)?) -> [OutputProblem] {
-        (output as? any AudioOutput).flatMap { OutputProblem($0, OutputID(0), loss: $0.loss) }.map { [$0] } ?? []
+        (output as? any AudioOutput).flatMap { OutputProblem($0, OutputID(0), loss: $0.currentLoss) }.map { [$0] } ?? []
     }
 
     /// Selects whether packets may pass to speakers unchanged. Packets cannot be cut: up to one is lost at a boundary,

@@ -55,7 +55,7 @@ package struct SoundRoute: Sendable {
                 TrackRoute(id: place.id, outputs: try registry.outputs(at: place), languages: languages[place.id] ?? [])
             )
         }
-        for member in routes.flatMap(\.outputs) { member.open() }
+        for member in routes.flatMap(\.outputs) { member.preopening?.open() }
         let main = TrackRoute.mainLanguages(of: routes)
         var members: [any AudioOutput] = []
         for output in routes.filter({ $0.languages == main }).flatMap(\.outputs)

@@ -213,7 +213,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         return line
     }
 
-    /// Adjusts the rate of `remoteTimeline`; see `AudioOutput.adjustRemoteRate`. Any thread.
+    /// Adjusts the rate of `remoteTimeline`; see `OwnClockOutput.adjustRemoteRate`. Any thread.
     public func adjustRemoteRate(by offset: Double) -> Bool {
         state.withLock { $0.outputs }?.adjustRemoteRate(by: offset) ?? false
     }

@@ -66,6 +66,10 @@ struct ConversionRun {
     mutating func receive(
         into batch: PacketBatch, until limit: MediaTime?, from resume: inout ResumePoint
     ) throws(MediaError) -> PendingSound? {
+        #if DEBUG
+            // Not `assert`, which is absent from optimized modules of a debug build.
+            if block != nil, !isKnownUniquelyReferenced(&block) { fatalError("an output retained a lent block") }
+        #endif
         guard let converter, let block else { return nil }
         if try encoder.receive(into: batch) { return .packets(batch, 0) }
         if try encoder.sendHeld(block) { return .nothing }

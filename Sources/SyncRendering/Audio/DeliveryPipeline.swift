@@ -290,7 +290,7 @@ struct DeliveryPipeline {
         // The device keeps its format and audio is converted to it, so that gapless boundaries have no gap.
         if case .pcm = delivery, case .pcm = output.delivery(for: format, mustDecode: mustDecode) { return delivery }
         if mustRenegotiate { return output.delivery(for: format, mustDecode: mustDecode) }
-        if let same = output.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
+        if let same = output.packets?.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
         if let until = output.acceptedUntil, until > feed.timebase.currentTime { return nil }
         return output.delivery(for: format, mustDecode: mustDecode)
     }

@@ -206,14 +206,14 @@ struct FeedState {
         (self.output, self.delivery) = (output, delivery)
         outputChanged = true
         restartAtPlayhead()
-        output?.setNowPlaying(settings.nowPlaying)
+        output?.display?.setNowPlaying(settings.nowPlaying)
     }
 
     /// Applies the settings of the renderer.
     mutating func apply(_ settings: SoundSettings) {
         let isNew = settings.nowPlaying != self.settings.nowPlaying
         self.settings = settings
-        if isNew { output?.setNowPlaying(settings.nowPlaying) }
+        if isNew { output?.display?.setNowPlaying(settings.nowPlaying) }
     }
 
     /// The processing of the samples, including the part of the gain above 1.
@@ -229,7 +229,7 @@ struct FeedState {
     /// Sets the gain; nil restores the output's own.
     mutating func setGain(_ gain: Float?) {
         self.gain = gain
-        if let gain { output?.setGain(min(1, gain)) } else { output?.restoreGain() }
+        if let gain { output?.setGain(min(1, gain)) } else { output?.restoreOwnersGain() }
     }
 
     /// Sets the gain of an output that the feeder has adopted. Under the lock, as other changes of the gain: the last

@@ -68,14 +68,14 @@ final class OutputFeed: Sendable {
 
     /// The timeline to which the synchronizer must be steered if the output's timing is fixed; usually nil.
     var remoteTimeline: TimebaseSegment? {
-        guard var line = state.withLock({ $0.output })?.remoteTimeline else { return nil }
+        guard var line = state.withLock({ $0.output })?.ownClock?.remoteTimeline else { return nil }
         line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
         return line
     }
 
-    /// See `AudioOutput.adjustRemoteRate`.
+    /// See `OwnClockOutput.adjustRemoteRate`.
     func adjustRemoteRate(by offset: Double) -> Bool {
-        state.withLock { $0.output }?.adjustRemoteRate(by: offset) ?? false
+        state.withLock { $0.output }?.ownClock?.adjustRemoteRate(by: offset) ?? false
     }
 
     /// Requests a partial flush.

@@ -44,7 +44,7 @@ struct OutputFeeder {
             count += 1
         } while count <= limit && progress()
         if let output, let failure = pipeline.newFailure(of: output) { feed.report(.outputFailed(failure)) }
-        if reports.noteReadiness(output?.isReadyToStart ?? true) { feed.report(.progress) }
+        if reports.noteReadiness(output?.starting?.isReadyToStart ?? true) { feed.report(.progress) }
         return HostInstant.first(feed.state.withLock { $0.nextNeed }, change.nextDue)
     }
 
@@ -81,7 +81,7 @@ struct OutputFeeder {
         }
         if toldSpeed != command.speed {
             toldSpeed = command.speed
-            output?.setSpeed(command.speed)
+            output?.packets?.setSpeed(command.speed)
         }
         if command.isFlush || command.isOutputChange { pipeline.resume(from: command.resumesFrom) }
     }
@@ -129,7 +129,6 @@ struct OutputFeeder {
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
         guard feed.state.withLock({ $0.isAtEnd }) else { return false }
         guard pipeline.finish(output) else { return true }
-        guard output.isDrained else { return false }
         pipeline.endFinish()
         let until = output.acceptedUntil
         feed.state.withLock { $0.drain(acceptedUntil: until) }

@@ -20,7 +20,7 @@ enum PendingSound {
             self = offset + taken >= block.frames ? .nothing : .block(block, offset + taken)
             return (taken, [])
         case .packets(let batch, let offset):
-            let taken = output.accept(batch, from: offset)
+            let taken = output.packets?.accept(batch, from: offset) ?? 0
             let packets = batch.packets
             self = offset + taken >= packets.count ? .nothing : .packets(batch, offset + taken)
             return (taken, packets[offset..<min(offset + taken, packets.count)])

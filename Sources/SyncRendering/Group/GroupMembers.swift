@@ -52,7 +52,9 @@ struct GroupMembers {
     /// Returns an output in the form required by `OutputVolumes`. The owner's level is read while the lock is held;
     /// outputs store it in a field.
     func volumeMember(_ output: any AudioOutput) -> OutputVolumes.Member {
-        OutputVolumes.Member(number: number(of: output), own: output.ownVolume, isOwnKnown: output.isOwnVolumeKnown)
+        let owner = output.ownerVolume
+        return OutputVolumes.Member(
+            number: number(of: output), own: owner?.ownVolume, isOwnKnown: owner?.isOwnVolumeKnown ?? true)
     }
 
     /// The members in that form.
@@ -94,7 +96,7 @@ struct GroupMembers {
         if startsWithoutLateMembers {
             // Also one that measures its delay: a start that does not wait for audio is scheduled before that.
             forEachActive { output in
-                if !output.kind.isRemote, output.loss == nil, !Self.isLate(output) { canStartHere = true }
+                if !output.kind.isRemote, output.currentLoss == nil, !Self.isLate(output) { canStartHere = true }
             }
         }
         forEachActive { output in if !canStartHere || !Self.isLate(output) { body(output) } }
@@ -102,7 +104,7 @@ struct GroupMembers {
 
     /// Returns true if an output cannot start soon: its device is opening, or its clock is being synchronized.
     private static func isLate(_ output: any AudioOutput) -> Bool {
-        guard let wait = output.wait, wait.cause == .opening || wait.cause == .clock else { return false }
+        guard let wait = output.starting?.wait, wait.cause == .opening || wait.cause == .clock else { return false }
         return wait.remaining.map { $0 > maxStartWait } ?? true
     }
 
@@ -118,7 +120,9 @@ struct GroupMembers {
     /// See `OutputGroup.earliestStart`.
     var earliestStart: HostInstant? {
         var latest: HostInstant?
-        forEachStarting { output in if let one = output.earliestStart { latest = latest.map { max($0, one) } ?? one } }
+        forEachStarting { output in
+            if let one = output.starting?.earliestStart { latest = latest.map { max($0, one) } ?? one }
+        }
         return latest
     }
 
@@ -149,12 +153,12 @@ struct GroupMembers {
     func acceptedUntil(fedUntil fed: MediaTime?) -> MediaTime? {
         let isSettled = isDrained
         var (preroll, filled) = (Duration?.none, MediaTime?.none)
-        for feed in open { preroll = max(preroll ?? .zero, feed.member.preroll) }
+        for feed in open { preroll = max(preroll ?? .zero, feed.member.minPreroll) }
         guard let preroll else { return fed }
         for feed in open {
             guard let until = feed.feed.progress.acceptedUntil else { return nil }
             // A card that needs less preroll than a speaker counts as equally filled.
-            let reached = isSettled ? until : until.advanced(by: preroll - feed.member.preroll)
+            let reached = isSettled ? until : until.advanced(by: preroll - feed.member.minPreroll)
             filled = filled.map { min($0, reached) } ?? reached
         }
         guard !isSettled, let filled, let fed else { return filled }
@@ -167,7 +171,7 @@ struct GroupMembers {
     /// See `OutputGroup.isReadyToStart`.
     var isReadyToStart: Bool {
         var isReady = true
-        forEachStarting { if !$0.isReadyToStart { isReady = false } }
+        forEachStarting { if $0.starting?.isReadyToStart == false { isReady = false } }
         return isReady
     }
 
@@ -191,7 +195,7 @@ struct GroupMembers {
     var wait: OutputWait? {
         var longest: OutputWait?
         forEachStarting { output in
-            guard let wait = output.wait else { return }
+            guard let wait = output.starting?.wait else { return }
             if longest.map({ wait.outlasts($0) }) ?? true { longest = wait }
         }
         return longest

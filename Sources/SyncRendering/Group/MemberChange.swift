@@ -81,7 +81,7 @@ final class MemberChange: @unchecked Sendable {
             return (state.members.outputs, state.isOpenedAhead)
         }
         if isOpenedAhead {
-            for member in wish.members where !before.contains(where: { $0 === member }) { member.open() }
+            for member in wish.members where !before.contains(where: { $0 === member }) { member.preopening?.open() }
             group.close(before.filter { old in !wish.members.contains { $0 === old } })
         }
         return end(.changed(at: nil, without: []))
@@ -132,17 +132,17 @@ final class MemberChange: @unchecked Sendable {
         for feed in joining {
             if let failure = feed.failure {
                 leaveOut(feed, failure)
-            } else if now >= deadline, let wait = feed.member.wait {
+            } else if now >= deadline, let wait = feed.member.starting?.wait {
                 leaveOut(feed, Self.error(wait))
             }
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
-        if let wait = joining.compactMap(\.member.wait).max(by: { $1.outlasts($0) }) {
+        if let wait = joining.compactMap({ $0.member.starting?.wait }).max(by: { $1.outlasts($0) }) {
             progress = .waiting(for: wait)
             return min(Self.interval, deadline - now)
         }
         if now < deadline, let feed = returning(context) {
-            progress = .waiting(for: feed.member.wait ?? OutputWait(.sound, of: feed.member.name))
+            progress = .waiting(for: feed.member.starting?.wait ?? OutputWait(.sound, of: feed.member.name))
             return min(Self.interval, deadline - now)
         }
         return beginFilling(context, now, waitsForFlush: now < deadline)
@@ -153,7 +153,8 @@ final class MemberChange: @unchecked Sendable {
     private func returning(_ context: AudioOutputContext) -> MemberFeed? {
         guard !leaving.isEmpty, context.timebase.snapshot.upcoming.rate != 0 else { return nil }
         return group.feeds.first { feed in
-            feed.role == .playing && !leaving.contains { $0 === feed } && feed.loss == nil && !feed.member.isAudible
+            feed.role == .playing && !leaving.contains { $0 === feed } && feed.loss == nil
+                && feed.member.recovering?.isAudible == false
         }
     }
 
@@ -242,7 +243,8 @@ final class MemberChange: @unchecked Sendable {
         let status = feed.feed.progress
         if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
-        return (until - moment).duration >= feed.member.preroll && feed.member.isReadyToStart
+        return (until - moment).duration >= feed.member.minPreroll
+            && feed.member.starting?.isReadyToStart ?? true
     }
 
     /// The lead by which the switch must be committed. Audio in a device's queue is not rewound for it.

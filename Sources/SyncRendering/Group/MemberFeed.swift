@@ -89,7 +89,7 @@ final class MemberFeed: Sendable {
     }
 
     /// Same as `failure`, or the reason for the member's silence during its own recovery.
-    var loss: OutputError? { failure ?? (isOpen ? member.loss : nil) }
+    var loss: OutputError? { failure ?? (isOpen ? member.currentLoss : nil) }
 
     /// Changes the role and the range of media in which the member is audible. The group serializes these calls.
     func setRole(_ role: Role, gate: OutputGate) {
@@ -208,7 +208,7 @@ final class MemberFeed: Sendable {
                 let mustDecode = feed.mustDecode
                 let delivery = member.delivery(for: format, mustDecode: mustDecode)
                 // A session begins with it: some speakers are silent until they receive a title.
-                member.setNowPlaying(feed.state.withLock { $0.settings.nowPlaying })
+                member.display?.setNowPlaying(feed.state.withLock { $0.settings.nowPlaying })
                 return attach(
                     preparedFor: try member.prepare(
                         delivery, for: format, mustDecode: mustDecode, context: feed.context))

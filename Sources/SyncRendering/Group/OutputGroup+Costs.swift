@@ -16,7 +16,7 @@ extension OutputGroup {
     public var desiredDepth: Duration { current.desiredDepth }
 
     /// The maximum preroll of all members.
-    public var preroll: Duration { current.maximum { $0.preroll } ?? .zero }
+    public var preroll: Duration { current.maximum { $0.minPreroll } ?? .zero }
 
     /// The media time up to which every playing member is filled as a start requires.
     public var acceptedUntil: MediaTime? {

@@ -114,7 +114,7 @@ public final class OutputGroup: AudioDestination {
             state.isOpenedAhead = true
             return state.members.outputs
         }
-        for member in members { member.open() }
+        for member in members { member.preopening?.open() }
     }
 
     /// Opens all members in parallel and waits until each has opened or failed. Once one is open, the wait for the

@@ -50,93 +50,44 @@ public protocol AudioDestination: AnyObject, Sendable {
 
 /// A destination of audio: a sound card, a network speaker, or a virtual card in tests.
 ///
-/// The data calls (`prepare`, `accept…`, `finish`, `flush`, `close`) are made by the renderer's feeder thread, one at a
-/// time. `timebaseDidChange` is called by the thread that commanded the synchronizer and must not block. The output
-/// reads `timebase`, subtracts its own delay, and places every sample so that media time M is audible at host instant
-/// H. It never becomes the clock.
+/// The output reads the timebase of its context, subtracts its own delay, and places every sample so that media time M
+/// is audible at host instant H. It never becomes the clock; see `OwnClockOutput` for those that cannot be adjusted.
 ///
-/// Data is pushed with back-pressure: an output that is full accepts less than offered and raises `room` once it has
-/// space.
+/// Data is pushed with back-pressure: an output that is full accepts less than offered, and raises `context.writable`
+/// once it has space.
+///
+/// Threads: `prepare` is called by the thread that opens the output or by its feeder, `accept`, `finish` and `flush` by
+/// its feeder, `close` by the thread that ends its use; these calls never overlap. All others are made by any thread,
+/// at any time, also before `prepare` and after `close`. The caller holds no lock. Only `prepare` and `close` may
+/// block.
+///
+/// What only some outputs can do is declared by further protocols: `PacketOutput`, `PreopeningOutput`,
+/// `StartReportingOutput`, `RecoveringOutput`, `OwnerVolumeOutput`, `NowPlayingOutput`, `OwnClockOutput`,
+/// `PartialFlushing`.
 public protocol AudioOutput: AudioDestination {
-    /// The current timing requirements of this output. Any thread.
+    /// The current timing requirements of this output.
     var latency: OutputLatency { get }
     /// How far ahead of the playhead the renderer should be filled, in media time at speed 1.
     var desiredDepth: Duration { get }
 
-    /// How much media the output must have accepted before a start can be met.
-    var preroll: Duration { get }
-
-    /// Returns the delivery for audio of a format. Any thread, no side effects.
+    /// Returns the delivery for audio of a format. No side effects.
     ///
     /// - Parameter mustDecode: Whether the samples will be modified (speed, gain), which excludes packets.
     func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery
 
-    /// Returns how audio of another format continues the current stream without loss and without a gap. Nil if the
-    /// stream must end and another one begin; the feeder then waits until the old one has played.
-    func continuation(of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool) -> AudioDelivery?
-
-    /// Starts to open the device in the background, in advance of audio. The result is reported by `prepare`. Any
-    /// thread; must not block. The default does nothing.
-    func open()
-
-    /// Prepares the output for a delivery. May block while a device opens or a speaker connects.
+    /// Prepares the output for a delivery: opens a device, connects to a speaker. Called again when the delivery
+    /// changes, and after `close`.
     ///
-    /// Called again when the delivery changes. After a failure the output is closed and the call may be repeated.
+    /// - Throws: The cause, with a remedy in its message. Nothing is held then, and the call may be repeated.
     func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError)
 
-    /// Accepts decoded audio from frame `offset` of the block on; returns the number of frames accepted. Never blocks.
+    /// Accepts decoded audio from frame `offset` of the block on; returns the number of frames accepted.
+    ///
+    /// The block is lent for the duration of the call and then refilled: its samples are copied, it is not retained.
     func accept(_ block: PCMBlock, from offset: Int) -> Int
 
-    /// Accepts packets from index `offset` of the batch on; returns the number of packets accepted. Never blocks.
-    func accept(_ batch: PacketBatch, from offset: Int) -> Int
-
-    /// Sets the media seconds per second of subsequent packets: an output that places packets by their media time must
-    /// know how long they take. Called by the feeder, after a flush or before the first audio.
-    func setSpeed(_ speed: Double)
-
-    /// Signals the end of input: queued audio plays out, and an empty queue is no underrun.
+    /// Signals the end of input: queued audio plays out, and an empty queue is no underrun. Further audio may follow.
     func finish()
-
-    /// Whether all accepted audio has been converted; the output raises `room` when this becomes true.
-    var isDrained: Bool { get }
-
-    /// Whether the output knows its own delay; false for a fraction of a second after it was opened, when a start would
-    /// be misplaced. The output raises `room` when this becomes true. Any thread, allocates nothing.
-    var isReadyToStart: Bool { get }
-
-    /// The earliest feasible start as currently known, because a speaker still has to synchronize its clock. May change
-    /// before a scheduled start, which is then announced again. Nil if `latency.startLead` suffices. Any thread,
-    /// allocates nothing.
-    var earliestStart: HostInstant? { get }
-
-    /// The reason why a start has to wait; nil if `latency.startLead` suffices. Any thread.
-    var wait: OutputWait? { get }
-
-    /// The reason why the output is permanently silent, if it failed after `prepare`; nil otherwise.
-    var failure: OutputError? { get }
-
-    /// The reason why the output is currently silent: `failure`, or it was lost and recovers without another `prepare`.
-    /// Nil while it plays. Any thread.
-    var loss: OutputError? { get }
-
-    /// Whether the output is unresponsive. It may still play its buffered audio: a stopped network and a stopped device
-    /// are indistinguishable. Any thread.
-    var isUnresponsive: Bool { get }
-
-    /// Whether the first audio since the output was opened or restored has played; replaced outputs play until then.
-    /// Any thread.
-    var isAudible: Bool { get }
-
-    /// The reason why the last gain is not in effect; nil if it is. Any thread.
-    var gainFailure: OutputError? { get }
-
-    /// The timeline of delivered audio, if the output's clock cannot be adjusted; the timebase is steered to it. Nil
-    /// for outputs that follow the timebase, which most do. Any thread.
-    var remoteTimeline: TimebaseSegment? { get }
-
-    /// Adjusts the rate of `remoteTimeline` to differ from this computer's clock by a ratio, for about a second; the
-    /// caller repeats it. Returns false, without effect, if the device follows only its own clock. Any thread.
-    func adjustRemoteRate(by offset: Double) -> Bool
 
     /// The end of the audio accepted since the last flush, in media time; nil if there is none.
     var acceptedUntil: MediaTime? { get }
@@ -144,29 +95,16 @@ public protocol AudioOutput: AudioDestination {
     /// Drops all accepted audio that is not yet audible. The next audio starts afresh.
     func flush()
 
-    /// Applies a changed timeline: a start, a stop or a seek. Must not block; longer work is done on the output's own
-    /// thread.
+    /// Applies a changed timeline: a start, a stop or a seek. Longer work is done on the output's own thread.
     func timebaseDidChange(_ snapshot: TimebaseSnapshot)
 
-    /// Sets the item that plays, for outputs that display it; nil: none. Also for later uses of the output. Any thread;
-    /// must not block.
-    func setNowPlaying(_ nowPlaying: NowPlaying?)
-
-    /// Sets the linear gain: 0 is silent, 1 is unchanged (0 dB). Applied as a ramp. Any thread.
+    /// Sets the linear gain: 0 is silent, 1 is unchanged (0 dB). Applied as a ramp. Also for later uses of the output.
     func setGain(_ gain: Float)
 
-    /// Restores the owner's volume from before the first `setGain`. Any thread.
-    func restoreGain()
+    /// The reason why the output is permanently silent, if it failed after `prepare`; nil otherwise.
+    var failure: OutputError? { get }
 
-    /// The owner's volume, 0…100 (`VolumeCurve`); nil if the output has none or it is not yet known. Any thread; reads
-    /// a field.
-    var ownVolume: Double? { get }
-
-    /// False while the output has a loudness of its own that it has not reported yet; true once it is prepared. Any
-    /// thread; reads a field.
-    var isOwnVolumeKnown: Bool { get }
-
-    /// Silences the output and releases the device or speaker. May block briefly. The output may be prepared again.
+    /// Silences the output and releases the device or speaker. The output may be prepared again.
     func close()
 }
 
@@ -235,54 +173,8 @@ extension AudioOutput {
         return delivery
     }
 
-    /// Decoded and encoded audio is converted to the stream's format; packets continue only in the same format.
-    public func continuation(
-        of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
-    ) -> AudioDelivery? {
-        switch delivery {
-        case .pcm, .encoded: delivery
-        case .passThrough(let old): old == format && !mustDecode ? delivery : nil
-        }
-    }
-
-    /// 60 ms.
-    public var preroll: Duration { .milliseconds(60) }
-    /// Sets the gain to 1: the output has no volume of its own.
-    public func restoreGain() { setGain(1) }
-    /// Nil: the output has no volume of its own.
-    public var ownVolume: Double? { nil }
-    /// True: there is no volume to report.
-    public var isOwnVolumeKnown: Bool { true }
-    /// Accepts no decoded audio.
+    /// Accepts no decoded audio: for outputs that receive packets only.
     public func accept(_ block: PCMBlock, from offset: Int) -> Int { 0 }
-    /// Accepts no packets.
-    public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
-    /// Does nothing: the device opens in `prepare`.
-    public func open() {}
-    /// Does nothing: blocks have their speed.
-    public func setSpeed(_ speed: Double) {}
-    /// Does nothing: the output displays nothing.
-    public func setNowPlaying(_ nowPlaying: NowPlaying?) {}
-    /// True: accepted audio needs no conversion.
-    public var isDrained: Bool { true }
-    /// True: the delay is known from the start.
-    public var isReadyToStart: Bool { true }
-    /// Nil: `latency.startLead` suffices.
-    public var earliestStart: HostInstant? { nil }
-    /// The output's own delay until `isReadyToStart` is true; nil from then on.
-    public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     /// Nil: the output never fails after `prepare`.
     public var failure: OutputError? { nil }
-    /// `failure`: the output does not recover automatically.
-    public var loss: OutputError? { failure }
-    /// False: the output always responds.
-    public var isUnresponsive: Bool { false }
-    /// True: no other output is to be replaced.
-    public var isAudible: Bool { true }
-    /// Nil: a gain takes effect at once.
-    public var gainFailure: OutputError? { nil }
-    /// Nil: the output follows the timebase.
-    public var remoteTimeline: TimebaseSegment? { nil }
-    /// False: there is no clock to adjust.
-    public func adjustRemoteRate(by offset: Double) -> Bool { false }
 }

@@ -27,10 +27,10 @@ public struct OutputProblem: Sendable, Hashable {
     package init?(_ output: any AudioOutput, _ id: OutputID, loss: OutputError?) {
         if let loss {
             self.init(output: id, name: output.name, kind: .silent, error: loss)
-        } else if output.isUnresponsive {
+        } else if output.recovering?.isUnresponsive == true {
             let error = OutputError(.unavailable, "\(output.name) does not answer; check its power and its network")
             self.init(output: id, name: output.name, kind: .unresponsive, error: error)
-        } else if let error = output.gainFailure {
+        } else if let error = output.ownerVolume?.gainFailure {
             self.init(output: id, name: output.name, kind: .gainRefused, error: error)
         } else {
             return nil

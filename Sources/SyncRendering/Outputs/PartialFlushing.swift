@@ -12,7 +12,7 @@ public protocol PartialFlushing: AudioOutput {
     /// Starts to drop audio accepted from a media time on. Must not block.
     func beginPartialFlush(from time: MediaTime)
 
-    /// The result; nil until it is decided. The output raises `room` on the decision, within seconds.
+    /// The result; nil until it is decided. The output raises `context.writable` on the decision, within seconds.
     ///
     /// `flushed` states the end of the retained audio: the time, or an earlier one if a packet spans it. From then on
     /// `acceptedUntil` returns the same, and nil if no audio is retained. `refused` changes nothing.

@@ -20,10 +20,10 @@ public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
     /// The earliest feasible start as currently known; see `AudioOutput.earliestStart`. Any thread.
     var earliestStart: HostInstant? { get }
 
-    /// The timeline of delivered audio whose timing is fixed; see `AudioOutput.remoteTimeline`. Any thread.
+    /// The timeline of delivered audio whose timing is fixed; see `OwnClockOutput.remoteTimeline`. Any thread.
     var remoteTimeline: TimebaseSegment? { get }
 
-    /// Adjusts the rate of `remoteTimeline`; see `AudioOutput.adjustRemoteRate`. Any thread.
+    /// Adjusts the rate of `remoteTimeline`; see `OwnClockOutput.adjustRemoteRate`. Any thread.
     func adjustRemoteRate(by offset: Double) -> Bool
 
     /// Appends a buffer to the queue, even if the renderer is not ready for more; the caller must bound the amount.

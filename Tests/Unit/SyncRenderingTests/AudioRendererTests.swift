@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test mutating func aMuteLeavesTheVolumeAsItWas() throws {
-        final class Ear: AudioOutput, Sendable {
+        final class Ear: OwnerVolumeOutput, Sendable {
             let name = "ear"
             let kind = AudioRouteKind.soundCard
             let gains = Lock<[Float?]>([])
@@ -172,6 +172,8 @@ import Testing
             func flush() {}
             func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
             func setGain(_ gain: Float) { gains.withLock { $0.append(gain) } }
+            let ownVolume: Double? = nil
+            let isOwnVolumeKnown = true
             func restoreGain() { gains.withLock { $0.append(nil) } }
             func close() {}
         }

@@ -235,7 +235,7 @@ private final class FlushRig {
 }
 
 /// A speaker that buffers packets of 352 frames and can discard those due more than a second from now.
-private final class PacketOutput: PartialFlushing {
+private final class PacketSpeaker: PacketOutput, PartialFlushing {
     struct State {
         var samples: [Float] = []
         var origin: MediaTime?
@@ -306,7 +306,7 @@ private final class PacketOutput: PartialFlushing {
     /// queue.
     @Test(arguments: [300, 1000], [20, 96_000, 105_599, 105_600, 105_601, 105_700, 106_000, 106_900, 150_123])
     func theJointIsExactWhereverTheSoundIs(capacity: Int, from: Int64) throws {
-        let output = PacketOutput(capacity: capacity)
+        let output = PacketSpeaker(capacity: capacity)
         let rig = FlushRig { _ in output }
         try checkJoint(rig, [output], from: from) { rig.feeder.performDueWork() }
     }
@@ -314,7 +314,7 @@ private final class PacketOutput: PartialFlushing {
     /// The members share a conversion until the flush.
     @Test(arguments: [300, 1000], [20, 105_599, 106_000, 150_123])
     func theJointIsExactOnEachMemberOfAGroup(capacity: Int, from: Int64) throws {
-        let outputs = [PacketOutput(capacity: capacity), PacketOutput(capacity: capacity)]
+        let outputs = [PacketSpeaker(capacity: capacity), PacketSpeaker(capacity: capacity)]
         let members = Lock<[MemberFeeder]>([])
         let group = OutputGroup(
             members: outputs, codecs: FloatCodecs(),
@@ -329,7 +329,7 @@ private final class PacketOutput: PartialFlushing {
         }
     }
 
-    private func checkJoint(_ rig: FlushRig, _ outputs: [PacketOutput], from: Int64, work: () -> Void) throws {
+    private func checkJoint(_ rig: FlushRig, _ outputs: [PacketSpeaker], from: Int64, work: () -> Void) throws {
         rig.enqueue(1, 0..<192_000)
         work()
         rig.flush(from: from)
@@ -362,7 +362,7 @@ private final class PacketOutput: PartialFlushing {
     }
 
     @Test func onceTheSoundPlaysLessThanTheOutputsLeadIsRefused() throws {
-        let output = PacketOutput(capacity: 1000)
+        let output = PacketSpeaker(capacity: 1000)
         let rig = FlushRig { _ in output }
         rig.enqueue(1, 0..<192_000)
         rig.feeder.performDueWork()
@@ -378,7 +378,7 @@ private final class PacketOutput: PartialFlushing {
         #expect(rig.result == .flushed(from: rig.time(96_100)))
     }
     @Test func beforeAnAnnouncedStartTheLeadIsCountedToWhereTheTimeIsHeard() throws {
-        let output = PacketOutput(capacity: 1000)
+        let output = PacketSpeaker(capacity: 1000)
         let rig = FlushRig { _ in output }
         rig.enqueue(1, 0..<192_000)
         rig.feeder.performDueWork()

@@ -234,7 +234,7 @@ import Testing
     }
 
     @Test func anOutputIsOpenedWhenItsRendererIsAddedAndWhenItIsReplaced() {
-        final class Card: AudioOutput, Sendable {
+        final class Card: PreopeningOutput, Sendable {
             let name = "card"
             let kind = AudioRouteKind.soundCard
             let openings = Lock(0)

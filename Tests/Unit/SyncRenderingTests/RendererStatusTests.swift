@@ -190,6 +190,42 @@ import Testing
         #expect(count == 1, "\(said)")
     }
 
+    /// In a separate process, which ends.
+    @Test func anOutputThatRetainsALentBlockEndsADebugBuild() async throws {
+        let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            final class Hoarder: AudioOutput {
+                let name = "hoarder"
+                let kind = AudioRouteKind.virtual
+                let latency = OutputLatency(startLead: .zero)
+                let desiredDepth = Duration.seconds(5)
+                let blocks = Lock<[PCMBlock]>([])
+                var acceptedUntil: MediaTime? { blocks.withLock { $0.last?.end } }
+                func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+                    .pcm(PCMFormat(sampleRate: 48_000, layout: .stereo))
+                }
+                func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) {}
+                func accept(_ block: PCMBlock, from offset: Int) -> Int {
+                    blocks.withLock { $0.append(block) }
+                    return block.frames - offset
+                }
+                func finish() {}
+                func flush() {}
+                func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+                func setGain(_ gain: Float) {}
+                func close() {}
+            }
+            let tests = RendererStatusTests()
+            let renderer = AudioRenderer(codecs: SyntheticCodecs())
+            var feeder = renderer.startWithoutThread { _ in }
+            tests.synchronizer.addRenderer(renderer)
+            renderer.setOutput(Hoarder())
+            try tests.fill(renderer, from: tests.sound)
+            feeder.performDueWork()
+        }
+        let message = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(message.contains("an output retained a lent block"), "\(message)")
+    }
+
     @Test func soundThatIsEnqueuedTooLateIsCounted() throws {
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         var feeder = renderer.startWithoutThread { _ in }
