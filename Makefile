@@ -8,7 +8,7 @@ CHECKS = --explicit-target-dependency-import-check error
 # Where tests are run, the modules that compute are optimized, as in the product: without that, a card's first 10 to 20 ms were lost beside
 # other work (5 of 6 starts; none of 9 with it). None of our code depends on the configuration (`assert`, `#if DEBUG`).
 OPTIMIZED = export TALKIE_OPTIMIZED='MediaCore SyncRendering MediaCodecs MediaFiles Text CardPlayout ScreenOutput CardOutput AirPlayWire PTP \
-	AirPlayTransport AirPlay ClassicAirPlay Calibration VirtualSpeaker TalkieTestKit RouteTestSupport';
+	AirPlayTransport AirPlay ClassicAirPlay Calibration VirtualSpeaker TalkieTestKit SpeakerKit RouteTestSupport';
 # Under CI nobody debugs.
 ifeq ($(CI),true)
 WHOLE = -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -index-ignore-system-modules -debug-info-format none \
@@ -30,7 +30,8 @@ export TALKIE_TEST_CLIPS ?= $(CURDIR)/.build/test-clips
 export SWIFT
 # Outside packages, which find most of the library built already: those of Examples, and every sample of the guides.
 EXAMPLE = $(OPTIMIZED) Tools/samples && for package in Examples/* .build/samples; do \
-	$(call within,600) Tools/build --package-path $$package --scratch-path .build $(FLAGS) || exit 1; done
+	$(call within,600) Tools/build --package-path $$package --scratch-path .build $(FLAGS) \
+	$$(test -d $$package/Tests && echo --build-tests) || exit 1; done
 # A hard limit around everything that could hang: $(call within,SECONDS).
 within = timeout -k 10 $(1)
 # A pipe fails with its first part.

@@ -51,6 +51,8 @@ let package = Package(
         .library(name: "AirPlay", targets: ["AirPlay"]),
         .library(name: "Playback", targets: ["Playback"]),
         .library(name: "Routing", targets: ["Routing"]),
+        // The contract of an output, for the tests of those who write one
+        .library(name: "SpeakerKit", targets: ["SpeakerKit"]),
         // Other programs of the desktop control a player
         .library(name: "Remote", targets: ["Remote"]),
     ],
@@ -169,6 +171,7 @@ let package = Package(
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
         module("TalkieTestKit", ["CardPlayout", "SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
+        module("SpeakerKit", ["TalkieTestKit", "MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
 
         // Behaviour, time turned by hand
         tests(
@@ -214,8 +217,8 @@ let package = Package(
         support(
             "RouteTestSupport",
             [
-                "ClassicAirPlay", "AirPlay", "AirPlayTransport", "VirtualSpeaker", "PTP", "Sockets", "CardOutput",
-                "MediaFiles",
+                "SpeakerKit", "ClassicAirPlay", "AirPlay", "AirPlayTransport", "VirtualSpeaker", "PTP", "Sockets",
+                "CardOutput", "MediaFiles",
                 "MediaCodecs",
                 "SyncRendering", "MediaCore", "TalkieTestKit",
             ]),

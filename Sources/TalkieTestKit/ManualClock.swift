@@ -1,20 +1,23 @@
-package import MediaCore
+public import MediaCore
 internal import Synchronization
 
 /// A clock that advances only by `advance`. Callable from any thread.
-package final class ManualClock: HostClock {
+public final class ManualClock: HostClock {
     private let time: Atomic<Int64>
     private let asleep = Atomic<Int64>(0)
 
     /// Creates a clock at an instant.
-    package init(_ start: HostInstant = HostInstant(nanoseconds: 1_000_000_000_000)) {
+    public init(_ start: HostInstant = HostInstant(nanoseconds: 1_000_000_000_000)) {
         time = Atomic(start.nanoseconds)
     }
 
-    package var now: HostInstant { HostInstant(nanoseconds: time.load(ordering: .acquiring)) }
+    /// The current instant.
+    public var now: HostInstant { HostInstant(nanoseconds: time.load(ordering: .acquiring)) }
 
-    package var isRealTime: Bool { false }
-    package var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
+    /// False.
+    public var isRealTime: Bool { false }
+    /// The simulated time of suspension.
+    public var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
 
     /// Simulates a suspension: this clock stops, the boot clock advances.
     package func suspend(for duration: Duration) {
@@ -22,12 +25,12 @@ package final class ManualClock: HostClock {
     }
 
     /// Advances the clock.
-    package func advance(by duration: Duration) {
+    public func advance(by duration: Duration) {
         time.add(duration.wholeNanoseconds, ordering: .acquiringAndReleasing)
     }
 
     /// Advances the clock to an instant; never backwards.
-    package func advance(to instant: HostInstant) {
+    public func advance(to instant: HostInstant) {
         if instant > now { time.store(instant.nanoseconds, ordering: .releasing) }
     }
 }

@@ -18,7 +18,7 @@ public final class Signal: @unchecked Sendable {
     private let heirs = Lock<[Signal]>([])
 
     /// Creates a signal that is not raised.
-    package init() {
+    public init() {
         semaphore = .allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
     }
@@ -29,7 +29,7 @@ public final class Signal: @unchecked Sendable {
     }
 
     /// Wakes one waiting thread, or lets the next wait return. Any thread.
-    package func raise() {
+    public func raise() {
         if let heir = heir.load(ordering: .acquiring) { return heir._withUnsafeGuaranteedRef { $0.raise() } }
         sem_post(semaphore)
         let descriptor = echoDescriptor.load(ordering: .relaxed)

@@ -67,8 +67,10 @@ struct ConversionRun {
         into batch: PacketBatch, until limit: MediaTime?, from resume: inout ResumePoint
     ) throws(MediaError) -> PendingSound? {
         #if DEBUG
-            // Not `assert`, which is absent from optimized modules of a debug build.
-            if block != nil, !isKnownUniquelyReferenced(&block) { fatalError("an output retained a lent block") }
+            // Not `assert`, which is absent from optimized modules of a debug build. Encoders may retain their input.
+            if block != nil, !encoder.isPresent, !isKnownUniquelyReferenced(&block) {
+                fatalError("an output retained a lent block")
+            }
         #endif
         guard let converter, let block else { return nil }
         if try encoder.receive(into: batch) { return .packets(batch, 0) }

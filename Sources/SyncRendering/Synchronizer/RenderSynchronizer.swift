@@ -54,7 +54,7 @@ public final class RenderSynchronizer: Sendable {
 
     /// Performs due work with a manual clock (observers, removals); returns when to call again.
     @discardableResult
-    func performDueWork() -> HostInstant? {
+    package func performDueWork() -> HostInstant? {
         reconsiderStart()
         return observation.step()
     }

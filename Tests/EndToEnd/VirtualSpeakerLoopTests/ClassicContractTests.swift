@@ -6,23 +6,23 @@ extension LoopTests {
     /// The renderers' contract on classic AirPlay; the bodies also run in virtual time, on the card and on AirPlay 2.
     @Suite(.serialized, .timeLimit(.minutes(2))) struct ClassicContractTests {
         @Test func theRendererRequestsTheDesiredDepthUntilStopped() throws {
-            try RouteContract.theRendererRequestsTheDesiredDepthUntilStopped(.softwareClassic)
+            try RouteContract.rendererRequestsDesiredDepth(RouteUnderTest.softwareClassic)
         }
 
         @Test func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays() throws {
-            try RouteContract.startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(.softwareClassic)
+            try RouteContract.startsSpeedsAndRemovalsFollowTimebase(RouteUnderTest.softwareClassic)
         }
 
         @Test func piecesOfManyFormatsAreHeardAsOne() throws {
-            try RouteContract.piecesOfManyFormatsAreHeardAsOne(.softwareClassic)
+            try RouteContract.formatsJoinWithoutGaps(RouteUnderTest.softwareClassic)
         }
 
         @Test func whatIsTakenBackIsNotHeardAndWhatFollowsJoins() throws {
-            try RouteContract.whatIsTakenBackIsNotHeardAndWhatFollowsJoins(.softwareClassic)
+            try RouteContract.flushedAudioIsSilentAndReplacementJoins(RouteUnderTest.softwareClassic)
         }
 
         @Test func tooCloseNothingChangesAndTheLeadIsNamed() throws {
-            try RouteContract.tooCloseNothingChangesAndTheLeadIsNamed(.softwareClassic)
+            try RouteContract.lateFlushIsRefused(RouteUnderTest.softwareClassic)
         }
     }
 }

@@ -14,7 +14,7 @@ extension SpeakerLabTests {
         /// The other bodies of the contract run with the software speaker.
         @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.classic)
         func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(route: RouteUnderTest) throws {
-            try RouteContract.startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(route)
+            try RouteContract.startsSpeedsAndRemovalsFollowTimebase(route)
         }
 
         private static func words(_ addresses: [SpeakerAddress]) -> [String] {

@@ -7,19 +7,19 @@ extension SpeakerLabTests {
     @Suite struct ContractTests {
         @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.buffered)
         func theRendererRequestsTheDesiredDepthUntilStopped(route: RouteUnderTest) throws {
-            try RouteContract.theRendererRequestsTheDesiredDepthUntilStopped(route)
+            try RouteContract.rendererRequestsDesiredDepth(route)
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.buffered)
         func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(route: RouteUnderTest) throws {
-            try RouteContract.startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(route)
+            try RouteContract.startsSpeedsAndRemovalsFollowTimebase(route)
         }
 
         @Test(
             .timeLimit(.minutes(2)),
             arguments: RouteUnderTest.buffered + RouteUnderTest.realtime)
         func piecesOfManyFormatsAreHeardAsOne(route: RouteUnderTest) throws {
-            try RouteContract.piecesOfManyFormatsAreHeardAsOne(route)
+            try RouteContract.formatsJoinWithoutGaps(route)
         }
     }
 }

@@ -17,17 +17,17 @@ extension SpeakerLabTests {
             arguments: RouteUnderTest.buffered,
             [Duration.milliseconds(1050), .milliseconds(1500)])
         func whatIsTakenBackIsNotHeardAndWhatFollowsJoins(route: RouteUnderTest, lead: Duration) throws {
-            try RouteContract.whatIsTakenBackIsNotHeardAndWhatFollowsJoins(route, lead: lead)
+            try RouteContract.flushedAudioIsSilentAndReplacementJoins(route, lead: lead)
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.realtime)
         func onARealtimeStreamToo(route: RouteUnderTest) throws {
-            try RouteContract.whatIsTakenBackIsNotHeardAndWhatFollowsJoins(route)
+            try RouteContract.flushedAudioIsSilentAndReplacementJoins(route)
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.buffered)
         func tooCloseNothingChangesAndTheLeadIsNamed(route: RouteUnderTest) throws {
-            try RouteContract.tooCloseNothingChangesAndTheLeadIsNamed(route)
+            try RouteContract.lateFlushIsRefused(route)
         }
 
         @Test(.timeLimit(.minutes(2))) func everyMemberOfAGroupLetsGo() throws {

@@ -9,23 +9,23 @@ extension SoundCardTests {
         .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
     struct ContractTests {
         @Test func theRendererRequestsTheDesiredDepthUntilStopped() throws {
-            try RouteContract.theRendererRequestsTheDesiredDepthUntilStopped(.soundCard)
+            try RouteContract.rendererRequestsDesiredDepth(RouteUnderTest.soundCard)
         }
 
         @Test func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays() throws {
-            try RouteContract.startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(.soundCard)
+            try RouteContract.startsSpeedsAndRemovalsFollowTimebase(RouteUnderTest.soundCard)
         }
 
         @Test func whatIsTakenBackIsNotHeardAndWhatFollowsJoins() throws {
-            try RouteContract.whatIsTakenBackIsNotHeardAndWhatFollowsJoins(.soundCard)
+            try RouteContract.flushedAudioIsSilentAndReplacementJoins(RouteUnderTest.soundCard)
         }
 
         @Test func tooCloseNothingChangesAndTheLeadIsNamed() throws {
-            try RouteContract.tooCloseNothingChangesAndTheLeadIsNamed(.soundCard)
+            try RouteContract.lateFlushIsRefused(RouteUnderTest.soundCard)
         }
 
         @Test func piecesOfManyFormatsAreHeardAsOne() throws {
-            try RouteContract.piecesOfManyFormatsAreHeardAsOne(.soundCard)
+            try RouteContract.formatsJoinWithoutGaps(RouteUnderTest.soundCard)
         }
     }
 }

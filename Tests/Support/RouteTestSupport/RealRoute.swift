@@ -4,10 +4,11 @@ import CardOutput
 import Dispatch
 import MediaCodecs
 import MediaCore
+@_exported import SpeakerKit
 import SyncRendering
 
 /// The routes on which a body of `RouteContract` runs.
-enum RouteUnderTest: CaseIterable, CustomStringConvertible {
+enum RouteUnderTest: OpenableRoute, CaseIterable, CustomStringConvertible {
     case virtualCard, soundCard
     case softwareBuffered, softwareRealtime, foreignBuffered, foreignRealtime
     case softwareClassic, foreignClassic
@@ -23,17 +24,10 @@ enum RouteUnderTest: CaseIterable, CustomStringConvertible {
         Bounds.isTight ? [.softwareRealtime, .foreignRealtime] : [.foreignRealtime]
     }
 
-    /// Whether it needs two seconds more for a start.
-    var isClassic: Bool { self == .softwareClassic || self == .foreignClassic }
-
-    /// Opens the route.
-    ///
-    /// - Parameters:
-    ///   - seconds: of film that the test plays; limits the recording.
-    ///   - tolerance: of a lab receiver.
-    func open(seconds: Double, _ tolerance: Lab.DriftTolerance = .asShipped) throws -> any RecordedRoute {
-        switch self {
-        case .virtualCard: try VirtualRoute()
+    func open(seconds: Double, isExact: Bool) throws -> any RecordedRoute {
+        let tolerance: Lab.DriftTolerance = isExact ? .frameByFrame : .asShipped
+        return switch self {
+        case .virtualCard: VirtualRoute.card()
         case .soundCard: try CardRoute()
         case .softwareBuffered: try SpeakerRoute(.software, .buffered, seconds: seconds, tolerance)
         case .softwareRealtime: try SpeakerRoute(.software, .realtime, seconds: seconds, tolerance)
@@ -65,8 +59,7 @@ final class CardRoute: RecordedRoute {
     let renderer = AudioRenderer(codecs: FilmAudioCodecs())
     let queue: any MediaRequestQueue = DispatchQueue(label: "test feeding")
     let promises = RoutePromises(
-        flushLead: .milliseconds(350), maxFlushLead: .milliseconds(350), depth: 1...3, factor: Bounds.factor,
-        startError: 5)
+        depth: 1...3, factor: Bounds.factor, startError: 5)
     private let server: PulseServer
     private let recorder: PulseServer.Recorder
 
@@ -105,7 +98,7 @@ final class SpeakerRoute: RecordedRoute {
         let queue: Duration = route == .classic ? .milliseconds(2300) : .milliseconds(750)
         promises = RoutePromises(
             flushLead: route == .buffered ? .milliseconds(1050) : queue,
-            maxFlushLead: route == .buffered ? .milliseconds(1500) : queue,
+            maxFlushLead: route == .buffered ? .milliseconds(1500) : queue, refusedFlushLead: .milliseconds(500),
             depth: route == .buffered ? 30...600 : 1...20, factor: Bounds.factor, startError: 5,
             restart: route == .classic ? .milliseconds(2600) : .milliseconds(600))
         peer = try Peer(receiver, tolerance, isClassic: route == .classic)

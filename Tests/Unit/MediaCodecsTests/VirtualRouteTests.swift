@@ -6,22 +6,22 @@ import Testing
 /// (`AirPlayLabTests`).
 @Suite struct VirtualRouteTests {
     @Test func theRendererRequestsTheDesiredDepthUntilStopped() throws {
-        try RouteContract.theRendererRequestsTheDesiredDepthUntilStopped(.virtualCard)
+        try RouteContract.rendererRequestsDesiredDepth(RouteUnderTest.virtualCard)
     }
 
     @Test func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays() throws {
-        try RouteContract.startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(.virtualCard)
+        try RouteContract.startsSpeedsAndRemovalsFollowTimebase(RouteUnderTest.virtualCard)
     }
 
     @Test func whatIsTakenBackIsNotHeardAndWhatFollowsJoins() throws {
-        try RouteContract.whatIsTakenBackIsNotHeardAndWhatFollowsJoins(.virtualCard)
+        try RouteContract.flushedAudioIsSilentAndReplacementJoins(RouteUnderTest.virtualCard)
     }
 
     @Test func tooCloseNothingChangesAndTheLeadIsNamed() throws {
-        try RouteContract.tooCloseNothingChangesAndTheLeadIsNamed(.virtualCard)
+        try RouteContract.lateFlushIsRefused(RouteUnderTest.virtualCard)
     }
 
     @Test func piecesOfManyFormatsAreHeardAsOne() throws {
-        try RouteContract.piecesOfManyFormatsAreHeardAsOne(.virtualCard)
+        try RouteContract.formatsJoinWithoutGaps(RouteUnderTest.virtualCard)
     }
 }

@@ -1,18 +1,18 @@
-import MediaCore
-import SyncRendering
-import TalkieTestKit
-import Testing
+internal import MediaCore
+internal import SyncRendering
+internal import TalkieTestKit
+internal import Testing
 
 extension RouteContract {
     /// One tone, cut at arbitrary samples into PCM, AAC, MP3 and ALAC of two rates and enqueued back to back, is
     /// audible as one tone: no samples are lost, repeated or displaced at the boundaries.
-    static func piecesOfManyFormatsAreHeardAsOne(_ kind: RouteUnderTest) throws {
+    public static func formatsJoinWithoutGaps(_ kind: some OpenableRoute) throws {
         let pieces: [SinePieces.Piece] = [
             .pcm(48000, 52_001), .aac(44100, 48_511), .mp3(48000, 57_013), .alac(48000, 50_021),
         ]
         // shairport-sync adds or drops a frame of each packet of 352 while its clock error exceeds its tolerance: up to
         // 24 samples of 48 kHz within the two windows of a boundary. `frameByFrame` disables that correction.
-        let route = try kind.open(seconds: 5, .frameByFrame)
+        let route = try kind.open(seconds: 5, isExact: true)
         // A passed-through packet cannot be cut where the next piece begins.
         route.renderer.allowsPassThrough = false
         let requests = try RequestedPieces(pieces, for: route.renderer, on: route.queue)

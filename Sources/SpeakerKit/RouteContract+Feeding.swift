@@ -1,20 +1,20 @@
-import MediaCore
-import MediaFiles
-import SyncRendering
-import TalkieTestKit
-import Testing
+internal import MediaCore
+internal import MediaFiles
+package import SyncRendering
+package import TalkieTestKit
+internal import Testing
 
 /// Buffers that a renderer requests one by one.
-final class RequestedPieces: Sendable {
+package final class RequestedPieces: Sendable {
     private let state = Lock((calls: 0, next: 0, isOver: false))
 
     /// Number of requests by the renderer.
-    var calls: Int { state.withLock { $0.calls } }
+    package var calls: Int { state.withLock { $0.calls } }
     /// True if all buffers were delivered.
-    var isOver: Bool { state.withLock { $0.isOver } }
+    package var isOver: Bool { state.withLock { $0.isOver } }
 
     /// Starts the requests of a renderer on a queue.
-    init(_ pieces: [SinePieces.Piece], for renderer: AudioRenderer, on queue: any MediaRequestQueue) throws {
+    package init(_ pieces: [SinePieces.Piece], for renderer: AudioRenderer, on queue: any MediaRequestQueue) throws {
         var sources: [(source: any SampleSource, offset: MediaTime)] = []
         var offset = MediaTime.zero
         for piece in pieces {
@@ -45,8 +45,8 @@ final class RequestedPieces: Sendable {
 extension RouteContract {
     /// A renderer requests as much as its route needs, continues while it plays, and stops after
     /// `stopRequestingMediaData`. What it received by then is audible to the end.
-    static func theRendererRequestsTheDesiredDepthUntilStopped(_ kind: RouteUnderTest) throws {
-        let route = try kind.open(seconds: 6)
+    public static func rendererRequestsDesiredDepth(_ kind: some OpenableRoute) throws {
+        let route = try kind.open(seconds: 6, isExact: false)
         let (renderer, synchronizer) = (route.renderer, route.synchronizer)
         // More than a shallow route requests before the start, and enough for a deep one.
         let isDeep = route.promises.depth.lowerBound > 10

@@ -1,21 +1,21 @@
-import Foundation
-import MediaCore
+internal import Foundation
+package import MediaCore
 
 /// Tones that identify parts of a recording, and whose phase shows the sample at which one follows another.
-enum Tone: Int, CaseIterable {
+package enum Tone: Int, CaseIterable {
     case kept = 500
     case removed = 1200
     case following = 2000
 
-    static let level: Float = 0.4
-    static let format = AudioFormat(
+    package static let level: Float = 0.4
+    package static let format = AudioFormat(
         parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: 48000, layout: .stereo)
 
     /// Returns an interval of the timeline as PCM; the tone's phase is zero at frame 0 of the timeline.
-    func buffer(frames range: Range<Int64>) -> SampleBuffer { Self.buffer(hertz: rawValue, frames: range) }
+    package func buffer(frames range: Range<Int64>) -> SampleBuffer { Self.buffer(hertz: rawValue, frames: range) }
 
     /// Returns an interval of the timeline as PCM for any frequency.
-    static func buffer(hertz: Int, frames range: Range<Int64>) -> SampleBuffer {
+    package static func buffer(hertz: Int, frames range: Range<Int64>) -> SampleBuffer {
         let samples = range.flatMap { frame -> [Float] in
             let value = level * Float(sin(2 * Double.pi * Double(hertz) * Double(frame) / 48000))
             return [value, value]

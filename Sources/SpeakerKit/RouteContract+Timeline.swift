@@ -1,14 +1,14 @@
-import MediaCore
-import SyncRendering
-import Testing
+internal import MediaCore
+internal import SyncRendering
+internal import Testing
 
 extension RouteContract {
     /// These are audible where the timebase says: a scheduled start, another rate with preserved pitch, a renderer that
     /// is removed at a film time, and the same renderer added again during playback.
-    static func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(_ kind: RouteUnderTest) throws {
+    public static func startsSpeedsAndRemovalsFollowTimebase(_ kind: some OpenableRoute) throws {
+        let route = try kind.open(seconds: 9, isExact: false)
         // A route whose speed changes late plays more film meanwhile.
-        let extra: Double = kind.isClassic ? 2 : 0
-        let route = try kind.open(seconds: 7 + extra)
+        let extra: Double = route.promises.restart > .seconds(1) ? 2 : 0
         let (renderer, synchronizer) = (route.renderer, route.synchronizer)
         // A different tone per part of the film identifies the film time in the recording; at a wrong pitch none would
         // match.

@@ -1,11 +1,11 @@
-import Foundation
-import MediaCore
+internal import Foundation
+internal import MediaCore
 
 /// Analysis of a recording by tones.
 extension Recording {
     /// Returns the level of a frequency in a range of samples (1 for a full-scale tone), and its phase in turns at
     /// sample 0.
-    func tone(_ hertz: Int, _ range: Range<Int>) -> (level: Double, turns: Double) {
+    package func tone(_ hertz: Int, _ range: Range<Int>) -> (level: Double, turns: Double) {
         var (sine, cosine) = (0.0, 0.0)
         for index in range where samples.indices.contains(index) {
             let angle = 2 * Double.pi * Double(hertz) * Double(index) / rate
@@ -17,15 +17,15 @@ extension Recording {
     }
 
     /// An interval in which one frequency dominates, in seconds of the recording.
-    struct Stretch: CustomStringConvertible {
-        var hertz: Int
-        var start: Double
-        var end: Double
-        var description: String { "\(hertz) Hz \(String(format: "%.2f…%.2f", start, end))" }
+    package struct Stretch: CustomStringConvertible {
+        package var hertz: Int
+        package var start: Double
+        package var end: Double
+        package var description: String { "\(hertz) Hz \(String(format: "%.2f…%.2f", start, end))" }
     }
 
     /// Returns the intervals of the recording, analysed in windows of 20 ms; silence is omitted.
-    func stretches(of hertz: [Int], above threshold: Double = 0.03) -> [Stretch] {
+    package func stretches(of hertz: [Int], above threshold: Double = 0.03) -> [Stretch] {
         let window = Int(rate * 0.02)
         var all: [Stretch] = []
         for start in stride(from: 0, to: samples.count - window, by: window) {
@@ -47,7 +47,7 @@ extension Recording {
     ///
     /// The phases are extrapolated to the boundary from a quarter of a second on each side: a card's drift correction
     /// changes them continuously, which is no error of the boundary.
-    func jointError(_ first: Stretch, _ second: Stretch) -> Double {
+    package func jointError(_ first: Stretch, _ second: Stretch) -> Double {
         func shift(of hertz: Int, at edge: Double, from near: Double, to far: Double) -> Double {
             let (middle, period) = ((near + far) / 2, 48000 / Double(hertz))
             func mean(_ one: Double, _ other: Double) -> Double {
@@ -73,12 +73,12 @@ extension Recording {
     }
 
     /// Returns the index of the first sample above a level; nil if there is none.
-    func onset(above level: Float) -> Int? { samples.firstIndex { abs($0) > level } }
+    package func onset(above level: Float) -> Int? { samples.firstIndex { abs($0) > level } }
 
     /// Returns the phase shift of a tone across a moment of the recording, in samples of 48 kHz modulo its period:
     /// samples that a gapless boundary lost or repeated. The mean of the shifts before and after it is subtracted:
     /// drift correction changes the phase continuously.
-    func shift(of hertz: Int, at seconds: Double) -> Double {
+    package func shift(of hertz: Int, at seconds: Double) -> Double {
         func lateness(_ from: Double) -> Double {
             let range = Int((from * rate).rounded())..<Int(((from + 0.1) * rate).rounded())
             return -tone(hertz, range).turns / Double(hertz) * 48000
@@ -92,7 +92,7 @@ extension Recording {
     }
 
     /// Returns the longest run of quiet samples within 50 ms of a moment of the recording.
-    func longestSilence(around seconds: Double, below level: Float) -> Duration {
+    package func longestSilence(around seconds: Double, below level: Float) -> Duration {
         let range = Int((seconds - 0.05) * rate)..<Int((seconds + 0.05) * rate)
         var (longest, run) = (0, 0)
         for index in range where samples.indices.contains(index) {

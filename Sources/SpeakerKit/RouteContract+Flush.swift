@@ -1,6 +1,6 @@
-import MediaCore
-import SyncRendering
-import Testing
+internal import MediaCore
+internal import SyncRendering
+internal import Testing
 
 extension RouteContract {
     /// Waits until the lead before a film time remains, then flushes from that time. Returns the result and how long it
@@ -21,8 +21,9 @@ extension RouteContract {
     /// Flushed audio of a playing route is not audible, and its replacement joins without a gap.
     ///
     /// - Parameter lead: nil is the minimum that the route guarantees.
-    static func whatIsTakenBackIsNotHeardAndWhatFollowsJoins(_ kind: RouteUnderTest, lead: Duration? = nil) throws {
-        let route = try kind.open(seconds: 6, .frameByFrame)
+    public static func flushedAudioIsSilentAndReplacementJoins(_ kind: some OpenableRoute, lead: Duration? = nil) throws
+    {
+        let route = try kind.open(seconds: 6, isExact: true)
         let lead = lead ?? route.promises.flushLead
         let end = lead > .milliseconds(800) ? 3.0 : 2
         enqueue(.kept, 0..<end, on: route)
@@ -44,7 +45,7 @@ extension RouteContract {
     ///   - kept: seconds of the tone before the boundary.
     ///   - following: seconds of the tone after the boundary.
     ///   - factor: for the bounds, 1 where they are exact.
-    static func checkJoint(
+    package static func checkJoint(
         _ recording: Recording, kept: Double, following: Double, factor: Double, _ name: String
     ) throws {
         let stretches = recording.stretches(of: Tone.allCases.map(\.rawValue))
@@ -61,14 +62,14 @@ extension RouteContract {
     }
 
     /// A flush that is too late changes nothing, and the result reports the required lead.
-    static func tooCloseNothingChangesAndTheLeadIsNamed(_ kind: RouteUnderTest) throws {
-        let route = try kind.open(seconds: 4)
+    public static func lateFlushIsRefused(_ kind: some OpenableRoute) throws {
+        let route = try kind.open(seconds: 4, isExact: false)
         let end = 2.0
         enqueue(.kept, 0..<end, on: route)
         enqueue(.removed, end..<(end + 1.5), on: route)
         route.renderer.finish()
         let start = try start(route)
-        let lead = kind == .soundCard || kind == .virtualCard ? Duration.milliseconds(60) : .milliseconds(500)
+        let lead = route.promises.refusedFlushLead
         let (result, took) = try flush(route, from: end, lead: lead)
         print("\(route.name), lead \(lead.inMilliseconds) ms: \(result) after \(took.inMilliseconds) ms")
         guard case .refused(let needed?) = result else {

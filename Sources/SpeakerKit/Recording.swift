@@ -1,15 +1,16 @@
-import Foundation
-import MediaCore
+package import Foundation
+public import MediaCore
 
 /// Samples that an output played, with the host instants at which they were audible.
-struct Recording {
+public struct Recording: Sendable {
     /// One channel, full scale ±1.
-    let samples: [Float]
-    let rate: Double
+    public let samples: [Float]
+    /// Frames per second.
+    public let rate: Double
     private let times: Times
 
     /// Median deviation of the recorder's anchors from a straight line, in milliseconds.
-    var residual: Double { times.residual }
+    package var residual: Double { times.residual }
 
     /// Host time of frame 0 relative to `base`, and per frame, in nanoseconds.
     private struct Times {
@@ -37,7 +38,7 @@ struct Recording {
     /// - Parameters:
     ///   - file: 16-bit samples; its sidecar has the extension `.json`.
     ///   - channel: Counted from 0.
-    init(file: URL, channel: Int = 0) throws {
+    package init(file: URL, channel: Int = 0) throws {
         (samples, rate) = Self.sound(in: [UInt8](try Data(contentsOf: file)), channel)
         let sidecar = file.appendingPathExtension("json")
         var anchors: [Sidecar.Anchor] = []
@@ -50,14 +51,14 @@ struct Recording {
     /// Creates a recording from samples.
     ///
     /// - Parameter start: instant at which the first sample was audible.
-    init(samples: [Float], rate: Double, start: HostInstant) {
+    public init(samples: [Float], rate: Double, start: HostInstant) {
         self.samples = samples
         self.rate = rate
         times = Times(base: Double(start.nanoseconds), perFrame: 1e9 / rate)
     }
 
     /// Returns this recording and a later one of the same rate, joined with the silence between them.
-    func followed(by later: Recording) -> Recording {
+    package func followed(by later: Recording) -> Recording {
         let gap = (later.instant(of: 0) - instant(of: Double(samples.count))) / times.perFrame
         let start = HostInstant(nanoseconds: Int64(instant(of: 0)))
         let silence = [Float](repeating: 0, count: max(0, Int(gap.rounded())))
@@ -103,10 +104,10 @@ struct Recording {
     }
 
     /// Returns the host time at which a frame was audible, in nanoseconds.
-    func instant(of frame: Double) -> Double { times.base + times.origin + times.perFrame * frame }
+    package func instant(of frame: Double) -> Double { times.base + times.origin + times.perFrame * frame }
 
     /// Returns the centres of the pulses in host nanoseconds, with their peaks.
-    func pulses(above level: Float) -> [(at: Double, peak: Float)] {
+    package func pulses(above level: Float) -> [(at: Double, peak: Float)] {
         var found: [(Double, Float)] = []
         var index = 0
         while index < samples.count {
@@ -129,7 +130,7 @@ struct Recording {
     }
 
     /// Returns the longest run of frames below a level between two host times.
-    func longestSilence(from: Double, to: Double, below level: Float) -> Int {
+    package func longestSilence(from: Double, to: Double, below level: Float) -> Int {
         var (longest, run) = (0, 0)
         for (index, sample) in samples.enumerated() {
             let at = instant(of: Double(index))
