@@ -149,7 +149,7 @@ let package = Package(
         module(
             "TalkieApp",
             [
-                "Kiosk", "Remote", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay",
+                "Talkie", "Kiosk", "Remote", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay",
                 "ClassicAirPlay",
                 "AirPlayTransport", "PTP",
                 "Discovery", "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
@@ -244,7 +244,7 @@ let package = Package(
         tests(
             "RoutingTests", in: "Unit",
             [
-                "Routing", "Profiles", "AirPlay", "AirPlayTransport", "CardOutput", "SyncRendering", "Storage",
+                "Routing", "Profiles", "AirPlay", "ClassicAirPlay", "AirPlayTransport", "CardOutput", "SyncRendering", "Storage",
                 "MediaCore",
                 "TalkieTestKit",
             ]),

@@ -1,22 +1,42 @@
 internal import AirPlay
 public import AirPlayTransport
-internal import CardOutput
+package import CardOutput
 internal import ClassicAirPlay
 public import Routing
+public import SyncRendering
 
 extension OutputRegistry {
-    /// Creates a registry with all outputs of Talkie: this computer's sound cards, and AirPlay speakers.
+    /// Creates a registry with all outputs of Talkie, this computer's sound cards and AirPlay speakers, and others.
     ///
     /// - Parameters:
+    ///   - others: Providers of the application.
     ///   - device: The ALSA device of “this computer”; nil: the system default.
     ///   - replacesLostCards: Whether another card replaces a lost one; false waits for it.
     ///   - phrases: The application's wording of remedies for speakers.
     public convenience init(
-        device: String? = nil, replacesLostCards: Bool = true, saying phrases: RemedyPhrases = RemedyPhrases()
+        adding others: [any OutputProvider] = [], device: String? = nil, replacesLostCards: Bool = true,
+        saying phrases: RemedyPhrases = RemedyPhrases()
     ) {
-        self.init([
-            SoundCardProvider(device: device, replacesLostCards: replacesLostCards), AirPlayProvider(saying: phrases),
-            ClassicAirPlayProvider(saying: phrases),
-        ])
+        let card = SoundCardProvider(device: device, replacesLostCards: replacesLostCards)
+        self.init(card: card, saying: phrases, adding: others)
+    }
+
+    /// Creates a registry with a provider of sound cards, and all other kinds of outputs. A new kind is added here.
+    ///
+    /// - Parameters:
+    ///   - card: Nil: speakers only.
+    ///   - phrases: The wording of remedies.
+    ///   - preferences: What the user wants of speakers.
+    package convenience init(
+        card: SoundCardProvider?, saying phrases: RemedyPhrases,
+        preferring preferences: SpeakerPreferenceTable = SpeakerPreferenceTable(),
+        adding others: [any OutputProvider] = []
+    ) {
+        let cards: [any OutputProvider] = card.map { [$0] } ?? []
+        self.init(
+            cards + [
+                AirPlayProvider(saying: phrases, preferring: preferences),
+                ClassicAirPlayProvider(saying: phrases, preferring: preferences),
+            ] + others)
     }
 }

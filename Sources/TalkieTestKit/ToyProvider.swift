@@ -56,7 +56,7 @@ package final class ToyProvider: PairingProvider {
         }
     }
 
-    package func answers(to name: String) -> Bool { name.hasPrefix("toy:") || rooms[name] != nil }
+    package func match(_ name: String) -> NameMatch { name.hasPrefix("toy:") || rooms[name] != nil ? .certain : .none }
 
     package func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void

@@ -123,8 +123,8 @@ public final class AirPlayProvider: OutputProvider {
 
     // MARK: Search by name
 
-    /// Whether a name may be a speaker: all except those of other providers. It is asked last.
-    public func answers(to name: String) -> Bool { name != "local" }
+    /// Any name may be a speaker's; its address begins with `airplay://`.
+    public func match(_ name: String) -> NameMatch { .name(name, scheme: "airplay") }
 
     /// Returns the places of user-provided names. Blocks until they are found, at most `SpeakerSelection.timeout`.
     ///

@@ -65,8 +65,11 @@ public final class SoundCardProvider: OutputProvider {
 
     private static let prefix = "alsa:"
 
-    /// Returns true for `local`.
-    public func answers(to name: String) -> Bool { name == "local" }
+    /// Listed first.
+    public var precedence: ProviderPrecedence { .local }
+
+    /// Certain for `local`.
+    public func match(_ name: String) -> NameMatch { name == "local" ? .certain : .none }
 
     /// Returns the place of this computer for any name. Does not block.
     public func find(

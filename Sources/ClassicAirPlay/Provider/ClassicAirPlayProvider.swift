@@ -130,8 +130,11 @@ public final class ClassicAirPlayProvider: OutputProvider {
 
     // MARK: Search by name
 
-    /// Whether a name may be a receiver: all except those of other providers. It is asked last.
-    public func answers(to name: String) -> Bool { name != "local" }
+    /// Below AirPlay 2: a receiver that knows both plays by that.
+    public var precedence: ProviderPrecedence { .fallback }
+
+    /// Any name may be a receiver's; its address begins with `airplay://`.
+    public func match(_ name: String) -> NameMatch { .name(name, scheme: "airplay") }
 
     /// Returns the places of user-provided names; none for a speaker that is not announced. Blocks for a few seconds:
     /// see `searchTimeout`.

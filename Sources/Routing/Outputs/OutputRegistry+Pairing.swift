@@ -9,9 +9,9 @@ extension OutputRegistry {
     public func pair(
         _ name: String, _ wish: PairingWish, until interruption: Interruption = Interruption(), ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
-        _ = try provider(answeringTo: name)
+        _ = try provider(for: name)
         var failure: TalkieError?
-        for case let provider as any PairingProvider in providers where provider.answers(to: name) {
+        for case let provider as any PairingProvider in providers(for: name) {
             do throws(TalkieError) {
                 return try provider.pair(name, wish, until: interruption, ask: ask)
             } catch {

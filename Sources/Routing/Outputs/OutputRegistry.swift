@@ -5,17 +5,25 @@ public import SyncRendering
 ///
 /// Callable from any thread. Calls are forwarded to the place's provider and may block as it does.
 public final class OutputRegistry: Sendable {
+    /// By precedence, then by name.
     let providers: [any OutputProvider]
 
-    /// Creates a registry.
-    ///
-    /// - Parameter providers: In listing order, of several protocols of one device the preferred one first. They are
-    ///   asked for names in this order, so those that accept every name are last.
-    public init(_ providers: [any OutputProvider]) { self.providers = providers }
+    /// Creates a registry of providers with different names. Their order has no meaning.
+    public init(_ providers: [any OutputProvider]) {
+        self.providers = providers.sorted { one, other in
+            one.precedence != other.precedence ? one.precedence > other.precedence : one.name < other.name
+        }
+    }
+
+    /// Returns the providers that may know a name, best match first.
+    func providers(for name: String) -> [any OutputProvider] {
+        let certain = providers.filter { $0.match(name) == .certain }
+        return certain + providers.filter { $0.match(name) == .possible }
+    }
 
     /// Returns the places of user-provided names, each once: by provider, in order of first appearance.
     ///
-    /// A name whose provider cannot use the device is passed to the next one that answers: one device may know several
+    /// A name whose provider cannot use the device is passed to the next one that may know it: one device may know several
     /// protocols.
     ///
     /// - Parameter notice: Receives a sentence about a wait.
@@ -26,7 +34,7 @@ public final class OutputRegistry: Sendable {
     ) throws(TalkieError) -> [OutputPlace] {
         var wanted: [(provider: any OutputProvider, names: [String])] = []
         for name in names {
-            let provider = try provider(answeringTo: name)
+            let provider = try provider(for: name)
             if let index = wanted.firstIndex(where: { $0.provider === provider }) {
                 wanted[index].names.append(name)
             } else {
@@ -61,7 +69,7 @@ public final class OutputRegistry: Sendable {
             for name in names { places += try found([name], by: provider, until: interruption, notice) }
             return places
         }
-        for other in providers.drop(while: { $0 !== provider }).dropFirst() where other.answers(to: names[0]) {
+        for other in providers(for: names[0]).drop(while: { $0 !== provider }).dropFirst() {
             do throws(TalkieError) {
                 let places = try other.find(names, until: interruption, notice: notice)
                 // Empty: this provider does not know the device.
@@ -73,8 +81,8 @@ public final class OutputRegistry: Sendable {
         throw failure.asUnavailable
     }
 
-    func provider(answeringTo name: String) throws(TalkieError) -> any OutputProvider {
-        guard let provider = providers.first(where: { $0.answers(to: name) }) else {
+    func provider(for name: String) throws(TalkieError) -> any OutputProvider {
+        guard let provider = providers(for: name).first else {
             throw TalkieError(.invalidArgument, "no output matches '\(PrintableText.of(name))'")
         }
         return provider

@@ -15,9 +15,11 @@ public protocol OutputProvider: AnyObject, Sendable {
     /// - Parameter report: Called on the calling thread.
     func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void)
 
-    /// Returns true if a user-provided name belongs to this provider, by its form alone. The registry queries its
-    /// providers in order.
-    func answers(to name: String) -> Bool
+    /// The rank among the providers of a program.
+    var precedence: ProviderPrecedence { get }
+
+    /// Returns whether a user-provided name belongs to this provider, by its form alone.
+    func match(_ name: String) -> NameMatch
 
     /// Finds destinations by user-provided names, in their order; waits for those not yet available. May block for
     /// seconds.
@@ -50,7 +52,43 @@ public protocol OutputProvider: AnyObject, Sendable {
     func remember()
 }
 
+/// The rank of a provider: in lists, for a name that several providers may know, and for a device that they share. The
+/// order in which providers are registered has no meaning.
+public enum ProviderPrecedence: Int, Comparable, Sendable {
+    /// Used for a device that no other provider can use.
+    case fallback
+    /// Of a speaker.
+    case normal
+    /// Of this computer: listed first.
+    case local
+
+    public static func < (one: ProviderPrecedence, other: ProviderPrecedence) -> Bool { one.rawValue < other.rawValue }
+}
+
+/// How the form of a user-provided name relates to a provider.
+public enum NameMatch: Int, Comparable, Sendable {
+    /// The name belongs to another kind of output.
+    case none
+    /// A name without a form of its own, which the provider may know.
+    case possible
+    /// An address of this provider, such as `airplay://HOST`, or a name that it knows.
+    case certain
+
+    public static func < (one: NameMatch, other: NameMatch) -> Bool { one.rawValue < other.rawValue }
+
+    /// Returns the match of a provider whose addresses begin with a scheme, and whose speakers may have any name.
+    ///
+    /// - Parameter scheme: `airplay` for `airplay://HOST`. Names with another scheme, and `local`, do not match.
+    public static func name(_ name: String, scheme: String) -> NameMatch {
+        guard name != "local" else { return .none }
+        guard let end = name.firstRange(of: "://")?.lowerBound else { return .possible }
+        return name[..<end].lowercased() == scheme ? .certain : .none
+    }
+}
+
 extension OutputProvider {
+    /// Normal.
+    public var precedence: ProviderPrecedence { .normal }
     /// Does nothing: identities never change.
     public func onIdentityChange(_ handler: @escaping @Sendable () -> Void) {}
     /// Empty: the provider stores no data.

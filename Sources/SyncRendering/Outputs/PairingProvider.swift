@@ -7,7 +7,7 @@ public protocol PairingProvider: OutputProvider {
     /// Pairs a destination with this computer and stores the keys, or deletes them.
     ///
     /// - Parameters:
-    ///   - name: The user-provided name; one for which `answers` returns true.
+    ///   - name: The user-provided name; one that `match` does not exclude.
     ///   - ask: Asks the user; nil if that is not possible.
     /// - Throws: `invalidArgument` for a malformed name, or if the user would have to be asked; `unavailable` for a
     ///   missing destination; `notPermitted` if it refuses. Keys that the destination has accepted are stored in any

@@ -5,6 +5,7 @@ internal import MediaCore
 internal import Profiles
 internal import Routing
 internal import SyncRendering
+internal import Talkie
 
 /// The speakers of a run and their outputs.
 struct CalibrationOutputs {
@@ -24,7 +25,7 @@ struct CalibrationOutputs {
         notice: @escaping (String) -> Void
     ) throws(TalkieError) {
         let device = arguments.audioDevice ?? SoundCardProvider.defaultDevice
-        let registry = registry ?? OutputRegistry([SoundCardProvider(device: device)] + SpeakerKinds.all())
+        let registry = registry ?? OutputRegistry(card: SoundCardProvider(device: device), saying: .commands)
         self.registry = registry
         let places = try registry.places(
             named: arguments.speakers.map(\.name), until: interruption, notice: notice)

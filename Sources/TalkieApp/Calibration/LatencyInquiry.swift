@@ -5,6 +5,7 @@ package import MediaCore
 package import Profiles
 internal import Routing
 internal import SyncRendering
+internal import Talkie
 
 /// Implements `talkie latency`: the latency ledger of a speaker, from stored profiles and its own figures.
 package struct LatencyInquiry {
@@ -50,7 +51,7 @@ package struct LatencyInquiry {
     private static func members(_ choice: SpeakerChoice, _ audioDevice: String?) throws(TalkieError)
         -> [(identity: OutputIdentity, latency: OutputLatency)]
     {
-        let registry = OutputRegistry([SoundCardProvider(device: audioDevice)] + SpeakerKinds.all())
+        let registry = OutputRegistry(card: SoundCardProvider(device: audioDevice), saying: .commands)
         let outputs = try registry.outputs(at: try registry.places(named: [choice.name]))
         return outputs.compactMap { output in
             let identity =

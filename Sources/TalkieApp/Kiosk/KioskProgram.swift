@@ -8,6 +8,7 @@ internal import Routing
 internal import ScreenOutput
 internal import Storage
 internal import SyncRendering
+internal import Talkie
 
 /// Runs `talkie kiosk`. Uses the main thread.
 package enum KioskProgram {
@@ -55,7 +56,7 @@ package enum KioskProgram {
         }
         defer { signals.stop() }
         let card = SoundCardProvider()
-        let registry = OutputRegistry([card] + SpeakerKinds.all())
+        let registry = OutputRegistry(card: card, saying: .commands)
         let parts = Kiosk.Parts(
             registry: registry, home: card.thisComputer,
             reload: { () throws(KioskConfigurationError) in try Self.reading(path) },

@@ -20,6 +20,16 @@ package struct PlayArguments: Sendable {
     package var routeMemory: RouteMemoryPolicy = .ask
     /// The route of speakers that have none of their own; nil: as before.
     package var speakerRoute: SpeakerPreferences.RouteWish?
+    /// What the user wants of speakers.
+    var speakerPreferences: SpeakerPreferenceTable {
+        let others = SpeakerPreferences(route: speakerRoute)
+        let named = speakers.map { speaker in
+            var preferences = speaker.preferences
+            preferences.route = preferences.route ?? others.route
+            return (speaker.choice.name, preferences)
+        }
+        return SpeakerPreferenceTable(others, named: named)
+    }
     /// The policy after all outputs are lost; nil: wait for a speaker, but replace a sound card.
     package var lostRoute: LostRoutePolicy?
     package var isFullScreen = false

@@ -10,6 +10,7 @@ internal import Routing
 internal import ScreenOutput
 internal import Sockets
 internal import SyncRendering
+internal import Talkie
 internal import Telemetry
 
 /// Runs `talkie play` on the main thread, as SDL requires. Returns after the last film or when the user quits.
@@ -143,7 +144,7 @@ package enum PlaySession {
                 device: arguments.options.audioDevice,
                 replacesLostCards: [nil, .local].contains(arguments.lostRoute),
                 channels: arguments.options.audioChannels)
-            registry = OutputRegistry([card] + SpeakerKinds.all(for: arguments))
+            registry = OutputRegistry(card: card, saying: .commands, preferring: arguments.speakerPreferences)
             guard arguments.options.playsAudio else {
                 route = nil
                 return

@@ -1,13 +1,14 @@
 package import MediaCore
 internal import Routing
 package import SyncRendering
+internal import Talkie
 
 /// Implements `talkie pair`: pairs a speaker with this computer, or removes a pairing.
 package struct SpeakerIntroduction {
     private let registry: OutputRegistry
 
     /// Uses all kinds of speakers.
-    package init() { self.init(OutputRegistry(SpeakerKinds.all(saying: .pairing))) }
+    package init() { self.init(OutputRegistry(card: nil, saying: .pairing)) }
 
     init(_ registry: OutputRegistry) { self.registry = registry }
 

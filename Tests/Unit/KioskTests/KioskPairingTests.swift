@@ -17,7 +17,7 @@ import Testing
         let (name, notes) = ("stereo", [String]())
 
         func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {}
-        func answers(to name: String) -> Bool { true }
+        func match(_ name: String) -> NameMatch { .possible }
         func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputPlace] { [] }
         func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
         func identity(of output: any AudioOutput) -> OutputIdentity? { nil }
@@ -40,7 +40,7 @@ import Testing
         let attempts = Lock(0)
 
         func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {}
-        func answers(to name: String) -> Bool { true }
+        func match(_ name: String) -> NameMatch { .possible }
         func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputPlace] { [] }
         func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
         func identity(of output: any AudioOutput) -> OutputIdentity? { nil }

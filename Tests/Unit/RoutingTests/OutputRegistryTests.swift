@@ -1,5 +1,6 @@
 import AirPlay
 import CardOutput
+import ClassicAirPlay
 import MediaCore
 import Profiles
 import Routing
@@ -22,6 +23,20 @@ import Testing
         #expect(places.map(\.id) == ["toy:shed", "toy:attic", "local"])
         let outputs = try registry.outputs(at: Array(places.prefix(2)) + [places[0]])
         #expect(outputs.count == 2 && outputs[0] === shed && outputs[1] === attic)
+    }
+
+    @Test func theOrderOfRegistrationHasNoMeaning() throws {
+        let providers: [any OutputProvider] = [
+            AirPlayProvider(), toys(), ClassicAirPlayProvider(), SoundCardProvider(),
+        ]
+        for registry in [OutputRegistry(providers), OutputRegistry(providers.reversed())] {
+            #expect(try registry.places(named: ["attic", "local"]).map(\.provider) == ["toy", "soundcard"])
+            #expect(registry.notes.isEmpty)
+            let error = try #require(throws: TalkieError.self) { try registry.places(named: ["tape://Deck"]) }
+            #expect(error.code == .invalidArgument && error.message.contains("no output matches 'tape://Deck'"))
+        }
+        #expect(AirPlayProvider().match("airplay://10.0.0.7") == .certain)
+        #expect(AirPlayProvider().match("Kitchen") == .possible && AirPlayProvider().match("local") == .none)
     }
 
     @Test func placesAreRequestedWithLanguages() throws {
@@ -68,7 +83,7 @@ import Testing
         func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
             report(OutputOffer(places: [place]))
         }
-        func answers(to name: String) -> Bool { true }
+        func match(_ name: String) -> NameMatch { .possible }
         func find(
             _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
         ) throws(TalkieError) -> [OutputPlace] {
@@ -208,7 +223,7 @@ private final class SilentProvider: OutputProvider {
         interruption.onRaise { over.raise() }
         over.wait()
     }
-    func answers(to name: String) -> Bool { false }
+    func match(_ name: String) -> NameMatch { .none }
     func find(_: [String], until: Interruption, notice: @escaping (String) -> Void) -> [OutputPlace] { [] }
     func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
     func identity(of output: any AudioOutput) -> OutputIdentity? { nil }
