@@ -23,7 +23,7 @@ public final class OutputRegistry: Sendable {
 
     /// Returns the places of user-provided names, each once: by provider, in order of first appearance.
     ///
-    /// A name whose provider cannot use the device is passed to the next one that may know it: one device may know several
+    /// A name whose provider cannot use the device is passed to the next one that may know it: a device may know several
     /// protocols.
     ///
     /// - Parameter notice: Receives a sentence about a wait.
