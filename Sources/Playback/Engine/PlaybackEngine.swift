@@ -38,7 +38,7 @@ package final class PlaybackEngine {
     let announcer: EntryAnnouncer
     let arrival: ItemArrival
     let losses: LossReporter
-    private let artwork: ItemArtwork
+    let artwork: ItemArtwork
     let edits = PendingEdits()
     let truncation: ListTruncation
     var section = SectionRepeat()
@@ -117,7 +117,7 @@ package final class PlaybackEngine {
             edits.finish(as: .unchanged)
             return false
         }
-        advance()
+        for step in EngineStep.all { step.run(self) }
         supply.publish(to: board)
         if state.phase == .playing { board.tick() }
         return true
@@ -152,36 +152,10 @@ package final class PlaybackEngine {
 
     // MARK: Progress
 
-    /// Handles all changes since the last iteration.
-    private func advance() {
-        retryLostMedia()
-        perform(arrival.proceed())
-        perform(truncation.proceed())
-        perform(truncation.removeUnreadable())
-        tracks.added.proceedWithCuts()
-        repeatSection()
-        if isPerceived { perform(announcer.passBoundaries()) }
-        perform(truncation.endBrokenOffEntry())
-        reconcile()
-        tracks.added.publishTracks()
-        if state.phase == .playing { tracks.added.retryLost(from: seeks.trackTarget) }
-        tracks.dropUnseenFrames()
-        losses.reportCurrent(until: isPerceived ? synchronizer.currentTime() : nil)
-        artwork.load(isDisplayed: sound.hasDisplays)
-        sound.showItem()
-        sound.reportProblems()
-        proceedWithSeek()
-        proceedWithSteps()
-        seeks.detectStop()
-        seeks.holdIfStarved()
-        tracks.subtitles.reportTroubles()
-        if state.phase == .playing, hasReachedEnd { reachEnd() }
-    }
-
     /// Whether the current position is perceived.
-    private var isPerceived: Bool { seeks.pending == nil && (state.phase == .playing || state.phase == .paused) }
+    var isPerceived: Bool { seeks.pending == nil && (state.phase == .playing || state.phase == .paused) }
 
-    private func proceedWithSeek() {
+    func proceedWithSeek() {
         switch seeks.proceed() {
         case .pending: break
         case .started:

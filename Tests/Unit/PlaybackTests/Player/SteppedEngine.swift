@@ -14,6 +14,8 @@ struct SteppedEngine {
     private var latest: (instant: HostInstant, count: Int)?
     /// Whether the limit was exceeded: signals are ignored from then on, so that the test ends.
     private var isBusy = false
+    /// Called before each iteration.
+    var willRun: ((PlaybackEngine) -> Void)?
 
     /// Makes an iteration due. A test that calls the engine skips the mailbox, whose signal a caller's command raises.
     mutating func wake() { (due, latest) = (nil, nil) }
@@ -23,6 +25,7 @@ struct SteppedEngine {
         let isSignalled = core.mailbox.signal.tryWait() && !isBusy
         if !isSignalled, let due, now < due { return false }
         core.mailbox.signal.clear()
+        willRun?(core)
         _ = core.runIteration()
         due = now.advanced(by: core.restingTime)
         let count = latest?.instant == now ? latest!.count + 1 : 1
