@@ -23,8 +23,8 @@ public final class OutputRegistry: Sendable {
 
     /// Returns the places of user-provided names, each once: by provider, in order of first appearance.
     ///
-    /// A name whose provider cannot use the device is passed to the next one that may know it: a device may know several
-    /// protocols.
+    /// A name whose provider cannot use the device is passed to the next one that may know it: a device may know
+    /// several protocols.
     ///
     /// - Parameter notice: Receives a sentence about a wait.
     /// - Throws: As `OutputProvider.find`; `invalidArgument` for a name without provider.
