@@ -31,8 +31,11 @@ func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 /// A system library: a module map, one header, no code.
-func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
-    .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig)
+///
+/// - Parameter package: Debian's, which the build names if the headers are missing.
+func clibrary(_ name: String, pkgConfig: String? = nil, in package: String) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
 let package = Package(
@@ -61,17 +64,18 @@ let package = Package(
     ],
     targets: [
         // C libraries
-        clibrary("CFFmpeg", pkgConfig: "libavformat"),
-        clibrary("CASS", pkgConfig: "libass"),
-        clibrary("CUchardet", pkgConfig: "uchardet"),
-        clibrary("CSDL", pkgConfig: "sdl2"),
-        clibrary("CALSA", pkgConfig: "alsa"),
+        clibrary("CFFmpeg", pkgConfig: "libavformat", in: "libavformat-dev"),
+        clibrary("CASS", pkgConfig: "libass", in: "libass-dev"),
+        clibrary("CUchardet", pkgConfig: "uchardet", in: "libuchardet-dev"),
+        // Without pkg-config, whose flag -D_REENTRANT SwiftPM refuses with a warning in every build.
+        clibrary("CSDL", in: "libsdl2-dev"),
+        clibrary("CALSA", pkgConfig: "alsa", in: "libasound2-dev"),
         // Types only: the library is opened at run time, so pkg-config must not link it.
-        clibrary("CPulse"),
-        clibrary("CMosquitto"),
-        clibrary("CSodium", pkgConfig: "libsodium"),
-        clibrary("CGMP", pkgConfig: "gmp"),
-        clibrary("CAvahi", pkgConfig: "avahi-client"),
+        clibrary("CPulse", in: "libpulse-dev"),
+        clibrary("CMosquitto", in: "libmosquitto-dev"),
+        clibrary("CSodium", pkgConfig: "libsodium", in: "libsodium-dev"),
+        clibrary("CGMP", pkgConfig: "gmp", in: "libgmp-dev"),
+        clibrary("CAvahi", in: "libavahi-client-dev"),
         // Opened at run time, too: what it brings along is many megabytes.
         .target(name: "CPlacebo", path: "Sources/CLibraries/CPlacebo"),
         // X11's extensions are opened at run time, by a window that wants them.

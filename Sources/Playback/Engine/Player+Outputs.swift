@@ -46,7 +46,21 @@ extension Player {
 
     /// The master volume, 0…130 (`VolumeCurve`): that of the loudest output; 100 without audio, and while no output's
     /// volume is known. Any thread.
-    public var volume: Double { outputs?.volume ?? 100 }
+    public var masterVolume: Double { outputs?.volume ?? 100 }
+
+    /// The master volume as a linear factor, as `AudioRenderer.volume`: 1 is unchanged, 0 is silent, above 1 the samples
+    /// are amplified. Setting it is `setMasterVolume`. Any thread.
+    public var volume: Float {
+        get { VolumeCurve.gain(volume: masterVolume) }
+        set { setMasterVolume(VolumeCurve.volume(gain: newValue)) }
+    }
+
+    /// Whether the audio is muted, independently of `volume`. A set is applied, and read, after the player's next
+    /// iteration. Any thread.
+    public var isMuted: Bool {
+        get { state.isMuted }
+        set { setMuted(newValue) }
+    }
 
     /// The master volume; nil while no output's volume is known: speakers report their owner's when a session begins.
     package var knownVolume: Double? {

@@ -215,6 +215,8 @@ public final class Player: Sendable {
 
     /// Skips to the next item.
     public func skip() { mailbox.request { $0.skip() } }
+    /// Same as `skip`, by AVQueuePlayer's name.
+    public func advanceToNextItem() { skip() }
 
     /// Continues after an item that has failed, or after one that is not in the playlist; ends if nothing follows. No
     /// effect otherwise.
@@ -265,6 +267,19 @@ public final class Player: Sendable {
     /// Pauses and shows the preceding frame.
     public func stepBackward() { mailbox.request { $0.step(byFrames: -1) } }
 
+    /// The media seconds per second; 0 while paused. Setting 0 pauses, another value sets the speed and plays. A set is
+    /// applied, and read, after the player's next iteration. Any thread.
+    public var rate: Float {
+        get {
+            let state = state
+            return state.isPaused ? 0 : Float(state.speed)
+        }
+        set {
+            guard newValue > 0 else { return pause() }
+            setSpeed(Double(newValue))
+            play()
+        }
+    }
     /// Sets the media seconds per second, clamped to `PlayerOptions.speedRange`; the pitch is preserved.
     public func setSpeed(_ speed: Double) { mailbox.request { $0.setSpeed(speed) } }
     /// Replaces `PlayerOptions.imageDisplayDuration` for image files that are opened from now on.

@@ -26,6 +26,13 @@ public enum VolumeCurve {
         return volume <= 100 ? floor * (1 - volume / 100) : 60 * log10(min(volume, maxVolume) / 100)
     }
 
+    /// Returns the volume 0…130 of a linear gain; invalid ones are unchanged audio.
+    public static func volume(gain: Float) -> Double {
+        guard gain.isFinite else { return 100 }
+        guard gain > 0 else { return 0 }
+        return gain > 1 ? min(maxVolume, 100 * pow(Double(gain), 1.0 / 3)) : volume(decibels: 20 * log10(Double(gain)))
+    }
+
     /// Returns the volume 0…100 of a level in decibels. Levels of 0 dB and above map to 100, the maximum of outputs.
     /// AirPlay's mute level of −144 dB and below maps to 0; other levels below the curve map to the lowest audible
     /// step.

@@ -239,7 +239,18 @@ import Testing
         control.set("volume", to: .whole(50))
         control.perform([.text("add"), .text("volume"), .text("-2")])
         _ = try #require(engine).runIteration()
-        #expect(abs(player.volume - 48) < 1e-3)
+        #expect(abs(player.masterVolume - 48) < 1e-3)
+        for gain in [0, 0.05, 0.5, 1, 2] as [Float] {
+            player.volume = gain
+            #expect(abs(player.volume - gain) < 1e-4)
+        }
+        (player.isMuted, player.rate) = (true, 1.5)
+        _ = try #require(engine).runIteration()
+        #expect(player.isMuted && player.rate == 1.5 && !player.state.isPaused)
+        player.rate = 0
+        _ = try #require(engine).runIteration()
+        #expect(player.rate == 0 && player.state.isPaused && player.state.speed == 1.5)
+        player.volume = VolumeCurve.gain(volume: 48)
         #expect(try control.value(of: "volume").number.map { abs($0 - 48) < 1e-3 } == true)
     }
 }
