@@ -1,7 +1,8 @@
+package import AirPlayWire
 public import MediaCore
 package import Sockets
 
-/// An error of a session with an AirPlay speaker.
+/// An error of a session with an AirPlay speaker, or of pairing with it.
 public struct AirPlayError: Error, Hashable, CustomStringConvertible {
     /// An error code. The set is open: later versions may add codes.
     public struct Code: RawRepresentable, Hashable, Sendable {
@@ -48,13 +49,22 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
     public var message: String { remedy?.sentence(after: problem) ?? problem }
     /// The RTSP status code of a refused request.
     public let status: Int?
+    /// The error in the speaker's response to a pairing request, if any.
+    package let pairingError: PairingError?
 
     /// Creates an error; `message` becomes `problem`.
     public init(_ code: Code, _ message: String, remedy: Remedy? = nil, status: Int? = nil) {
+        self.init(code, message, remedy: remedy, status: status, pairingError: nil)
+    }
+
+    package init(
+        _ code: Code, _ message: String, remedy: Remedy? = nil, status: Int?, pairingError: PairingError?
+    ) {
         self.code = code
         self.problem = message
         self.remedy = remedy
         self.status = status
+        self.pairingError = pairingError
     }
 
     /// Same as `message`.
@@ -65,13 +75,25 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
 
     /// Returns the error with the advice of its remedy replaced; a nil advice leaves it unchanged.
     package func saying(_ words: (Remedy) -> String?) -> Self {
-        Self(code, problem, remedy: remedy.map { $0.saying(words($0)) }, status: status)
+        Self(
+            code, problem, remedy: remedy.map { $0.saying(words($0)) }, status: status, pairingError: pairingError)
     }
 }
 
 extension AirPlayError {
     package init(_ error: ExhaustionError) {
         self.init(.exhausted, "Cannot connect to the speaker: \(error.message).")
+    }
+
+    /// Converts an error of a pairing message.
+    package init(_ error: WireError) {
+        let code: Code =
+            switch error.code {
+            case .notAuthentic: .notAuthentic
+            case .pairingRefused: error.pairingError == .authentication ? .notAuthentic : .refused
+            default: .protocolViolation
+            }
+        self.init(code, error.message, status: nil, pairingError: error.pairingError)
     }
 
     /// Converts an error of an established connection.

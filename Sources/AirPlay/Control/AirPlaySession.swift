@@ -208,7 +208,7 @@ package final class AirPlaySession: Sendable {
     }
 
     /// The number of retransmitted packets of a realtime stream.
-    package var resentPackets: Int { (shared.writer as? RealtimeSender)?.resentPackets ?? 0 }
+    package var resentPackets: Int { shared.writer?.resentPackets ?? 0 }
 
     /// The number of audio bytes passed to the kernel since the stream started.
     package var sentBytes: Int64 { shared.writer?.sentBytes ?? 0 }

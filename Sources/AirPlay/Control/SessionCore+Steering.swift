@@ -39,8 +39,7 @@ extension SessionCore {
         let moment = timeline.mapping.target(at: instant)
         let onWire = writer.store.onWire(position)
         isPlaying = true
-        if let sender = writer as? RealtimeSender {
-            sender.play(.init(position: onWire, moment: moment, grandmaster: timeline.grandmaster))
+        if writer.play(.init(position: onWire, moment: moment, grandmaster: timeline.grandmaster)) {
             configuration.lessons.learn(.played)
             ptp?.setPlaying(true, for: remote)
             return (moment, timeline)
@@ -95,7 +94,7 @@ extension SessionCore {
         if let ptp, let remote { ptp.setPlaying(false, for: remote) }
         isPlaying = false
         hasAllowedPlaying = false
-        if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
+        if try stopPacing() { return }
         _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
     }
 
@@ -112,19 +111,21 @@ extension SessionCore {
     }
 
     /// Stops a realtime stream, which has no pause: buffered packets are flushed and sent again at the next start.
-    func stop(_ sender: RealtimeSender, timeout: Duration = Deadline.request) throws(AirPlayError) {
-        sender.halt()
+    ///
+    /// - Returns: False for another stream.
+    func stopPacing(timeout: Duration = Deadline.request) throws(AirPlayError) -> Bool {
+        guard let next = shared.writer?.stop() else { return false }
         isPlaying = false
-        let next = sender.next
-        guard let timestamp = next.timestamp else { return }
+        guard let timestamp = next.timestamp else { return true }
         _ = try exchange(
             "FLUSH", headers: ["RTP-Info": "seq=\(next.sequence);rtptime=\(timestamp.rawValue)"], timeout: timeout
         ).accepted("clear its queue")
+        return true
     }
 
     /// Discards all packets before this one; a new `play` is required.
     func flush(until position: PacketStore.Position) throws(AirPlayError) {
-        if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
+        if try stopPacing() { return }
         isPlaying = false
         _ = try request(
             "FLUSHBUFFERED", SessionRequests.flush(untilSequence: position.sequence, timestamp: position.timestamp),

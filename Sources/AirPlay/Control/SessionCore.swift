@@ -302,7 +302,7 @@ final class SessionCore: ControlledSession {
             }
             // Before TEARDOWN: a later packet may be an error to the speaker.
             // ignored: see above.
-            if let sender = shared.writer as? RealtimeSender { try? stop(sender, timeout: Deadline.tearDown) }
+            _ = try? stopPacing(timeout: Deadline.tearDown)
             // ignored: see above; the closed connection ends the session at the speaker.
             _ = try? request("TEARDOWN", SessionRequests.tearDown(), timeout: Deadline.tearDown)
         }

@@ -27,18 +27,13 @@ struct SessionPairing {
                 ?? .generate(identifier: configuration.identity.remoteControlID),
             traits: configuration.traits.updated(by: info))
         var connection = first
-        var step: PairingProcedure.Step
-        do { step = try procedure.begin() } catch { throw Self.translated(error) }
+        var step = try procedure.begin()
         while true {
             switch step {
             case .send(let request):
                 let reply = try connection.exchange(
                     "POST", request.target, headers: request.headers, body: request.body, timeout: Self.timeout)
-                do {
-                    step = try procedure.receive(PairingReply(status: reply.status, body: reply.body))
-                } catch {
-                    throw Self.translated(error)
-                }
+                step = try procedure.receive(PairingReply(status: reply.status, body: reply.body))
             case .reconnect:
                 connection.socket.interrupt()
                 connection = try reconnect()
@@ -49,17 +44,5 @@ struct SessionPairing {
                 return (result.secret, connection)
             }
         }
-    }
-
-    static func translated(_ failure: PairingFailure) -> AirPlayError {
-        let code: AirPlayError.Code =
-            switch failure.code {
-            case .pinRequired, .passwordRequired: .pairingRequired
-            case .wrongCode, .notAuthentic: .notAuthentic
-            case .refused where failure.status == 453 || failure.status == 503: .busy
-            case .refused: .refused
-            default: .protocolViolation
-            }
-        return AirPlayError(code, failure.problem, remedy: failure.remedy, status: failure.status)
     }
 }

@@ -1,3 +1,4 @@
+internal import AirPlayTransport
 package import AirPlayWire
 
 /// A message of a pairing, to be sent by POST.
@@ -72,8 +73,8 @@ struct PairingAttempt: Sendable {
 
     /// Handles the response to the last message.
     ///
-    /// - Throws: `PairingFailure`; the attempt has failed.
-    mutating func receive(_ reply: PairingReply) throws(PairingFailure) -> Progress {
+    /// - Throws: `AirPlayError`; the attempt has failed.
+    mutating func receive(_ reply: PairingReply) throws(AirPlayError) -> Progress {
         guard reply.status == 200 else { throw Self.refusal(reply.status) }
         answers += 1
         do throws(WireError) {
@@ -92,7 +93,7 @@ struct PairingAttempt: Sendable {
                 return .paired(try PairSetup.accessory(in: reply.body, secret: secret!))
             }
         } catch {
-            throw PairingFailure(error)
+            throw AirPlayError(error)
         }
     }
 
@@ -104,18 +105,18 @@ struct PairingAttempt: Sendable {
         }
     }
 
-    private static func refusal(_ status: Int) -> PairingFailure {
+    private static func refusal(_ status: Int) -> AirPlayError {
         switch status {
         case 401:
-            PairingFailure(.passwordRequired, "The speaker requires its password.", status: status)
+            AirPlayError(.pairingRequired, "The speaker requires its password.", status: status)
         case 403:
-            PairingFailure(
+            AirPlayError(
                 .refused, "The speaker denies access; allow everyone on the same network in its settings.",
                 status: status)
-        case 470: PairingFailure(.pinRequired, "The speaker must be paired by PIN first.", status: status)
+        case 470: AirPlayError(.pairingRequired, "The speaker must be paired by PIN first.", status: status)
         case 453, 503:
-            PairingFailure(.refused, "The speaker is busy with another sender; try again later.", status: status)
-        default: PairingFailure(.refused, "The speaker refuses to pair (status \(status)).", status: status)
+            AirPlayError(.busy, "The speaker is busy with another sender; try again later.", status: status)
+        default: AirPlayError(.refused, "The speaker refuses to pair (status \(status)).", status: status)
         }
     }
 }

@@ -68,8 +68,8 @@ package struct PairingProcedure: Sendable {
 
     /// Returns the first step, for a fresh connection.
     ///
-    /// - Throws: `pinRequired` or `passwordRequired` if the speaker announces the requirement.
-    package mutating func begin() throws(PairingFailure) -> Step {
+    /// - Throws: `pairingRequired` if the speaker announces the requirement.
+    package mutating func begin() throws(AirPlayError) -> Step {
         switch goal {
         case .session(let stored?, _): attempts = [.verify(stored)]
         case .session(nil, let password?): attempts = proofs(of: password)
@@ -90,15 +90,17 @@ package struct PairingProcedure: Sendable {
 
     /// Handles the response to the last request.
     ///
-    /// - Throws: `PairingFailure` if no method is left. The connection must be closed.
-    package mutating func receive(_ reply: PairingReply) throws(PairingFailure) -> Step {
+    /// - Throws: `AirPlayError` if no method is left. The connection must be closed.
+    package mutating func receive(_ reply: PairingReply) throws(AirPlayError) -> Step {
         if isStartingPIN {
             // The status is ignored: speakers with a printed PIN display none.
             isStartingPIN = false
             return .askForPIN
         }
-        guard attempt != nil else { throw PairingFailure(.malformed, "The speaker sent a response before a request.") }
-        do throws(PairingFailure) {
+        guard attempt != nil else {
+            throw AirPlayError(.protocolViolation, "The speaker sent a response before a request.")
+        }
+        do throws(AirPlayError) {
             switch try attempt!.receive(reply) {
             case .send(let request): return .send(request)
             case .secret(let secret): return .finished(Result(secret: secret, usedPassword: usesPassword))
@@ -162,7 +164,7 @@ package struct PairingProcedure: Sendable {
     }
 
     /// Returns the step after a refused attempt.
-    private mutating func recover(from failure: PairingFailure) throws(PairingFailure) -> Step {
+    private mutating func recover(from failure: AirPlayError) throws(AirPlayError) -> Step {
         let kind = attempt?.kind
         attempt = nil
         // A speaker that counts wrong attempts may refuse the next method without testing it.
@@ -174,36 +176,45 @@ package struct PairingProcedure: Sendable {
     }
 
     /// Returns the last failure with a message that contains the remedy.
-    private func explained(_ failure: PairingFailure, after kind: PairingAttempt.Kind?) -> PairingFailure {
+    private func explained(_ failure: AirPlayError, after kind: PairingAttempt.Kind?) -> AirPlayError {
         if learned != nil {
-            return PairingFailure(
+            return AirPlayError(
                 .refused, "The speaker was paired and then did not recognise this computer; pair it again.",
-                pairingError: failure.pairingError, status: failure.status)
+                status: failure.status, pairingError: failure.pairingError)
         }
         // Not trusted: an attacker can claim this to receive the audio meant for the speaker.
         if case .session(_?, _) = goal {
-            return PairingFailure(
+            return AirPlayError(
                 .notAuthentic, "The speaker no longer recognises this computer, or is not the one that was paired.",
-                remedy: .pairAgain(), pairingError: failure.pairingError, status: failure.status)
+                remedy: .pairAgain(), status: failure.status, pairingError: failure.pairingError)
         }
         if failure.status == 470 { return Self.pinRequired }
         switch goal {
         case .registration:
-            return PairingFailure(
-                .wrongCode, "The speaker rejected this PIN; pair again and enter the new PIN that it shows.",
-                pairingError: failure.pairingError, status: failure.status)
+            return AirPlayError(
+                .notAuthentic, "The speaker rejected this PIN; pair again and enter the new PIN that it shows.",
+                status: failure.status, pairingError: failure.pairingError)
         case .session(_, .some), .introduction:
-            return PairingFailure(
-                .wrongCode, "The speaker rejected this password.", remedy: .correctPassword,
-                pairingError: failure.pairingError, status: failure.status)
+            return AirPlayError(
+                .notAuthentic, "The speaker rejected this password.", remedy: .correctPassword,
+                status: failure.status, pairingError: failure.pairingError)
         case .session(_, nil):
             // The well-known code is refused: an Apple TV requires a PIN, others a password.
             return traits.isApple || failure.status != 401 ? Self.pinRequired : Self.passwordRequired
         }
     }
 
-    private static let pinRequired = PairingFailure(
-        .pinRequired, "The speaker plays only for paired senders.", remedy: .pairByPIN())
-    private static let passwordRequired = PairingFailure(
-        .passwordRequired, "The speaker requires its password.", remedy: .givePassword())
+    private static let pinRequired = AirPlayError(
+        .pairingRequired, "The speaker plays only for paired senders.", remedy: .pairByPIN())
+    private static let passwordRequired = AirPlayError(
+        .pairingRequired, "The speaker requires its password.", remedy: .givePassword())
+}
+
+extension AirPlayError {
+    /// Whether the speaker itself rejected the keys or code, so that other methods may be tried. False for truncated,
+    /// forged or missing responses.
+    fileprivate var isRejection: Bool {
+        if let status { return status == 401 || status == 470 }
+        return pairingError == .authentication || pairingError == .unknown
+    }
 }

@@ -45,8 +45,8 @@ struct SpeakerPairing: Sendable {
     ///   - traits: The traits known from discovery.
     ///   - query: The name given by the user; from now on it denotes only this speaker.
     ///   - askForPIN: Called once the speaker displays a PIN; nil cancels.
-    /// - Throws: `AirPlayError`, `PairingFailure` or `StateError`. Keys that the speaker has accepted are stored even
-    ///   if a later step fails.
+    /// - Throws: `AirPlayError` or `StateError`. Keys that the speaker has accepted are stored even if a later step
+    ///   fails.
     func pair(
         _ address: SpeakerAddress, traits announced: SpeakerTraits = SpeakerTraits(), query: SpeakerQuery? = nil,
         method: Method, askForPIN: () -> String?
@@ -57,7 +57,7 @@ struct SpeakerPairing: Sendable {
         let traits = announced.updated(by: info)
         let name = PrintableText.of(info.name ?? address.host)
         guard let id = info.deviceID.flatMap({ SpeakerID($0) }) else {
-            throw PairingFailure(.malformed, "The speaker has no ID, so nothing can be stored for it.")
+            throw AirPlayError(.protocolViolation, "The speaker has no ID, so nothing can be stored for it.")
         }
         let contact = SpeakerContact(name: name, address: address, query: query)
         var known = store.credentials(for: id)
@@ -85,7 +85,7 @@ struct SpeakerPairing: Sendable {
         case .password(let password):
             guard result.usedPassword else {
                 if traits.isHomePod, traits.needsPassword {
-                    throw PairingFailure(
+                    throw AirPlayError(
                         .refused,
                         "HomePod passwords are not supported yet; turn the password off in the Home app."
                     )
@@ -148,7 +148,7 @@ struct SpeakerPairing: Sendable {
                 step = procedure.reconnected()
             case .askForPIN:
                 guard let pin = askForPIN().map({ Self.trimmed($0) }), !pin.isEmpty else {
-                    throw PairingFailure(.pinRequired, "Pairing was cancelled; the speaker is unchanged.")
+                    throw AirPlayError(.pairingRequired, "Pairing was cancelled; the speaker is unchanged.")
                 }
                 step = procedure.answer(pin: pin)
             case .finished(let result):

@@ -102,9 +102,9 @@ private struct SpeakerPairingConversation {
             }
             return PairingOutcome(message: outcome.message, remarks: outcome.notes)
         } catch let error as AirPlayError {
-            throw TalkieError(error)
-        } catch let failure as PairingFailure {
-            throw TalkieError(failure)
+            // A refused pairing denies access to the speaker.
+            throw error.code == .refused
+                ? TalkieError(.notPermitted, error.problem, remedy: error.remedy) : TalkieError(error)
         } catch let error as StateError {
             throw TalkieError(error)
         } catch {

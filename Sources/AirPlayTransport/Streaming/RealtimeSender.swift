@@ -137,8 +137,12 @@ package final class RealtimeSender: StreamWriter {
     /// The number of retransmitted packets since the start.
     package var resentPackets: Int { shared.withLock { $0.resent } }
 
-    /// Sets the anchor. Any thread.
-    package func play(_ line: RealtimePacing.Line) { change { $0 = line } }
+    /// Sets the anchor and returns true. Any thread.
+    @discardableResult
+    package func play(_ line: RealtimePacing.Line) -> Bool {
+        change { $0 = line }
+        return true
+    }
 
     package func halt() { change { $0 = nil } }
 
@@ -153,6 +157,11 @@ package final class RealtimeSender: StreamWriter {
     /// The sequence number and timestamp of the next packet; no timestamp before the first.
     package var next: (sequence: UInt16, timestamp: RTPTimestamp?) {
         shared.withLock { ($0.nextSequence, $0.nextTimestamp) }
+    }
+
+    package func stop() -> (sequence: UInt16, timestamp: RTPTimestamp?)? {
+        halt()
+        return next
     }
 
     package func close() {

@@ -13,11 +13,28 @@ package protocol StreamWriter: AnyObject, Sendable {
     /// The shortest round trip of the connection; nil without one.
     var shortestRoundTrip: Duration? { get }
 
+    /// The number of retransmitted packets since the start.
+    var resentPackets: Int { get }
+
     /// Wakes the thread for new packets.
     func wake()
+    /// Sends by a timeline from now on. Returns false if the stream has no pacing: a request starts the speaker.
+    func play(_ line: RealtimePacing.Line) -> Bool
+    /// Stops sending, and returns the sequence number and timestamp of the next packet: the speaker has no pause, and
+    /// its queue is to be cleared. Nil if the stream has no pacing: a request pauses the speaker.
+    func stop() -> (sequence: UInt16, timestamp: RTPTimestamp?)?
     /// Stops sending until the next anchor. Streams without pacing continue, since a receiver without an anchor does
     /// not play.
     func halt()
     /// Stops sending and joins the thread. The store is kept.
     func close()
+}
+
+extension StreamWriter {
+    /// Zero: the connection retransmits.
+    package var resentPackets: Int { 0 }
+    /// False: the stream has no pacing.
+    package func play(_ line: RealtimePacing.Line) -> Bool { false }
+    /// Nil: the stream has no pacing.
+    package func stop() -> (sequence: UInt16, timestamp: RTPTimestamp?)? { nil }
 }

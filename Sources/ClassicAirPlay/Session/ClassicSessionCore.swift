@@ -180,10 +180,7 @@ final class ClassicSessionCore: ControlledSession {
     /// Stops the stream; buffered packets are flushed and sent again at the next start.
     func stop(timeout: Duration = Deadline.request) throws(AirPlayError) {
         isPlaying = false
-        guard let sender = shared.sender.withLock({ $0 }) else { return }
-        sender.halt()
-        let next = sender.next
-        guard let timestamp = next.timestamp else { return }
+        guard let next = shared.sender.withLock({ $0 })?.stop(), let timestamp = next.timestamp else { return }
         _ = try exchange(
             "FLUSH", headers: ["RTP-Info": "seq=\(next.sequence);rtptime=\(timestamp.rawValue)"], timeout: timeout
         ).accepted("clear its queue")

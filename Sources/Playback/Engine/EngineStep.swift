@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// A step of an iteration of the engine, with the values that it reads and writes. `EngineStepTests` rejects an order in
-/// which a step reads a value before another step writes it, unless `previous` names that step.
+/// A step of an iteration of the engine, with the values that it reads and writes. `EngineStepTests` rejects an order
+/// in which a step reads a value before another step writes it, unless `previous` names that step.
 struct EngineStep: Sendable {
     enum Name: String {
         case reopenLostMedia, startAwaitedItem, proceedWithRemoval, removeUnreadable, cutAddedSounds, repeatSection

@@ -33,7 +33,7 @@ func pair(_ input: inout FuzzInput) {
     var procedure = PairingProcedure(goal, identity: sender, traits: traits)
     var wire = Wire(admission: admission)
     var steps = 0
-    do throws(PairingFailure) {
+    do throws(AirPlayError) {
         var step = try procedure.begin()
         while true {
             steps += 1

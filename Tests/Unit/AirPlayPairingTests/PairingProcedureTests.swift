@@ -19,12 +19,12 @@ import Testing
         PairingProcedure(.session(stored: stored, password: password), identity: identity, traits: traits)
     }
 
-    private func failure(of procedure: inout PairingProcedure) -> PairingFailure? {
+    private func failure(of procedure: inout PairingProcedure) -> AirPlayError? {
         do {
             _ = try accessory.run(&procedure)
             return nil
         } catch {
-            return error as? PairingFailure
+            return error as? AirPlayError
         }
     }
 
@@ -82,7 +82,7 @@ import Testing
         accessory.admission = .pin("1234")
         accessory.damagedAnswer = number
         var procedure = PairingProcedure(.registration(pin: "1234"), identity: identity, traits: SpeakerTraits())
-        #expect(throws: PairingFailure.self) { try accessory.run(&procedure) }
+        #expect(throws: AirPlayError.self) { try accessory.run(&procedure) }
         #expect(procedure.learned == nil)
     }
 
@@ -120,7 +120,7 @@ import Testing
         for strings in says {
             let own = SpeakerTraits(try TXTRecord(strings: strings.map { Array($0.utf8) }))
             var procedure = session(password: "sesame", own)
-            #expect([.wrongCode, .pinRequired].contains(failure(of: &procedure)?.code), "\(strings)")
+            #expect([.notAuthentic, .pairingRequired].contains(failure(of: &procedure)?.code), "\(strings)")
         }
     }
 
@@ -128,7 +128,7 @@ import Testing
         let stored = try register()
         accessory.status = 503
         var procedure = session(stored: stored)
-        #expect(failure(of: &procedure)?.code == .refused)
+        #expect(failure(of: &procedure)?.code == .busy)
     }
 
     @Test func aWrongPasswordIsCalledWrongAlsoByASpeakerThatAcceptsNoFurtherAttempt() throws {
@@ -142,12 +142,12 @@ import Testing
             _ = try procedure.begin()
             _ = try procedure.receive(refused(.authentication))
             _ = procedure.reconnected()
-            let failure = #expect(throws: PairingFailure.self) { _ = try procedure.receive(refused(blocked)) }
-            #expect(failure?.code == .wrongCode && failure?.remedy?.action == .correctPassword)
+            let failure = #expect(throws: AirPlayError.self) { _ = try procedure.receive(refused(blocked)) }
+            #expect(failure?.code == .notAuthentic && failure?.remedy?.action == .correctPassword)
             // Without a rejection nothing is known of the password.
             var other = PairingProcedure(.introduction(password: "guess"), identity: identity, traits: SpeakerTraits())
             _ = try other.begin()
-            let refusal = #expect(throws: PairingFailure.self) { _ = try other.receive(refused(blocked)) }
+            let refusal = #expect(throws: AirPlayError.self) { _ = try other.receive(refused(blocked)) }
             #expect(refusal?.code == .refused)
         }
     }
@@ -156,30 +156,30 @@ import Testing
         accessory.admission = .pin("1234")
         var procedure = PairingProcedure(.registration(pin: "9999"), identity: identity, traits: SpeakerTraits())
         let refused = failure(of: &procedure)
-        #expect(refused?.code == .wrongCode)
+        #expect(refused?.code == .notAuthentic)
         #expect(refused?.message.contains("PIN") == true)
         #expect(procedure.learned == nil)
     }
 
     @Test func aSpeakerThatRequiresAPINIsRecognizedBeforeAndAfterPairing() throws {
         var announced = session(try traits("flags=0x8"))
-        #expect(failure(of: &announced)?.code == .pinRequired)
+        #expect(failure(of: &announced)?.remedy?.action == .pairByPIN)
         #expect(accessory.requests.isEmpty)
         accessory.refusesTransient = true
         var surprised = session()
-        #expect(failure(of: &surprised)?.code == .pinRequired)
+        #expect(failure(of: &surprised)?.remedy?.action == .pairByPIN)
     }
 
     @Test func aPasswordReplacesTheDefaultOne() throws {
         accessory.admission = .password("sesame")
         var without = session(try traits("pw=true"))
-        #expect(failure(of: &without)?.code == .passwordRequired)
+        #expect(failure(of: &without)?.remedy?.action == .givePassword)
         var procedure = session(password: "sesame", try traits("pw=true"))
         let result = try accessory.run(&procedure)
         #expect(result.usedPassword)
         #expect(result.secret == accessory.secret)
         var wrong = session(password: "open", try traits("pw=true"))
-        #expect(failure(of: &wrong)?.code == .wrongCode)
+        #expect(failure(of: &wrong)?.code == .notAuthentic)
     }
 
     @Test func anUnneededPasswordIsReported() throws {
@@ -193,7 +193,7 @@ import Testing
         var right = introduction("sesame")
         #expect(try accessory.run(&right).usedPassword)
         var wrong = introduction("open")
-        #expect(failure(of: &wrong)?.code == .wrongCode)
+        #expect(failure(of: &wrong)?.code == .notAuthentic)
     }
 
     @Test func aPasswordIsTriedWhereNoneIsAnnounced() throws {
@@ -225,7 +225,7 @@ import Testing
 
     @Test func anUnsolicitedResponseIsRefused() {
         var procedure = session()
-        #expect(throws: PairingFailure.self) { try procedure.receive(PairingReply()) }
+        #expect(throws: AirPlayError.self) { try procedure.receive(PairingReply()) }
     }
 }
 

@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import AirPlayWire
 import Testing
 
@@ -86,6 +87,6 @@ final class SimulatedAccessory {
             case .finished(let result): return result
             }
         }
-        throw PairingFailure(.malformed, "the procedure does not come to an end")
+        throw AirPlayError(.protocolViolation, "the procedure does not come to an end")
     }
 }

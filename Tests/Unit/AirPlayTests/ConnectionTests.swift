@@ -203,14 +203,28 @@ import Testing
         #expect(error?.status == status)
     }
 
-    @Test(arguments: [401, 470]) func pairingThatFailedIsNotRepeatedByARejoin(status: Int) {
+    @Test(arguments: [401, 470]) func pairingThatFailedIsNotRepeatedByARejoin(status: Int) throws {
         let error = #expect(throws: AirPlayError.self) { try RTSPResponse(status: status).accepted("play") }
         #expect(error?.isMistrust == true)
-        for code in [PairingFailure.Code.pinRequired, .passwordRequired, .wrongCode, .notAuthentic] {
-            #expect(SessionPairing.translated(PairingFailure(code, "")).isMistrust)
+        var procedure = PairingProcedure(
+            .session(stored: nil, password: nil), identity: .generate(identifier: "x"), traits: SpeakerTraits())
+        _ = try procedure.begin()
+        let refusal = try #require(throws: AirPlayError.self) {
+            _ = try procedure.receive(PairingReply(status: status, body: []))
         }
-        let busy = PairingFailure(.refused, "", status: 453)
-        #expect(!SessionPairing.translated(busy).isMistrust && !AirPlayError(.lost, "").isMistrust)
+        #expect(refusal.isMistrust)
+    }
+
+    @Test(arguments: [403, 453, 503]) func pairingIsRepeatedByARejoinUnlessTheSpeakerRejectsTheKeys(status: Int) throws
+    {
+        var procedure = PairingProcedure(
+            .session(stored: nil, password: nil), identity: .generate(identifier: "x"), traits: SpeakerTraits())
+        _ = try procedure.begin()
+        let refusal = try #require(throws: AirPlayError.self) {
+            _ = try procedure.receive(PairingReply(status: status, body: []))
+        }
+        #expect(!refusal.isMistrust && refusal.code == (status == 403 ? .refused : .busy))
+        #expect(!AirPlayError(.lost, "").isMistrust)
     }
 
     @Test func speakersConnectToAFewConfigurablePorts() throws {

@@ -91,9 +91,8 @@ import Testing
         traits.status = .pinRequired
         var procedure = PairingProcedure(
             .session(stored: nil, password: nil), identity: .generate(identifier: "x"), traits: traits)
-        let failure = try #require(throws: PairingFailure.self) { try procedure.begin() }
-        #expect(!failure.message.contains("talkie"))
-        let error = SessionPairing.translated(failure)
+        let error = try #require(throws: AirPlayError.self) { try procedure.begin() }
+        #expect(!error.message.contains("talkie"))
         #expect(error.code == .pairingRequired && error.remedy?.action == .pairByPIN)
         let described = TalkieError(error).saying(RemedyPhrases.commands.inErrors)
         #expect(
