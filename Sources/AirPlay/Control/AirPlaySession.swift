@@ -8,7 +8,7 @@ package import PTP
 /// `connect`, `startStream`, `play` and the other requests block until the response or their deadline. `write` never
 /// blocks. All members are callable from any thread; blocking methods must not be called on the control thread. A lost
 /// or ended session cannot be reused.
-package final class AirPlaySession: Sendable {
+package final class AirPlaySession: SenderSession {
     /// The parameters of a session.
     package struct Configuration: Sendable {
         var address: SpeakerAddress
@@ -68,14 +68,6 @@ package final class AirPlaySession: Sendable {
         }
     }
 
-    /// An event of a session.
-    enum Event: Sendable {
-        /// A command from the speaker: a button, or its remote control.
-        case command(RemoteCommand)
-        /// The session has failed; sent once. The owner calls `end`.
-        case lost(AirPlayError)
-    }
-
     /// The result of `write`.
     package enum WriteResult: Sendable {
         /// The packet is queued.
@@ -86,12 +78,9 @@ package final class AirPlaySession: Sendable {
         case closed
     }
 
-    /// Time between the pause and the end of a session that another sender takes over.
-    private static let takeoverTime: Duration = .milliseconds(150)
-
     package let configuration: Configuration
     private let shared: SessionShared
-    let control: ControlThread<SessionCore>
+    package let control: ControlThread<SessionCore>
 
     /// Creates a session; its control thread starts at once.
     ///
@@ -111,17 +100,16 @@ package final class AirPlaySession: Sendable {
         control.closeWithoutWaiting()
     }
 
-    /// Whether the speaker has announced our group while we played to it: its announcements then reveal its owner.
-    var tellsGroup: Bool { shared.tellsGroup }
+    package var tellsGroup: Bool { shared.tellsGroup }
 
     /// Whether the speaker shows no sign of life; it may still play its buffered audio. Any thread.
     package var isUnresponsive: Bool { shared.isUnresponsive }
 
-    /// The events of the session. At most 256 unread events are kept, the newest ones. One consumer.
-    var events: AsyncStream<Event> { shared.events }
+    package var events: AsyncStream<SessionEvent> { shared.status.events }
+    package var address: SpeakerAddress { configuration.address }
 
     /// Whether the session has failed or ended.
-    package var isLost: Bool { shared.isLost }
+    package var isLost: Bool { shared.status.isLost }
 
     /// Connects, pairs and sets up the session. Blocks for up to a few seconds.
     ///
@@ -175,8 +163,7 @@ package final class AirPlaySession: Sendable {
         }
     }
 
-    /// Stops sending on a realtime stream until the next `play`; the speaker plays what it has buffered.
-    func haltStream() { shared.writer?.halt() }
+    package func haltStream() { shared.writer?.halt() }
 
     /// Sends the changed peer list to the speaker. Returns at once.
     func sharePeersAgain() {
@@ -184,8 +171,7 @@ package final class AirPlaySession: Sendable {
         control.post { core in try? core.sharePeers() }
     }
 
-    /// Wakes the sending thread for new packets in the store.
-    func wakeWriter() { shared.writer?.wake() }
+    package func wakeWriter() { shared.writer?.wake() }
 
     /// The packets of the current stream.
     var store: PacketStore? { shared.writer?.store }
@@ -263,21 +249,11 @@ package final class AirPlaySession: Sendable {
         try control.perform { (core) throws(AirPlayError) in try core.show(request) }
     }
 
-    /// Returns whether the speaker answers a request after the pause that precedes a takeover by another sender.
-    func isServedAfterPause() async -> Bool {
-        // ignored: a cancelled task belongs to a session that is no longer used.
-        try? await Task.sleep(for: Self.takeoverTime)
-        return await withCheckedContinuation { continuation in
-            let isPosted = control.post { continuation.resume(returning: $0.answers()) }
-            if !isPosted { continuation.resume(returning: false) }
-        }
-    }
-
     /// Pauses and releases the speaker and closes all connections; blocks for about a second.
     package func end() {
         configuration.peers.remove(self)
         control.post { $0.end() }
         control.close()
-        shared.finish()
+        shared.status.finish()
     }
 }

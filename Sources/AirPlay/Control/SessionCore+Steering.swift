@@ -1,4 +1,4 @@
-internal import AirPlayTransport
+package import AirPlayTransport
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
@@ -6,7 +6,7 @@ internal import Sockets
 
 extension SessionCore {
     /// Sets the volume in dB. Throws the refusal of a speaker that keeps its own volume.
-    func setVolume(decibels: Double) throws(AirPlayError) {
+    package func setVolume(decibels: Double) throws(AirPlayError) {
         _ = try exchange(
             "SET_PARAMETER", headers: ["Content-Type": "text/parameters"],
             body: TextParameters.volume(decibels: decibels), timeout: Deadline.request
@@ -16,7 +16,7 @@ extension SessionCore {
     /// Sends what the speaker displays. Returns false if it refuses.
     ///
     /// Some speakers are silent until they receive a text.
-    func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
+    package func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
         let message = request.message
         let response = try exchange(
             message.method, headers: message.headers, body: message.body, timeout: message.timeout,

@@ -1,11 +1,11 @@
 internal import AirPlayTransport
 internal import AirPlayWire
-internal import MediaCore
+package import MediaCore
 internal import PTP
 internal import Sockets
 
 /// The state of one session and the requests that change it. Used only on the control thread.
-final class SessionCore: ControlledSession {
+package final class SessionCore: SenderSessionCore {
     /// Request timeouts (based on receivers measured by others; each request has its own typical delay).
     enum Deadline {
         static let request: Duration = .seconds(2)
@@ -47,11 +47,11 @@ final class SessionCore: ControlledSession {
     private var schedule = SessionSchedule()
     private var addresses = AddressWatch()
     /// This computer's clock. Connection deadlines use the machine's clock.
-    var host: any HostClock { clocks.clock }
+    package var host: any HostClock { clocks.clock }
     /// Whether the speaker has an anchor and was not stopped since.
     var isPlaying = false
     /// Performs the owner's due work between requests. Returns the instant of the next call; nil: none.
-    var attend: ((SessionCore) -> HostInstant?)?
+    package var attend: ((SessionCore) -> HostInstant?)?
     private var suspensions: SuspensionWatch
 
     init(configuration: AirPlaySession.Configuration, clocks: PTPDirectory, shared: SessionShared) {
@@ -80,10 +80,11 @@ final class SessionCore: ControlledSession {
     var startLeads: StartLeads { StartLeads(shared.clock) }
 
     /// Whether the session has failed or ended.
-    var isLost: Bool { shared.isLost }
+    var isLost: Bool { shared.status.isLost }
+    package var isResponsive: Bool { !isLost && !shared.isUnresponsive }
 
     /// Ends the session as lost; a new one may succeed.
-    func lose(_ reason: String) { shared.fail(AirPlayError(.lost, reason)) }
+    func lose(_ reason: String) { shared.status.fail(AirPlayError(.lost, reason)) }
 
     /// When the stream was set up.
     private(set) var streamBegan: HostInstant?
@@ -104,7 +105,7 @@ final class SessionCore: ControlledSession {
             socket: socket, identity: configuration.identity, activeRemote: activeRemote)
         self.connection = connection
         configuration.remote?.register(activeRemote, of: socket.remote, local: socket.local) { [shared] command in
-            shared.publish(command)
+            shared.status.publish(command)
         }
         do { try serveTime(socket) } catch { throw AirPlayError(.timingUnavailable, error.message) }
         url = "rtsp://\(socket.local)/\(sessionNumber)"
@@ -213,8 +214,8 @@ final class SessionCore: ControlledSession {
             events = try EventChannel(socket: socket, keys: .events(from: secret)) { event in
                 switch event {
                 case .message(let message):
-                    if let command = RemoteCommand(event: message) { shared.publish(command) }
-                case .ended(let error): shared.fail(error)
+                    if let command = RemoteCommand(event: message) { shared.status.publish(command) }
+                case .ended(let error): shared.status.fail(error)
                 }
             }
         } catch {
@@ -257,7 +258,7 @@ final class SessionCore: ControlledSession {
         if configuration.route == .buffered {
             shared.setWriter(
                 try sender.buffered(to: remote, setup, connectTimeout: configuration.connectTimeout) {
-                    shared.fail(AirPlayError(.ended, "The speaker has closed the stream."))
+                    shared.status.fail(AirPlayError(.ended, "The speaker has closed the stream."))
                 })
         } else {
             shared.setWriter(
@@ -291,7 +292,7 @@ final class SessionCore: ControlledSession {
 
     /// Pauses and releases the speaker and closes all connections. Never fails: missing responses are ignored.
     func end() {
-        shared.expectEnd()
+        shared.status.expectEnd()
         configuration.remote?.unregister(activeRemote)
         schedule.end()
         attend = nil
@@ -333,18 +334,18 @@ final class SessionCore: ControlledSession {
     // MARK: Between requests
 
     /// When `tick` is due.
-    var nextTick: HostInstant { schedule.next }
+    package var nextTick: HostInstant { schedule.next }
 
     /// Schedules a call of `attend` as soon as the queue is empty.
-    func requestAttention() { schedule.setAttention(at: host.now) }
+    package func requestAttention() { schedule.setAttention(at: host.now) }
 
     /// Performs all due periodic work: suspension and address checks, `attend`, keep-alive.
-    func tick() {
+    package func tick() {
         if schedule.isAlive, suspensions.check(clocks.clock) != nil { lookAgain() }
         if schedule.takesAddressCheck(at: host.now), let move = lookForMove() {
             schedule.end()
             connection?.abandon()
-            shared.fail(AirPlayError(.lost, move))
+            shared.status.fail(AirPlayError(.lost, move))
         }
         let now = host.now
         if schedule.isAttentionDue(at: now) {
@@ -400,7 +401,7 @@ final class SessionCore: ControlledSession {
     private func keepAlive(timeout: Duration? = nil) {
         let timeout = timeout ?? configuration.timeout
         guard let connection else { return }
-        defer { shared.noteAnswer(at: connection.lastAnswer) }
+        defer { shared.status.noteAnswer(at: connection.lastAnswer) }
         // During an outage a long wait would delay user requests, which are due as soon as it ends. Late responses are
         // accepted.
         let isAway =
@@ -414,13 +415,13 @@ final class SessionCore: ControlledSession {
         } catch {
             guard error.code != .timedOut || .now - connection.lastAnswer >= timeout else { return }
             schedule.end()
-            if error.status == 454 { return shared.fail(error) }
-            shared.fail(AirPlayError(.lost, "The speaker stopped responding (\(error.message))"))
+            if error.status == 454 { return shared.status.fail(error) }
+            shared.status.fail(AirPlayError(.lost, "The speaker stopped responding (\(error.message))"))
         }
     }
 
     /// Returns whether the speaker answers a request of this session now.
-    func answers() -> Bool {
+    package func answers() -> Bool {
         // ignored: without a response the answer is no.
         let response = try? exchange("POST", timeout: Deadline.keepAlive, target: "/feedback")
         return response != nil && !isLost
@@ -440,15 +441,15 @@ final class SessionCore: ControlledSession {
         _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration, target: String? = nil
     ) throws(AirPlayError) -> RTSPResponse {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
-        defer { shared.noteAnswer(at: connection.lastAnswer) }
+        defer { shared.status.noteAnswer(at: connection.lastAnswer) }
         do {
             let response = try connection.exchange(
                 method, target ?? url, headers: headers, body: body, timeout: timeout)
             // 454 means that the session no longer exists, regardless of the request.
-            if response.status == 454 { shared.fail(Self.sessionEnded) }
+            if response.status == 454 { shared.status.fail(Self.sessionEnded) }
             return response
         } catch {
-            if connection.isBroken { shared.fail(error) }
+            if connection.isBroken { shared.status.fail(error) }
             throw error
         }
     }

@@ -4,7 +4,7 @@ package import MediaCore
 package import SyncRendering
 
 /// Audio packets: their delivery, and flushing.
-extension AirPlaySpeaker: PacketOutput, PartialFlushing {
+extension AirPlaySpeaker: PartialFlushing {
     // MARK: Delivery
 
     /// Returns pass-through for AAC that the speaker decodes, otherwise re-encoding. Any thread.
@@ -13,7 +13,7 @@ extension AirPlaySpeaker: PacketOutput, PartialFlushing {
     }
 
     private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
-        let offered = state.withLock { $0.reported.channels } ?? channels
+        let offered = state.withLock { $0.details.reported.channels } ?? channels
         return DeliveryChoice(
             for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless,
             channels: min(channels, offered), route: route
@@ -85,23 +85,6 @@ extension AirPlaySpeaker: PacketOutput, PartialFlushing {
         return taken
     }
 
-    /// Sets the speed of later packets, in media seconds per second of audio. Called by the feeder.
-    package func setSpeed(_ speed: Double) {
-        state.withLock { state in
-            state.speed = speed
-            state.input?.speed = speed
-        }
-    }
-
-    /// Marks the end of the input: playback may then start with less than the preroll.
-    package func finish() {
-        state.withLock { $0.input?.finish() }
-        requestAttention()
-    }
-
-    /// Media time of the end of the accepted packets; nil after a flush.
-    package var acceptedUntil: MediaTime? { state.withLock { $0.input?.acceptedUntil } }
-
     /// Discards all packets that are not audible yet. Returns at once; the request is sent on the control thread.
     package func flush() {
         let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
@@ -109,7 +92,7 @@ extension AirPlaySpeaker: PacketOutput, PartialFlushing {
             // Done here, not on the control thread: packets accepted after this call must not be dropped.
             guard let position = state.input?.flush() else { return nil }
             state.anchors.reset()
-            state.cuts.releaseAll()
+            state.details.cuts.releaseAll()
             return state.session.map { ($0, position) }
         }
         guard let (session, position) = pending else { return }
@@ -121,14 +104,14 @@ extension AirPlaySpeaker: PacketOutput, PartialFlushing {
 
     /// The minimum lead of a partial flush over the playhead: the queue depth of a realtime stream, otherwise 1 s.
     package var partialFlushLead: Duration {
-        let (session, setup) = state.withLock { ($0.session, $0.setup) }
+        let (session, setup) = state.withLock { ($0.session, $0.details.setup) }
         return StreamCut.lead(route, session.map { StatedLatency($0, setup) } ?? StatedLatency())
     }
 
     /// Starts the flush on the control thread. Returns at once. Called by the feeder.
     package func beginPartialFlush(from time: MediaTime) {
         let (session, epoch) = state.withLock { state in
-            state.cuts.begin()
+            state.details.cuts.begin()
             return (state.session, state.anchors.epoch)
         }
         let isPosted = session?.control.post { [weak self] core in self?.cut(from: time, epoch, core) }
@@ -137,18 +120,18 @@ extension AirPlaySpeaker: PacketOutput, PartialFlushing {
     }
 
     /// The result of the last flush; nil while it is undecided.
-    package var partialFlushResult: PartialFlushResult? { state.withLock { $0.cuts.result } }
+    package var partialFlushResult: PartialFlushResult? { state.withLock { $0.details.cuts.result } }
 
     /// After `flushed`: the packet that spans the requested time; nil if none does.
-    package var truncatedPacket: PacketBatch? { state.withLock { $0.cuts.truncated } }
+    package var truncatedPacket: PacketBatch? { state.withLock { $0.details.cuts.truncated } }
 
     /// Cuts the stream on the control thread.
     private func cut(from time: MediaTime, _ epoch: UInt64, _ core: SessionCore?) {
         let now = host.now
         let (input, context, stated, skips) = state.withLock { state in
             (
-                state.input, state.context, state.session.map { StatedLatency($0, state.setup) },
-                state.cuts.hasSpace(at: now) && state.reported.skipsPackets
+                state.input, state.context, state.session.map { StatedLatency($0, state.details.setup) },
+                state.details.cuts.hasSpace(at: now) && state.details.reported.skipsPackets
             )
         }
         var outcome: StreamCut.Outcome?
@@ -162,7 +145,7 @@ extension AirPlaySpeaker: PacketOutput, PartialFlushing {
             if let outcome, let input {
                 state.finish(outcome, of: input, epoch)
             } else {
-                state.cuts.decide(.flushed(from: time))
+                state.details.cuts.decide(.flushed(from: time))
             }
             return state.context?.writable
         }
@@ -175,7 +158,7 @@ extension AirPlaySpeaker: PacketOutput, PartialFlushing {
     }
 }
 
-extension AirPlaySpeaker.State {
+extension SpeakerState<AirPlaySession, AirPlaySpeaker.Details> {
     /// Continues the timeline after a cut, and records its result.
     ///
     /// - Parameters:
@@ -183,16 +166,16 @@ extension AirPlaySpeaker.State {
     ///   - epoch: The epoch of the request. After a seek it differs, and nothing is continued.
     fileprivate mutating func finish(_ outcome: StreamCut.Outcome, of before: StreamInput, _ epoch: UInt64) {
         if let lead = outcome.refusal {
-            cuts.decide(.refused(leadNeeded: lead))
+            details.cuts.decide(.refused(leadNeeded: lead))
         } else {
             if let truncated = outcome.truncated, anchors.epoch == epoch { input?.cut(at: truncated.timestamp) }
             let batch = outcome.truncated?.batch(in: before)
             let end = input?.acceptedUntil ?? batch?.packets.first?.presentationTime
-            cuts.decide(.flushed(from: end ?? .zero), truncated: batch)
+            details.cuts.decide(.flushed(from: end ?? .zero), truncated: batch)
         }
-        if let due = outcome.heldUntil { cuts.hold(until: due) }
+        if let due = outcome.heldUntil { details.cuts.hold(until: due) }
         guard outcome.voidsAnchor else { return }
         anchors.void()
-        cuts.releaseAll()
+        details.cuts.releaseAll()
     }
 }

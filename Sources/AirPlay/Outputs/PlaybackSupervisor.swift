@@ -8,8 +8,7 @@ internal import SyncRendering
 final class PlaybackSupervisor: Sendable {
     private weak let speaker: AirPlaySpeaker?
     private let sent = Lock(SentState())
-    /// What is displayed, and the number of anchors sent so far; used on the control thread.
-    private let display: Lock<(updates: NowPlayingUpdates, anchors: Int)>
+    private let display: SpeakerDisplay
 
     /// The commands that were sent to the speaker; used on the control thread.
     private struct SentState {
@@ -49,19 +48,13 @@ final class PlaybackSupervisor: Sendable {
     /// A speaker that has sent no timing request after this does not receive us.
     private static let silenceTimeout: Duration = .seconds(8)
 
-    /// The silence that is appended at once after the end of the input.
-    private static let tailLength: Duration = .milliseconds(500)
-
     /// Poll interval for a clock that is not ready.
     private static let clockLook: Duration = .milliseconds(50)
 
     private let clockState = Lock<SpeakerClockState?>(nil)
     private let isClockKnown = Lock(false)
 
-    init(speaker: AirPlaySpeaker, updates: NowPlayingUpdates) {
-        self.speaker = speaker
-        display = Lock((updates, 0))
-    }
+    init(speaker: AirPlaySpeaker, display: SpeakerDisplay) { (self.speaker, self.display) = (speaker, display) }
 
     /// Records a change of the speaker's clock state.
     private func noteClock(_ core: SessionCore, _ context: AudioOutputContext) {
@@ -108,36 +101,9 @@ final class PlaybackSupervisor: Sendable {
     /// Performs the due work. Returns when to call it again; nil: when requested.
     func performDueWork(_ core: SessionCore) -> HostInstant? {
         let next = steerPlayback(core)
-        return updateDisplay(core) ? core.host.now : next
-    }
-
-    /// Sends one due request about the displayed item. Returns whether one was sent; others may be due then.
-    ///
-    /// Nothing is sent before a pending start, which it would delay, nor to an unresponsive speaker: requests wait for
-    /// seconds each, and the first answer to a keep-alive request would be noticed late.
-    private func updateDisplay(_ core: SessionCore) -> Bool {
-        guard !core.isLost, !core.shared.isUnresponsive, let speaker else { return false }
-        let (context, input) = speaker.state.withLock { ($0.context, $0.input) }
-        guard let context, let input else { return false }
-        // The start that the anchor names may be ahead.
-        let segment = context.timebase.snapshot.upcoming
+        guard let speaker else { return next }
         let isPlaying = sent.withLock { $0.line != nil }
-        guard isPlaying == (segment.rate != 0) else { return false }
-        let line: NowPlayingUpdates.Line =
-            isPlaying ? .playing(anchor: display.withLock { $0.anchors }) : .stopped(at: segment.mediaAnchor)
-        let position = segment.mediaTime(at: max(core.host.now, segment.hostAnchor))
-        let request = display.withLock {
-            $0.updates.next(
-                speaker.nowPlaying, on: line, position: position, rate: segment.rate,
-                timestamp: input.timestampOnWire(audibleAt: position), sampleRate: input.format.sampleRate)
-        }
-        guard let request else { return false }
-        do throws(AirPlayError) {
-            if try !core.show(request) { display.withLock { $0.updates.noteRefusal(of: request) } }
-        } catch {
-            // Not repeated: a lost session is reported by its events, and a late response counts.
-        }
-        return true
+        return display.update(speaker, with: core, isPlaying: isPlaying) ? core.host.now : next
     }
 
     /// Applies the timebase. Returns when to call it again; nil: when requested.
@@ -166,7 +132,7 @@ final class PlaybackSupervisor: Sendable {
             let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
             let next = try start(
                 command, timestamps: input.timestamps, core: core, speaker: speaker, context: context, sent: &sent)
-            let tail = sent.line == nil ? nil : extendTail(of: speaker, along: segment, at: core.host.now)
+            let tail = sent.line == nil ? nil : speaker.extendTail(along: segment, at: core.host.now)
             return [next, tail].compactMap { $0 }.min()
         } catch {
             switch error.code {
@@ -183,22 +149,6 @@ final class PlaybackSupervisor: Sendable {
                 return nil
             default: return nil
             }
-        }
-    }
-
-    /// Extends a finished input by silence; see `StreamInput.extendTail`.
-    ///
-    /// - Returns: When to call it again; nil: after the end of the input.
-    private func extendTail(
-        of speaker: AirPlaySpeaker, along segment: TimebaseSegment, at now: HostInstant
-    ) -> HostInstant? {
-        let lead = speaker.partialFlushLead
-        return speaker.state.withLock { state in
-            let goal = segment.mediaTime(at: now.advanced(by: lead + Self.tailLength))
-            guard let end = state.input?.extendTail(until: goal) else { return nil }
-            state.session?.wakeWriter()
-            let due = segment.hostInstant(of: end)?.advanced(by: .zero - lead)
-            return due.flatMap { $0 > now ? $0 : nil }
         }
     }
 
@@ -311,7 +261,7 @@ final class PlaybackSupervisor: Sendable {
             media: moment, position: position, moment: anchor.moment, speed: segment.speed,
             epoch: anchor.timeline.epoch, generation: command.generation, delay: command.delay)
         sent.line = known
-        display.withLock { $0.anchors += 1 }
+        display.countAnchor()
         sent.refusedSince = nil
         sent.hasPlayed = true
         sent.isRewound = false

@@ -8,9 +8,7 @@ package import SyncRendering
 ///
 /// Media time M is heard at host instant H because each sync packet names the instant of one frame on the clock that
 /// this computer serves by NTP. Receivers subtract their own delay. Requests run on the session's control thread.
-package final class ClassicSpeaker: PacketOutput, StartReportingOutput, RecoveringOutput, OwnerVolumeOutput,
-    NowPlayingOutput, OwnClockOutput
-{
+package final class ClassicSpeaker: SpeakerOutput, OwnClockOutput {
     static let format = StreamFormat.lossless44100
     /// Eight seconds of lossless audio.
     private static let capacity = (bytes: 3 << 19, packets: 1 << 10)
@@ -22,45 +20,19 @@ package final class ClassicSpeaker: PacketOutput, StartReportingOutput, Recoveri
     let served: ServedTimeline
     /// What the receiver displays.
     private let features: FeatureBits
-    let state = Lock(State())
-    let volume = Lock(SpeakerVolume())
-    /// The current item; nil: none.
-    private let shown = Lock<NowPlaying?>(nil)
+    package let state = Lock(SpeakerState<ClassicSession, Details>(Details()))
+    package let volume = Lock(SpeakerVolume())
+    package let shown = Lock<NowPlaying?>(nil)
 
-    /// The mutable state, guarded by the lock `state`.
-    struct State {
-        /// The current session; nil while closed, lost or failed.
-        var session: ClassicSession?
-        /// The renderer's context since `prepare`.
-        var context: AudioOutputContext?
-        /// The packets of the stream; nil before `prepare`.
-        var input: StreamInput?
-        /// Media seconds per second of audio.
-        var speed = 1.0
-        var anchors = SpeakerAnchors()
+    /// What only classic AirPlay has of the state.
+    package struct Details: Sendable {
         /// The last known address; nil before the first session.
         var address: SpeakerAddress?
-        var evictions = EvictionCounter()
         var flush: (result: PartialFlushResult?, truncated: PacketBatch?) = (nil, nil)
-        /// Incremented by `close`: a rejoin for an older use ends.
-        var use: UInt64 = 0
-        /// Reads the events of the session.
-        var eventTask: Task<Void, Never>?
-        /// A rejoin, or the end of a session, on its own thread.
-        var backgroundTask: BackgroundTask?
-        /// Why the last session was lost; nil if none was.
-        var interruption: String?
-        /// The permanent failure: audio is accepted and discarded, so that playback reaches the end.
-        var failure: OutputError?
-
-        /// Returns the state after `close`. Speed and address are kept for the next use.
-        var closed: State {
-            State(speed: speed, anchors: SpeakerAnchors(epoch: anchors.epoch + 1), address: address, use: use + 1)
-        }
     }
 
-    /// This computer's clock, on which the timebase runs.
-    var host: any HostClock { served.clock }
+    package var phrases: RemedyPhrases { configuration.phrases }
+    package var host: any HostClock { served.clock }
 
     /// Creates a speaker without connecting.
     ///
@@ -87,64 +59,9 @@ package final class ClassicSpeaker: PacketOutput, StartReportingOutput, Recoveri
         self.init(name: name, configuration: configuration, serving: served, metadata: [0, 1, 2])
     }
 
-    // MARK: Display and volume
-
-    /// Sets the item that the receiver displays, also for later sessions. Any thread; returns at once.
-    package func setNowPlaying(_ nowPlaying: NowPlaying?) {
-        let isNew = shown.withLock { shown in
-            defer { shown = nowPlaying }
-            return shown != nowPlaying
-        }
-        if isNew { requestAttention() }
-    }
-
-    /// The item to display; never without a title.
-    var nowPlaying: NowPlaying {
-        var item = shown.withLock { $0 } ?? NowPlaying(title: "")
-        if item.title.isEmpty { item.title = "Talkie" }
-        return item
-    }
-
     /// Returns the display of a new session, whose text was sent.
     func updates(shown item: NowPlaying, at moment: RTPTimestamp) -> NowPlayingUpdates {
         NowPlayingUpdates(shown: item, at: moment, features: features)
-    }
-
-    /// Sets the gain, limited to −30…0 dB or mute. Until the first call the receiver keeps its owner's volume. Any
-    /// thread.
-    package func setGain(_ gain: Float) {
-        volume.withLock { $0.request(gain: gain) }
-        sendVolume()
-    }
-
-    /// Restores the owner's volume, if it was changed here. Classic receivers do not report it: an audible one. Any
-    /// thread.
-    package func restoreGain() {
-        volume.withLock { $0.restore() }
-        sendVolume()
-    }
-
-    /// An audible volume: classic receivers do not report the owner's. Nil before the first session. Any thread.
-    package var ownVolume: Double? { volume.withLock { $0.own } }
-
-    /// True after the start of the first session.
-    package var isOwnVolumeKnown: Bool { volume.withLock { $0.isOwnKnown } }
-
-    /// The refusal of the last requested volume or mute; nil if it was accepted. Any thread.
-    package var gainFailure: OutputError? { volume.withLock { $0.refusal } }
-
-    private func sendVolume() { if let session = state.withLock({ $0.session }) { sendVolume(in: session) } }
-
-    /// Sends the requested volume on the control thread of a session.
-    func sendVolume(in session: ClassicSession) {
-        guard volume.withLock({ $0.queue() }) else { return }
-        // One that has ended runs nothing; the next session begins with the volume.
-        session.control.post { [weak self] core in
-            guard let self else { return }
-            _ = volume.sendRequested(to: name) { (decibels) throws(AirPlayError) in
-                try core.setVolume(decibels: decibels)
-            }
-        }
     }
 
     // MARK: Delivery
@@ -181,7 +98,7 @@ package final class ClassicSpeaker: PacketOutput, StartReportingOutput, Recoveri
         let store = PacketStore(bytes: Self.capacity.bytes, packets: Self.capacity.packets)
         let first = StreamCounters.random().timestamp
         do throws(AirPlayError) {
-            let joined = try join(store, context, shownAt: first)
+            let joined = try begin(store, context, shownAt: first)
             state.withLock { state in
                 state.input = StreamInput(
                     format: Self.format, store: store, first: first, isPassThrough: false, speed: state.speed)
@@ -209,23 +126,6 @@ package final class ClassicSpeaker: PacketOutput, StartReportingOutput, Recoveri
         return taken
     }
 
-    /// Sets the speed of later packets, in media seconds per second of audio. Called by the feeder.
-    package func setSpeed(_ speed: Double) {
-        state.withLock { state in
-            state.speed = speed
-            state.input?.speed = speed
-        }
-    }
-
-    /// Marks the end of the input: playback may then start with less than the preroll.
-    package func finish() {
-        state.withLock { $0.input?.finish() }
-        requestAttention()
-    }
-
-    /// Media time of the end of the accepted packets; nil after a flush.
-    package var acceptedUntil: MediaTime? { state.withLock { $0.input?.acceptedUntil } }
-
     /// Discards all packets that are not audible yet. Returns at once; the request is sent on the control thread.
     package func flush() {
         let session = state.withLock { state -> ClassicSession? in
@@ -240,27 +140,6 @@ package final class ClassicSpeaker: PacketOutput, StartReportingOutput, Recoveri
     }
 
     // MARK: State
-
-    /// The failure, or the loss of the session while it is being re-established. Any thread.
-    package var loss: OutputError? {
-        state.withLock { state in
-            if let failure = state.failure { return failure }
-            guard state.session == nil, state.input != nil, let why = state.interruption else { return nil }
-            return OutputError(.lost, why)
-        }
-    }
-
-    /// The permanent failure; nil while the receiver is usable or rejoining. Any thread.
-    package var failure: OutputError? { state.withLock { $0.failure } }
-
-    /// Whether the receiver shows no sign of life; it may still play its buffered audio. Any thread.
-    package var isUnresponsive: Bool { state.withLock { $0.session }?.shared.isUnresponsive ?? false }
-
-    /// Whether the current session is audible, or the receiver has failed. Any thread.
-    package var isAudible: Bool {
-        let now = host.now
-        return state.withLock { $0.anchors.isAudible(at: now) ?? ($0.failure != nil) }
-    }
 
     /// The timeline of the receiver in host time; nil unless an external clock leads the timebase. Any thread.
     package var remoteTimeline: TimebaseSegment? {
@@ -304,15 +183,6 @@ package final class ClassicSpeaker: PacketOutput, StartReportingOutput, Recoveri
         return OutputWait(.clock, of: name, remaining: remaining)
     }
 
-    /// Whether a start is possible: the receiver has requested the time, has failed, or was audible before. Any thread.
-    package var isReadyToStart: Bool {
-        let now = host.now
-        let (session, isDecided) = state.withLock {
-            ($0.session, $0.anchors.hasBeenAudible(at: now) || $0.failure != nil)
-        }
-        return isDecided || session?.shared.clock.ready != nil
-    }
-
     /// The earliest possible start; nil once audible or while unknown. Any thread.
     package var earliestStart: HostInstant? {
         let now = host.now
@@ -323,31 +193,9 @@ package final class ClassicSpeaker: PacketOutput, StartReportingOutput, Recoveri
     /// The depth of the receiver, and three seconds to bridge stalls of this computer.
     package var desiredDepth: Duration { ClassicLatency.depth + .seconds(3) }
 
-    /// Required audio before a start, as for AirPlay 2.
-    package var preroll: Duration { .milliseconds(600) }
-
-    /// Schedules an update of the receiver on its control thread. Returns at once.
-    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { requestAttention() }
-
-    func requestAttention() { state.withLock { $0.session }?.control.post { $0.requestAttention() } }
-
     /// Ends the session and stops background work. May block for a few seconds. Volume, speed and address are kept for
     /// the next use.
-    package func close() {
-        let (session, eventTask, backgroundTask) = state.withLock { state in
-            defer { state = state.closed }
-            return (state.session, state.eventTask, state.backgroundTask)
-        }
-        volume.withLock { $0.endUse() }
-        eventTask?.cancel()
-        session?.end()
-        backgroundTask?.stop()
-    }
-
-    /// Converts a session's error to one that names the speaker.
-    func outputError(_ error: AirPlayError) -> OutputError {
-        OutputError(error, of: name).saying(configuration.phrases.inErrors)
-    }
+    package func close() { endUse { $0.flush = (nil, nil) } }
 }
 
 // MARK: Partial flush
@@ -362,7 +210,7 @@ extension ClassicSpeaker: PartialFlushing {
     /// Starts the flush on the control thread. Returns at once. Called by the feeder.
     package func beginPartialFlush(from time: MediaTime) {
         let (session, epoch) = state.withLock { state in
-            state.flush = (nil, nil)
+            state.details.flush = (nil, nil)
             return (state.session, state.anchors.epoch)
         }
         let isPosted = session?.control.post { [weak self] core in self?.cut(from: time, epoch, core) }
@@ -371,10 +219,10 @@ extension ClassicSpeaker: PartialFlushing {
     }
 
     /// The result of the last flush; nil while it is undecided.
-    package var partialFlushResult: PartialFlushResult? { state.withLock { $0.flush.result } }
+    package var partialFlushResult: PartialFlushResult? { state.withLock { $0.details.flush.result } }
 
     /// After `flushed`: the packet that spans the requested time; nil if none does.
-    package var truncatedPacket: PacketBatch? { state.withLock { $0.flush.truncated } }
+    package var truncatedPacket: PacketBatch? { state.withLock { $0.details.flush.truncated } }
 
     /// Cuts the stream: in its unsent part while it plays, anywhere otherwise.
     private func cut(from time: MediaTime, _ epoch: UInt64, _ core: ClassicSessionCore?) {
@@ -402,13 +250,13 @@ extension ClassicSpeaker: PartialFlushing {
         }
         let writable = state.withLock { state -> Signal? in
             if isRefused {
-                state.flush = (.refused(leadNeeded: partialFlushLead), nil)
+                state.details.flush = (.refused(leadNeeded: partialFlushLead), nil)
             } else {
                 // After a seek the epoch differs, and nothing is continued.
                 if let dropped, state.anchors.epoch == epoch { state.input?.cut(at: dropped.timestamp) }
                 let batch = input.flatMap { dropped?.batch(in: $0) }
                 let end = input == nil ? time : state.input?.acceptedUntil ?? batch?.packets.first?.presentationTime
-                state.flush = (.flushed(from: end ?? .zero), batch)
+                state.details.flush = (.flushed(from: end ?? .zero), batch)
             }
             return state.context?.writable
         }

@@ -8,8 +8,7 @@ internal import SyncRendering
 final class ClassicSupervisor: Sendable {
     private weak let speaker: ClassicSpeaker?
     private let sent = Lock(SentState())
-    /// What is displayed, and the number of anchors sent so far.
-    private let display: Lock<(updates: NowPlayingUpdates, anchors: Int)>
+    private let display: SpeakerDisplay
     private let clockState = Lock<SpeakerClockState?>(nil)
 
     /// The commands that were sent to the receiver; used on the control thread.
@@ -36,13 +35,8 @@ final class ClassicSupervisor: Sendable {
     private static let stallTimeout: Duration = .seconds(10)
     /// Poll interval for a clock that is not ready.
     private static let clockInterval: Duration = .milliseconds(50)
-    /// The silence that is appended at once after the end of the input.
-    private static let tailLength: Duration = .milliseconds(500)
 
-    init(speaker: ClassicSpeaker, updates: NowPlayingUpdates) {
-        self.speaker = speaker
-        display = Lock((updates, 0))
-    }
+    init(speaker: ClassicSpeaker, display: SpeakerDisplay) { (self.speaker, self.display) = (speaker, display) }
 
     /// Performs the due work. Returns when to call it again; nil: when requested.
     func performDueWork(_ core: ClassicSessionCore) -> HostInstant? {
@@ -53,35 +47,7 @@ final class ClassicSupervisor: Sendable {
         if sent.epoch != epoch { sent = SentState(epoch: epoch) }
         let next = steer(core, speaker, context: context, input: input, sent: &sent)
         self.sent.withLock { $0 = sent }
-        return updateDisplay(core, speaker, context: context, input: input) ? core.host.now : next
-    }
-
-    /// Sends one due request about the displayed item. Returns whether one was sent; others may be due then.
-    ///
-    /// Nothing is sent before a pending start, which it would delay, nor to an unresponsive receiver.
-    private func updateDisplay(
-        _ core: ClassicSessionCore, _ speaker: ClassicSpeaker, context: AudioOutputContext, input: StreamInput
-    ) -> Bool {
-        guard !core.shared.isLost, !core.shared.isUnresponsive else { return false }
-        // The start that the anchor names may be ahead.
-        let segment = context.timebase.snapshot.upcoming
-        let isPlaying = sent.withLock { $0.line != nil }
-        guard isPlaying == (segment.rate != 0) else { return false }
-        let line: NowPlayingUpdates.Line =
-            isPlaying ? .playing(anchor: display.withLock { $0.anchors }) : .stopped(at: segment.mediaAnchor)
-        let position = segment.mediaTime(at: max(core.host.now, segment.hostAnchor))
-        let request = display.withLock {
-            $0.updates.next(
-                speaker.nowPlaying, on: line, position: position, rate: segment.rate,
-                timestamp: input.timestampOnWire(audibleAt: position), sampleRate: input.format.sampleRate)
-        }
-        guard let request else { return false }
-        do throws(AirPlayError) {
-            if try !core.show(request) { display.withLock { $0.updates.noteRefusal(of: request) } }
-        } catch {
-            // Not repeated: a lost session is reported by its events, and a late response counts.
-        }
-        return true
+        return display.update(speaker, with: core, isPlaying: sent.line != nil) ? core.host.now : next
     }
 
     /// Applies the timebase. Returns when to call it again; nil: when requested.
@@ -111,7 +77,7 @@ final class ClassicSupervisor: Sendable {
                 segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
             let next = try start(
                 command, timestamps: input.timestamps, core: core, speaker: speaker, context: context, sent: &sent)
-            let tail = sent.line == nil ? nil : extendTail(of: speaker, along: segment, at: core.host.now)
+            let tail = sent.line == nil ? nil : speaker.extendTail(along: segment, at: core.host.now)
             return [next, tail].compactMap { $0 }.min()
         } catch {
             switch error.code {
@@ -228,28 +194,12 @@ final class ClassicSupervisor: Sendable {
             media: media, position: position, moment: moment, speed: segment.speed, epoch: timeline.epoch,
             generation: command.generation, delay: command.delay)
         (sent.line, sent.hasPlayed, sent.isRewound) = (anchor, true, false)
-        display.withLock { $0.anchors += 1 }
+        display.countAnchor()
         speaker.state.withLock {
             $0.anchors.hold(anchor)
             $0.anchors.noteStart(at: instant)
         }
         context.events.append(.speakerAnchored(media: media, host: instant, clock: moment, output: context.id))
         return nil
-    }
-
-    /// Extends a finished input by silence; see `StreamInput.extendTail`.
-    ///
-    /// - Returns: When to call it again; nil: after the end of the input.
-    private func extendTail(
-        of speaker: ClassicSpeaker, along segment: TimebaseSegment, at now: HostInstant
-    ) -> HostInstant? {
-        let lead = speaker.partialFlushLead
-        return speaker.state.withLock { state in
-            let goal = segment.mediaTime(at: now.advanced(by: lead + Self.tailLength))
-            guard let end = state.input?.extendTail(until: goal) else { return nil }
-            state.session?.wakeWriter()
-            let due = segment.hostInstant(of: end)?.advanced(by: .zero - lead)
-            return due.flatMap { $0 > now ? $0 : nil }
-        }
     }
 }

@@ -1,13 +1,12 @@
-internal import AirPlayTransport
+package import AirPlayTransport
 internal import AirPlayWire
-internal import MediaCore
-internal import PTP
-internal import Synchronization
+package import MediaCore
+package import PTP
 
 /// A session of this sender with one classic receiver. Requests run in order on a control thread.
 ///
 /// Blocking methods must not be called on the control thread. A lost or ended session cannot be reused.
-final class ClassicSession: Sendable {
+package final class ClassicSession: SenderSession {
     /// The parameters of a session.
     struct Configuration: Sendable {
         var address: SpeakerAddress
@@ -30,75 +29,30 @@ final class ClassicSession: Sendable {
         var timeout = Duration.seconds(20)
     }
 
-    /// An event of a session.
-    enum Event: Sendable {
-        /// A command from the receiver: a button, or its remote control.
-        case command(RemoteCommand)
-        /// The session has failed; sent once. The owner calls `end`.
-        case lost(AirPlayError)
-    }
-
     /// State shared by the threads of the session. Any thread.
     final class Shared: Sendable {
-        let events: AsyncStream<Event>
-        private let continuation: AsyncStream<Event>.Continuation
-        private let commandRate = Lock(CommandRateLimit())
-        private let failure = Lock<AirPlayError?>(nil)
-        /// When the last request was answered, in nanoseconds of the machine's clock.
-        private let answered = Atomic<Int64>(HostInstant.now.nanoseconds)
+        let status = SessionStatus()
         let sender = Lock<RealtimeSender?>(nil)
         let timing = Lock<TimingResponder?>(nil)
         let latency = Lock(ClassicLatency())
 
-        /// A receiver without any sign of life for this long is unresponsive.
-        private static let answerTimeout: Duration = .seconds(5)
-
-        init() { (events, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256)) }
-
-        /// Publishes a command of the receiver, unless it sends too many or the session has failed: the stream drops
-        /// its oldest event first, which would be the failure.
-        func publish(_ command: RemoteCommand) {
-            if !isLost, commandRate.withLock({ $0.admit(at: .now) }) { continuation.yield(.command(command)) }
-        }
-
-        /// Marks the session as failed. Only the first cause is reported.
-        func fail(_ error: AirPlayError) {
-            let isFirst = failure.withLock { failure in
-                defer { failure = failure ?? error }
-                return failure == nil
-            }
-            if isFirst { continuation.yield(.lost(error)) }
-        }
-
-        /// Marks the session as ended by us, so that the closed connection is not reported.
-        func expectEnd() {
-            failure.withLock { $0 = $0 ?? AirPlayError(.outOfOrder, "The session has ended.") }
-        }
-
-        var isLost: Bool { failure.withLock { $0 != nil } }
-
-        func noteAnswer(at instant: HostInstant) { answered.store(instant.nanoseconds, ordering: .relaxed) }
-
-        /// Whether the receiver has sent no response and no timing request for `answerTimeout`.
+        /// Whether the receiver has sent no response and no timing request for a while.
         var isUnresponsive: Bool {
-            let answer = HostInstant(nanoseconds: answered.load(ordering: .relaxed))
-            let request = timing.withLock { $0 }.flatMap { timing in
-                timing.lastQuestion.map(timing.served.clock.machineInstant(of:))
-            }
-            return .now - max(answer, request ?? answer) >= Self.answerTimeout
+            status.isUnresponsive(
+                lastSign: timing.withLock { $0 }.flatMap { timing in
+                    timing.lastQuestion.map(timing.served.clock.machineInstant(of:))
+                })
         }
 
         /// The synchronization state of the receiver's clock, and when it is ready, if known.
         var clock: (readiness: ClockReadiness, ready: HostInstant?) {
             timing.withLock { $0 }.map { $0.state(at: $0.served.clock.now) } ?? (.cold, nil)
         }
-
-        func finish() { continuation.finish() }
     }
 
     let configuration: Configuration
     let shared: Shared
-    let control: ControlThread<ClassicSessionCore>
+    package let control: ControlThread<ClassicSessionCore>
 
     /// Creates a session; its control thread starts at once.
     ///
@@ -116,8 +70,13 @@ final class ClassicSession: Sendable {
         control.closeWithoutWaiting()
     }
 
-    /// Whether the session has failed or ended.
-    var isLost: Bool { shared.isLost }
+    package var events: AsyncStream<SessionEvent> { shared.status.events }
+    package var address: SpeakerAddress { configuration.address }
+    package var isLost: Bool { shared.status.isLost }
+    package var isUnresponsive: Bool { shared.isUnresponsive }
+    /// False: classic receivers announce no group.
+    package var tellsGroup: Bool { false }
+    package var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock }
 
     /// Connects and sets up a stream. Blocks for up to a few seconds.
     ///
@@ -137,11 +96,9 @@ final class ClassicSession: Sendable {
         try control.perform { (core) throws(AirPlayError) in try core.checkPassword() }
     }
 
-    /// Wakes the sending thread for new packets in the store.
-    func wakeWriter() { shared.sender.withLock { $0 }?.wake() }
+    package func wakeWriter() { shared.sender.withLock { $0 }?.wake() }
 
-    /// Stops sending until the next start; the receiver plays what it has.
-    func haltStream() { shared.sender.withLock { $0 }?.halt() }
+    package func haltStream() { shared.sender.withLock { $0 }?.halt() }
 
     /// Sends what the receiver displays. Returns false if it refuses.
     func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
@@ -153,10 +110,9 @@ final class ClassicSession: Sendable {
         try control.perform { (core) throws(AirPlayError) in try core.setVolume(decibels: decibels) }
     }
 
-    /// Releases the receiver and closes all connections; blocks for about a second.
-    func end() {
+    package func end() {
         control.post { $0.end() }
         control.close()
-        shared.finish()
+        shared.status.finish()
     }
 }

@@ -1,11 +1,11 @@
-internal import AirPlayTransport
+package import AirPlayTransport
 internal import AirPlayWire
-internal import MediaCore
+package import MediaCore
 internal import PTP
 internal import Sockets
 
 /// The state of one session and the requests that change it. Used only on the control thread.
-final class ClassicSessionCore: ControlledSession {
+package final class ClassicSessionCore: SenderSessionCore {
     /// Request timeouts.
     private enum Deadline {
         static let request: Duration = .seconds(2)
@@ -40,9 +40,10 @@ final class ClassicSessionCore: ControlledSession {
     /// Whether the receiver has an anchor and was not stopped since.
     private(set) var isPlaying = false
     /// Performs the owner's due work between requests. Returns the instant of the next call; nil: none.
-    var attend: ((ClassicSessionCore) -> HostInstant?)?
+    package var attend: ((ClassicSessionCore) -> HostInstant?)?
 
-    var host: any HostClock { served.clock }
+    package var host: any HostClock { served.clock }
+    package var isResponsive: Bool { !shared.status.isLost && !shared.isUnresponsive }
 
     init(
         configuration: ClassicSession.Configuration, serving served: ServedTimeline, shared: ClassicSession.Shared
@@ -78,7 +79,7 @@ final class ClassicSessionCore: ControlledSession {
         let socket = try connect()
         url = "rtsp://\(socket.local)/\(sessionNumber)"
         configuration.remote?.register(activeRemote, of: socket.remote, local: socket.local) { [shared] command in
-            shared.publish(command)
+            shared.status.publish(command)
         }
         // Both sockets exist before SETUP: some receivers ask for time before they answer it.
         let (timing, control, data): (TimingResponder, DatagramSocket, DatagramSocket)
@@ -197,7 +198,7 @@ final class ClassicSessionCore: ControlledSession {
     }
 
     /// Sets the volume in dB.
-    func setVolume(decibels: Double) throws(AirPlayError) {
+    package func setVolume(decibels: Double) throws(AirPlayError) {
         _ = try exchange(
             "SET_PARAMETER", headers: ["Content-Type": "text/parameters"],
             body: TextParameters.volume(decibels: decibels), timeout: Deadline.request
@@ -205,7 +206,7 @@ final class ClassicSessionCore: ControlledSession {
     }
 
     /// Sends what the receiver displays. Returns false if it refuses.
-    func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
+    package func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
         let message = request.message
         let response = try exchange(
             message.method, headers: message.headers, body: message.body, timeout: message.timeout)
@@ -213,20 +214,20 @@ final class ClassicSessionCore: ControlledSession {
     }
 
     /// Returns whether the receiver answers a request of this session now.
-    func answers() -> Bool {
+    package func answers() -> Bool {
         // ignored: without a response the answer is no.
         let response = try? exchange("OPTIONS", timeout: Deadline.keepAlive, target: "*")
-        return response != nil && !shared.isLost
+        return response != nil && !shared.status.isLost
     }
 
     /// Ends the session as lost; a new one may succeed.
-    func lose(_ reason: String) { shared.fail(AirPlayError(.lost, reason)) }
+    func lose(_ reason: String) { shared.status.fail(AirPlayError(.lost, reason)) }
 
     // MARK: End
 
     /// Releases the receiver and closes all connections. Never fails: missing responses are ignored.
     func end() {
-        shared.expectEnd()
+        shared.status.expectEnd()
         configuration.remote?.unregister(activeRemote)
         schedule.end()
         attend = nil
@@ -253,13 +254,13 @@ final class ClassicSessionCore: ControlledSession {
 
     // MARK: Between requests
 
-    var nextTick: HostInstant { schedule.next }
+    package var nextTick: HostInstant { schedule.next }
 
     /// Schedules a call of `attend` as soon as the queue is empty.
-    func requestAttention() { schedule.setAttention(at: host.now) }
+    package func requestAttention() { schedule.setAttention(at: host.now) }
 
     /// Performs all due periodic work: suspension and address checks, `attend`, keep-alive.
-    func tick() {
+    package func tick() {
         if schedule.isAlive, suspensions.check(host) != nil {
             // The receiver may have ended the session meanwhile, which TCP detects late.
             keepAlive(timeout: .zero)
@@ -269,7 +270,7 @@ final class ClassicSessionCore: ControlledSession {
         if schedule.takesAddressCheck(at: host.now), let move = addressChange() {
             schedule.end()
             connection?.abandon()
-            shared.fail(AirPlayError(.lost, move))
+            shared.status.fail(AirPlayError(.lost, move))
         }
         if schedule.isAttentionDue(at: host.now) {
             let next = attend?(self)
@@ -313,7 +314,7 @@ final class ClassicSessionCore: ControlledSession {
         } catch {
             guard error.code != .timedOut || .now - connection.lastAnswer >= timeout else { return }
             schedule.end()
-            shared.fail(AirPlayError(.lost, "The speaker stopped responding (\(error.message))"))
+            shared.status.fail(AirPlayError(.lost, "The speaker stopped responding (\(error.message))"))
         }
     }
 
@@ -326,17 +327,17 @@ final class ClassicSessionCore: ControlledSession {
         _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration, target: String? = nil
     ) throws(AirPlayError) -> RTSPResponse {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
-        defer { shared.noteAnswer(at: connection.lastAnswer) }
+        defer { shared.status.noteAnswer(at: connection.lastAnswer) }
         do throws(AirPlayError) {
             let response = try send(
                 method, target ?? url, headers: headers, body: body, timeout: timeout, on: connection)
             // 454 means that the session no longer exists, regardless of the request.
             if response.status == 454, streamBegan != nil {
-                shared.fail(AirPlayError(.ended, "The speaker has ended the session.", status: 454))
+                shared.status.fail(AirPlayError(.ended, "The speaker has ended the session.", status: 454))
             }
             return response
         } catch {
-            if connection.isBroken { shared.fail(error) }
+            if connection.isBroken { shared.status.fail(error) }
             isMistrusted = isMistrusted || error.isMistrust
             throw error
         }

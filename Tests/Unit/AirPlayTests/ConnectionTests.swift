@@ -157,12 +157,12 @@ import Testing
     }
 
     @Test func aBurstOfCommandsIsCutAndDoesNotHideTheEndOfTheSession() async {
-        let shared = SessionShared()
-        for _ in 0..<1000 { shared.publish(.next) }
-        shared.fail(AirPlayError(.ended, "over"))
-        shared.finish()
+        let status = SessionStatus()
+        for _ in 0..<1000 { status.publish(.next) }
+        status.fail(AirPlayError(.ended, "over"))
+        status.finish()
         var (commands, losses) = (0, 0)
-        for await event in shared.events {
+        for await event in status.events {
             switch event {
             case .command: commands += 1
             case .lost: losses += 1
@@ -173,12 +173,12 @@ import Testing
     }
 
     @Test func aCommandAfterTheEndOfTheSessionIsDropped() async {
-        let shared = SessionShared()
-        shared.fail(AirPlayError(.ended, "over"))
-        shared.publish(.pause)
-        shared.finish()
+        let status = SessionStatus()
+        status.fail(AirPlayError(.ended, "over"))
+        status.publish(.pause)
+        status.finish()
         var events = 0
-        for await event in shared.events {
+        for await event in status.events {
             events += 1
             if case .command = event { Issue.record("a command follows the loss") }
         }

@@ -106,7 +106,7 @@ import Testing
         }
         #expect(abs((sent ?? 0) + 20) < 1e-3)
         #expect((speaker.gainFailure != nil) == isRefused)
-        #expect(!core.shared.isLost)
+        #expect(!core.isLost)
     }
 }
 
