@@ -201,8 +201,7 @@ final class PlaybackTracks {
         of entry: PlaybackList.ScheduledItem, _ track: Track, behind before: PlaybackList.ScheduledItem?
     ) {
         let setting = VideoStage.Setting(
-            list: list, layer: layer, timebase: context.synchronizer.timebase, events: context.events,
-            progress: context.progress, intake: TrackIntake(clock: context.clock),
+            list: list, layer: layer, progress: context.progress, intake: TrackIntake(clock: context.clock),
             open: { [parts = context.parts] (media, track) throws(MediaError) in try parts.pictures(of: media, track) },
             tell: { [mailbox = context.mailbox] sentence in mailbox.post { $0.status.message(sentence) } })
         let pipeline: TrackPipeline

@@ -1,17 +1,15 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Reads and decodes the video of successive entries and enqueues the frames at their position on the timeline.
+/// Reads and decodes the video of successive entries and enqueues the frames at their position on the timeline, as far
+/// as they are in time (`DecodingLoad`).
 ///
-/// If the machine is too slow, the skip policy of the decoder changes before complete frames are lost at the screen.
 /// Confined to the pipeline's thread, except `cancel`.
 final class VideoStage: TrackStage {
     /// The components that a stage uses.
     struct Setting {
         var list: SharedPlaybackList
         var layer: DisplayLayer
-        var timebase: Timebase
-        var events: EventLog
         var progress: ProgressGate
         var intake: TrackIntake?
         /// Opens a video track.
@@ -31,29 +29,13 @@ final class VideoStage: TrackStage {
     /// Whether all frames of the entry were enqueued.
     private var isAtEnd = false
     private var shift = TimeShift(.zero)
-    /// The end of the last decoded frame on the timeline.
-    private var lastEnd: MediaTime?
     /// The time of the last enqueued frame on the timeline.
     private var lastTime: MediaTime?
     /// Whether the next frame is the first after a gapless boundary.
     private var isGaplessBoundary = false
     /// The position at which cover art is shown.
     private var stillTime = MediaTime.zero
-    private var policy = SkipPolicySelector()
-    /// The skip policy before fast playback exceeded the screen's frame rate; nil otherwise.
-    private var unhurried: SkipPolicy?
-
-    /// Frames that the decoder skipped before one that is not due yet: reported as dropped when it is.
-    private var skipped: [(count: Int, from: MediaTime, until: MediaTime)] = []
-    /// Whether the decoder skips to a frame that can be in time.
-    private var isSkipping = false
-    /// The distance of the last skip from the playhead; doubled by each frame that is late in spite of it.
-    private var skipDistance = VideoStage.skips.lowerBound
-
-    /// The shortest and the longest distance of a skip from the playhead.
-    private static let skips = Duration.milliseconds(100)...Duration.seconds(1)
-    /// The decoder returns sync frames only if its frames are later than this: they may be ten seconds apart.
-    private static let longestDelay = Duration.seconds(1)
+    private var load = DecodingLoad()
 
     /// If the first frame comes later than this, black precedes it.
     private static let longestStart: Duration = .milliseconds(250)
@@ -79,9 +61,8 @@ final class VideoStage: TrackStage {
 
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         layer.flush()
-        (lastEnd, lastTime, isGaplessBoundary) = (nil, nil, false)
-        (skipped, isSkipping, skipDistance) = ([], false, Self.skips.lowerBound)
-        policy.reset()
+        (lastTime, isGaplessBoundary) = (nil, false)
+        load.reset()
         guard let entry = list.current else { return time }
         self.entry = entry
         // Nothing is decoded until its source is open.
@@ -115,8 +96,8 @@ final class VideoStage: TrackStage {
         guard let kept = list.entry(serial) else { return }
         if let gaplessBoundary = kept.gaplessBoundary {
             layer.flush(fromSourceTime: gaplessBoundary)
-            let isShort = kept.serial == entry?.serial && !isAtEnd && lastEnd.map { $0 < gaplessBoundary } ?? true
-            if !isShort { (isAtEnd, lastEnd) = (true, nil) }
+            let isShort = kept.serial == entry?.serial && !isAtEnd && load.lastEnd.map { $0 < gaplessBoundary } ?? true
+            if !isShort { (isAtEnd, load.lastEnd) = (true, nil) }
         }
         entry = kept
         list.markEntered(serial, .picture)
@@ -136,22 +117,23 @@ final class VideoStage: TrackStage {
     // MARK: Steps
 
     func step() throws(MediaError) -> TrackStep {
-        reportSkipped()
+        load.reportSkipped()
         guard let entry else { return .full }
         if isAtEnd { return try proceed(behind: entry) }
         guard layer.isReadyForMoreMediaData else { return try readAhead() ? .moved : .full }
         guard let present else { return reachEnd(of: entry) }
         do throws(MediaError) {
             defer { noteRead(present) }
-            let step = try stepAdaptively(present, of: entry)
+            load.prepare(present.frames, for: layer, offset: entry.offset ?? .zero)
+            let step = try present.step(noting: intake)
             // The layer may have been flushed for another item while a read blocked.
             if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
             switch step {
-            case .picture(let picture): return enqueue(picture, of: entry, from: present.decoder)
+            case .picture(let picture): return enqueue(picture, of: entry, from: present)
             case .moved: return .moved
             case .ended:
                 if present.isOnePicture {
-                    if !present.hasDelivered { leaveOut(of: entry) }
+                    if !present.frames.hasDelivered { leaveOut(of: entry) }
                 } else {
                     noteEnd(of: entry, present)
                 }
@@ -163,22 +145,9 @@ final class VideoStage: TrackStage {
         }
     }
 
-    /// Performs a step of the track, which may end the skip policy `syncOnly` at a sync frame that is not late.
-    private func stepAdaptively(
-        _ pictures: PictureTrack, of entry: PlaybackList.ScheduledItem
-    ) throws(MediaError) -> PictureTrack.Step {
-        adaptConversion(of: pictures.decoder)
-        guard pictures.decoder.skipPolicy == .syncOnly else { return try pictures.step(noting: intake) }
-        let timebase = setting.timebase
-        pictures.playhead = timebase.rate > 0 ? timebase.currentTime - (entry.offset ?? .zero) : nil
-        let step = try pictures.step(noting: intake)
-        if pictures.decoder.skipPolicy > .syncOnly { policy.reset() }
-        return step
-    }
-
     /// Records the end of the video and its errors.
     private func noteEnd(of entry: PlaybackList.ScheduledItem, _ pictures: PictureTrack) {
-        let end = lastEnd.map { $0 - (entry.offset ?? .zero) }
+        let end = load.lastEnd.map { $0 - (entry.offset ?? .zero) }
         if pictures.decoder.decodeErrorCount > 0 { list.noteDamage(of: entry.serial) }
         if let end {
             list.noteRead(picturesUntil: end, failure: pictures.failure, of: entry.serial)
@@ -223,10 +192,10 @@ final class VideoStage: TrackStage {
     }
 
     private func enqueue(
-        _ picture: SampleBuffer, of entry: PlaybackList.ScheduledItem, from decoder: any PictureDecoder
+        _ picture: SampleBuffer, of entry: PlaybackList.ScheduledItem, from track: PictureTrack
     ) -> TrackStep {
         var picture = picture
-        if present?.isStill == true {
+        if track.isStill {
             // Cover art lasts for the whole entry, regardless of its timestamp.
             (picture.presentationTime, picture.duration) = (stillTime, .zero)
             layer.enqueue(picture)
@@ -251,40 +220,10 @@ final class VideoStage: TrackStage {
             if time >= gaplessBoundary { return reachEnd(of: entry) }
             if let end = picture.end, end > gaplessBoundary { picture.duration = gaplessBoundary - time }
         }
-        let delay = delay(of: picture)
-        let followsSkip = isSkipping
-        adaptEffort(to: picture, delay, of: decoder)
         noteHanded(picture)
-        if delay.map({ picture.isExpired(after: $0.host, $0.media) }) == true, !layer.awaitsFirst {
-            drop(picture, delay, decoder, again: followsSkip)
-        } else {
-            layer.enqueue(picture)
-        }
+        if load.admits(picture, of: track.frames, to: layer, offset: shift.offset) { layer.enqueue(picture) }
         setting.progress.report()
         return .moved
-    }
-
-    /// Returns how late a decoded frame is, in host and media time; nil while the timeline is stopped.
-    private func delay(of picture: SampleBuffer) -> (host: Duration, media: Duration)? {
-        let timebase = setting.timebase
-        guard timebase.rate > 0, let start = picture.presentationTime else { return nil }
-        let media = (timebase.currentTime - start).duration
-        return (media / timebase.rate, media)
-    }
-
-    /// Drops a frame that cannot be shown in time, and lets the decoder skip those that would be late as well: they are
-    /// neither converted nor, if no other frame needs them, decoded.
-    private func drop(
-        _ picture: SampleBuffer, _ delay: (host: Duration, media: Duration)?, _ decoder: any PictureDecoder,
-        again: Bool
-    ) {
-        guard let delay, let start = picture.presentationTime, let present else { return }
-        setting.events.append(.framesDropped(count: 1, at: start, reason: .late))
-        guard decoder.skipPolicy > .syncOnly, !present.isOnePicture else { return }
-        // As far ahead as the decoder is behind: enough for one that skips twice as fast as the film is played. Farther
-        // if that was not enough, also where the conversion of one frame lasts longer than several frames.
-        skipDistance = min(max(delay.media, again ? skipDistance * 2 : skipDistance), Self.skips.upperBound)
-        isSkipping = decoder.skipForward(to: (start - shift.offset).advanced(by: delay.media + skipDistance))
     }
 
     /// Replaces an undecodable image by black and reports it.
@@ -296,7 +235,7 @@ final class VideoStage: TrackStage {
 
     private func reachEnd(of entry: PlaybackList.ScheduledItem) -> TrackStep {
         isAtEnd = true
-        if let end = lastEnd ?? entry.begin {
+        if let end = load.lastEnd ?? entry.begin {
             list.setTrackEnd(.at(end - (entry.offset ?? .zero)), .picture, of: entry.serial)
         }
         return .moved
@@ -322,7 +261,7 @@ final class VideoStage: TrackStage {
         try useTrack(list.takePictures(of: next.serial))
         entry = next
         shift = TimeShift(next.offset ?? .zero)
-        (lastEnd, lastTime, isGaplessBoundary, stillTime) = (nil, nil, true, next.begin ?? .zero)
+        (load.lastEnd, lastTime, isGaplessBoundary, stillTime) = (nil, nil, true, next.begin ?? .zero)
         isAtEnd = present == nil
         // The machine is as slow as during the preceding item.
         if let skipPolicy { present?.decoder.skipPolicy = skipPolicy }
@@ -344,70 +283,5 @@ final class VideoStage: TrackStage {
             return pictures.track
         }
         track?.cancel()
-    }
-
-    // MARK: Skip policy
-
-    /// The frames that wait at the screen, below which the conversion is fast, and from which it is precise again.
-    private static let waiting = (few: 2, enough: 4)
-
-    /// Reduces the quality of the conversion while few frames wait at the screen, before any is late.
-    private func adaptConversion(of decoder: any PictureDecoder) {
-        let limit = decoder.prefersFastConversion ? Self.waiting.enough : Self.waiting.few
-        decoder.prefersFastConversion = setting.timebase.rate > 0 && layer.count < limit
-    }
-
-    /// Adapts the skip policy: first no deblocking, then no non-reference frames, then sync frames only.
-    private func adaptEffort(
-        to picture: SampleBuffer, _ delay: (host: Duration, media: Duration)?, of decoder: any PictureDecoder
-    ) {
-        noteSkipped(before: picture, decoder)
-        let followsSkip = isSkipping
-        isSkipping = false
-        guard let delay, let end = picture.end else { return }
-        let now = setting.timebase.currentTime
-        let step =
-            switch policy.advice(end: end, now: now, followsSkip: followsSkip) {
-            case .same: 0
-            case .less: decoder.skipPolicy > .referencesOnly || delay.host > Self.longestDelay ? -1 : 0
-            case .more: 1
-            }
-        if step > 0 { skipDistance = Self.skips.lowerBound }
-        if step != 0, let skipPolicy = SkipPolicy(rawValue: decoder.skipPolicy.rawValue + step) {
-            decoder.skipPolicy = skipPolicy
-        }
-        hurry(decoder, with: picture)
-    }
-
-    /// Skips non-reference frames in fast playback whose frame rate exceeds that of screens, before the machine is
-    /// overloaded.
-    private func hurry(_ decoder: any PictureDecoder, with picture: SampleBuffer) {
-        if SkipPolicySelector.isHurried(picture.duration, at: setting.timebase.rate) {
-            unhurried = unhurried ?? decoder.skipPolicy
-            decoder.skipPolicy = min(decoder.skipPolicy, .referencesOnly)
-        } else if let before = unhurried.take() {
-            decoder.skipPolicy = before
-        }
-    }
-
-    /// Records skipped frames, which are visible as gaps in media time.
-    private func noteSkipped(before picture: SampleBuffer, _ decoder: any PictureDecoder) {
-        defer { lastEnd = picture.end }
-        guard isSkipping || decoder.skipPolicy < .plain, let lastEnd, let time = picture.presentationTime else {
-            return
-        }
-        let count = SkipPolicySelector.missing(from: lastEnd, to: time, each: picture.duration)
-        if count > 0 { skipped.append((count, lastEnd, time)) }
-        reportSkipped()
-    }
-
-    /// Reports the skipped frames whose time has passed. With sync frames only, seconds are skipped in advance.
-    private func reportSkipped() {
-        guard !skipped.isEmpty else { return }
-        let now = setting.timebase.currentTime
-        while let first = skipped.first, first.until <= now {
-            skipped.removeFirst()
-            setting.events.append(.framesDropped(count: first.count, at: first.from, reason: .skippedDecoding))
-        }
     }
 }

@@ -10,16 +10,13 @@ final class PictureTrack: @unchecked Sendable {
     let film: any MediaSource
     /// The source of the track's packets.
     let source: any SampleSource
-    let decoder: any PictureDecoder
+    let frames: FrameDecoder
+    var decoder: any PictureDecoder { frames.decoder }
     /// Whether the track is cover art, a single frame for the whole item.
     let isStill: Bool
-    /// The duration of the only frame of an image file.
-    private let shownFor: MediaTime?
-    /// Whether a frame was decoded.
-    private(set) var hasDelivered = false
-    var isOnePicture: Bool { isStill || shownFor != nil }
+    /// Whether the track has a single frame: cover art, or an image file.
+    let isOnePicture: Bool
     private var still: SampleBuffer?
-    private var ready: [SampleBuffer] = []
     /// A packet that was read while searching a sync frame.
     private var found: SampleBuffer?
     /// Packets read ahead, and the end of the source reached meanwhile.
@@ -31,20 +28,12 @@ final class PictureTrack: @unchecked Sendable {
     private var endAhead: Result<Void, MediaError>?
     /// The end of the packets read since the last seek, in media time.
     private(set) var readUntil: MediaTime?
-    private var sourceHasEnded = false
     private var failuresInARow = 0
     /// The error that ended the source early, since the last seek.
     private(set) var failure: MediaError?
     /// Why a segment of the source was skipped, and the film time up to which packets had been read; nil where none
     /// was.
     private var lostSegment: (error: MediaError, place: MediaTime?)?
-    /// The last returned frame, and the latest sync frame's time, since the last seek.
-    private var last: SampleBuffer?
-    private var lastSync: MediaTime?
-    /// The media time at which playback is, for `endSyncOnly`; nil: no sync frame is late.
-    var playhead: MediaTime?
-    /// The last frame before a seek without a flush. It remains displayed if no frame starts at the target.
-    private var staying: (picture: SampleBuffer, place: MediaTime)?
 
     /// The maximum number of packets read for a first frame.
     private static let maxPackets = 500
@@ -53,19 +42,17 @@ final class PictureTrack: @unchecked Sendable {
     private static let maxBytesAhead = 32 << 20
     /// Four seconds of media at 60 frames per second; a packet occupies about 20 KB besides its bytes.
     private static let maxRepeats = 240
-    /// The maximum distance of a seek by decoding: in an index with gaps a real seek may be faster.
-    private static let longestWay = MediaTime(value: 10, timescale: 1)
 
     /// Creates a track from an opened source and a decoder, both at the start.
+    ///
+    /// - Parameter shownFor: The duration of the only frame of an image file.
     init(
         film: any MediaSource, source: any SampleSource, decoder: any PictureDecoder, isStill: Bool = false,
         shownFor: MediaTime? = nil
     ) {
-        self.shownFor = shownFor
-        self.film = film
-        self.source = source
-        self.decoder = decoder
-        self.isStill = isStill
+        (self.film, self.source, self.isStill) = (film, source, isStill)
+        isOnePicture = isStill || shownFor != nil
+        frames = FrameDecoder(decoder, duration: shownFor)
     }
 
     /// Seeks to a media time. A source that is not seekable keeps its position.
@@ -73,18 +60,18 @@ final class PictureTrack: @unchecked Sendable {
     /// - Returns: The media time from which frames are shown; nil if the first frame determines it.
     @discardableResult
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
-        ready.removeAll(keepingCapacity: true)
         if isStill {
-            if let still { ready.append(still) }
+            if let still, !frames.hasReady { frames.putBack(still) }
             return time
         }
-        if aim == .exact, skipForward(to: time) { return time }
-        (found, last, lastSync, staying) = (nil, nil, nil, nil)
-        (sourceHasEnded, failuresInARow, failure) = (false, 0, nil)
+        if aim == .exact, found == nil, frames.skipForward(to: time, sync: source.syncTime(before: time)) {
+            return time
+        }
+        frames.flush()
+        (found, failuresInARow, failure) = (nil, 0, nil)
         (ahead, aheadBytes, endAhead, readUntil, lostSegment) = ([], 0, nil, nil, nil)
         (timesAhead, repeatsInARow) = ([], 0)
         if let sync = try findSync(aim, time) {
-            decoder.flush()
             // Leading frames, which follow the sync frame in decoding order, lack their reference.
             decoder.dropFrames(before: sync)
             return sync
@@ -96,27 +83,8 @@ final class PictureTrack: @unchecked Sendable {
         } catch  where error.code == .unsupported {
             // Correct at the start of the media.
         }
-        decoder.flush()
         if isExact { decoder.dropFrames(before: time) }
         return isExact ? time : nil
-    }
-
-    /// Seeks forward by decoding if the sync frame before the target was already decoded; returns false if a real seek
-    /// is required.
-    private func skipForward(to time: MediaTime) -> Bool {
-        guard let last, let end = last.end, time >= end, time - end <= Self.longestWay, let lastSync, found == nil,
-            !sourceHasEnded, decoder.skipPolicy >= .plain, let sync = source.syncTime(before: time), sync <= lastSync
-        else { return false }
-        staying = (last, time)
-        while let picture = decoder.receive() {
-            if let end = picture.end, end <= time {
-                staying?.picture = picture
-            } else {
-                ready.append(picture)
-                return true
-            }
-        }
-        return decoder.skipForward(to: time)
     }
 
     /// Returns the time of the sync frame for a seek by a distance; nil if there is none within the distance. The next
@@ -155,7 +123,7 @@ final class PictureTrack: @unchecked Sendable {
         for _ in 0..<Self.maxPackets {
             switch try step() {
             case .picture(let picture):
-                ready.append(picture)
+                frames.putBack(picture)
                 return
             case .moved: continue
             case .ended: return
@@ -181,15 +149,12 @@ final class PictureTrack: @unchecked Sendable {
     func step() throws(MediaError) -> Step { try step(noting: nil) }
 
     func step(noting intake: TrackIntake?) throws(MediaError) -> Step {
-        if !ready.isEmpty { return handed(ready.removeFirst()) }
-        if still != nil { return .ended }
-        if var picture = decoder.receive() {
-            hasDelivered = true
-            if let shownFor { picture.duration = shownFor }
+        if still != nil, !frames.hasReady { return .ended }
+        if let picture = frames.receive() {
             if isStill { still = picture }
-            return handed(picture)
+            return .picture(picture)
         }
-        if sourceHasEnded {
+        if frames.isFinished {
             // A decoder that fails while it is drained returns no frame, as at the end.
             failure = failure ?? decoder.failure
             return .ended
@@ -197,13 +162,9 @@ final class PictureTrack: @unchecked Sendable {
         do {
             if let buffer = try nextPacket(noting: intake) {
                 failuresInARow = 0
-                if buffer.flags.contains(.sync), let sync = buffer.presentationTime {
-                    lastSync = sync
-                    endSyncOnly(at: sync)
-                }
-                try decoder.send(buffer)
+                try frames.send(buffer)
             } else {
-                finish()
+                frames.finish()
             }
         } catch {
             if error.code == .cancelled { throw error }
@@ -212,22 +173,10 @@ final class PictureTrack: @unchecked Sendable {
             // The decoder's remaining frames are shown before the track ends.
             if !error.isRecoverable || failuresInARow >= Self.maxFailures {
                 failure = error
-                finish()
+                frames.finish()
             }
         }
         return .moved
-    }
-
-    /// Ends the skip policy `syncOnly` before a sync frame that is not late is decoded.
-    ///
-    /// The decoded frame would come too late for this: a decoder that reorders returns it only after further frames,
-    /// with H.264 and two B-frames after two more sync frames, and what was skipped until then lacks as a reference.
-    private func endSyncOnly(at sync: MediaTime) {
-        guard decoder.skipPolicy == .syncOnly, playhead.map({ sync >= $0 }) ?? true else { return }
-        decoder.skipPolicy = .referencesOnly
-        // Leading frames lack their reference, and frames from before the sync frame would count as late. Before the
-        // first frame after a seek the decoder is empty, and its target remains.
-        if last != nil { decoder.dropFrames(before: sync) }
     }
 
     /// Reads one packet in advance.
@@ -235,7 +184,7 @@ final class PictureTrack: @unchecked Sendable {
     /// - Returns: False if nothing can be read, or the limit of packets read ahead is reached.
     /// - Throws: `cancelled`.
     func readAhead(noting intake: TrackIntake) throws(MediaError) -> Bool {
-        guard !sourceHasEnded, endAhead == nil, aheadBytes < Self.maxBytesAhead else { return false }
+        guard !frames.isFinished, endAhead == nil, aheadBytes < Self.maxBytesAhead else { return false }
         do throws(MediaError) {
             guard let buffer = try read(noting: intake) else {
                 endAhead = .success(())
@@ -264,19 +213,6 @@ final class PictureTrack: @unchecked Sendable {
     /// Returns the first segment that was skipped since the last call.
     func takeLostSegment() -> (error: MediaError, place: MediaTime?)? { lostSegment.take() }
 
-    private func handed(_ picture: SampleBuffer) -> Step {
-        var picture = picture
-        if let (before, place) = staying.take(), let shown = before.presentationTime,
-            let start = picture.presentationTime, start > place
-        {
-            ready.insert(picture, at: 0)
-            picture = before
-            picture.duration = start - shown
-        }
-        last = picture
-        return .picture(picture)
-    }
-
     private func nextPacket(noting intake: TrackIntake?) throws(MediaError) -> SampleBuffer? {
         if let buffer = found.take() { return buffer }
         if !ahead.isEmpty {
@@ -299,11 +235,6 @@ final class PictureTrack: @unchecked Sendable {
         let buffer = try source.read()
         if let end = buffer?.end { readUntil = max(readUntil ?? end, end) }
         return buffer
-    }
-
-    private func finish() {
-        sourceHasEnded = true
-        decoder.finish()
     }
 
     /// Cancels blocking reads of the source. Any thread.

@@ -74,6 +74,12 @@ extension DisplayLayer {
 
     // MARK: Decoder
 
+    /// The timeline of the layer and the log for its events; nil without a synchronizer.
+    var timeline: (timebase: Timebase?, events: EventLog?) {
+        let synchronizer = state.withLock { $0.synchronizer }
+        return (synchronizer?.timebase, synchronizer?.events)
+    }
+
     var hasRoomForPictures: Bool { state.withLock { $0.queue.count < $0.depth } }
 
     /// Requests more media after the decoder has taken a buffer.

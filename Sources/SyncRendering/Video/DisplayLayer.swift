@@ -3,7 +3,8 @@ public import MediaCore
 /// Accepts video frames and provides the due one to a screen. Decoded frames may arrive in any order within the depth.
 /// Encoded ones arrive in stream order and require codecs (`DisplayLayer()` of MediaCodecs).
 ///
-/// One thread enqueues, and the screen's thread takes; encoded frames are decoded on a separate thread.
+/// One thread enqueues, and the screen's thread takes; encoded frames are decoded on a separate thread. If the machine
+/// is too slow, its decoder skips frames before the screen would have to.
 /// `isReadyForMoreMediaData` is back-pressure: enqueueing beyond it is permitted and costs memory. A frame that would
 /// be visible more than 40 ms late, and past its end, is dropped, except the first one after a flush.
 public final class DisplayLayer: Sendable {

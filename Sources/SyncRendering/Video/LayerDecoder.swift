@@ -111,51 +111,53 @@ final class LayerDecoder: Sendable {
     /// State confined to the thread.
     private struct Work {
         let codecs: any VideoCodecs
-        var decoder: (any PictureDecoder)?
+        /// Nil before the first buffer.
+        var frames: FrameDecoder?
+        var load = DecodingLoad()
         var flushes: UInt64 = 0
-        /// Whether the end of input was signalled to the decoder.
-        var isFinished = false
-        /// Whether the decoder may hold frames.
-        var holds = false
         /// Whether the media cannot be decoded; it is dropped until a flush.
         var isRefused = false
-
-        mutating func forget() {
-            decoder?.flush()
-            (isFinished, holds) = (false, false)
-        }
+        /// Whether the decoder may hold frames.
+        var isBusy: Bool { frames?.isBusy ?? false }
     }
 
     /// Sends one buffer or receives one frame; returns false if there is no work or no space.
     private func step(_ work: inout Work, _ layer: DisplayLayer) -> Bool {
         let flushes = state.withLock { $0.flushes }
         if flushes != work.flushes {
-            work.forget()
-            work.isRefused = false
-            work.flushes = flushes
+            work.frames?.flush()
+            work.load.reset()
+            (work.flushes, work.isRefused) = (flushes, false)
         }
         guard layer.hasRoomForPictures else { return false }
-        if work.holds, let picture = work.decoder?.receive() {
-            layer.insert(picture, isDecoded: true) { [state] in
+        guard let frames = work.frames else { return feed(&work, layer) }
+        work.load.prepare(frames, for: layer)
+        if let frame = frames.receive() {
+            guard work.load.admits(frame, of: frames, to: layer) else { return true }
+            layer.insert(frame, isDecoded: true) { [state] in
                 state.withLock { state in
                     guard state.flushes == flushes else { return false }
-                    guard let limit = state.limit, let start = picture.presentationTime else { return true }
+                    guard let limit = state.limit, let start = frame.presentationTime else { return true }
                     return start < limit
                 }
             }
             return true
         }
-        if work.isFinished {
-            if let failure = work.decoder?.failure { layer.fail(with: failure) }
-            // The decoder is drained; more may follow.
-            work.forget()
-            state.withLock { state in
-                let isLast = !state.waiting.contains { if case .cut = $0 { true } else { false } }
-                if isLast { state.limit = nil }
-            }
-            return true
+        guard frames.isFinished else { return feed(&work, layer) }
+        if let failure = frames.decoder.failure { layer.fail(with: failure) }
+        // The decoder is drained; more may follow.
+        frames.flush()
+        work.load.lastEnd = nil
+        endCut()
+        return true
+    }
+
+    /// Ends the limit of the cuts once the last one is processed.
+    private func endCut() {
+        state.withLock { state in
+            let isLast = !state.waiting.contains { if case .cut = $0 { true } else { false } }
+            if isLast { state.limit = nil }
         }
-        return feed(&work, layer)
     }
 
     private func feed(_ work: inout Work, _ layer: DisplayLayer) -> Bool {
@@ -163,7 +165,7 @@ final class LayerDecoder: Sendable {
             guard state.flushes == work.flushes else { return (nil, false) }
             guard !state.waiting.isEmpty else {
                 let isEnd = state.isEnding && state.isBusy
-                if !work.holds { state.isBusy = false }
+                if !work.isBusy { state.isBusy = false }
                 return (nil, isEnd)
             }
             let item = state.waiting.removeFirst()
@@ -175,34 +177,32 @@ final class LayerDecoder: Sendable {
         case .buffer(let buffer):
             if !work.isRefused { send(buffer, &work, layer) }
             layer.offerRoom()
-        case .cut: end(&work)
+        case .cut: if let frames = work.frames { frames.finish() } else { endCut() }
         case nil:
             guard isEnd else { return false }
-            guard work.holds else {
+            guard work.isBusy else {
                 layer.decoderIsDone()
                 return false
             }
-            end(&work)
+            work.frames?.finish()
         }
         return true
-    }
-
-    private func end(_ work: inout Work) {
-        work.decoder?.finish()
-        work.isFinished = true
     }
 
     private func send(_ buffer: SampleBuffer, _ work: inout Work, _ layer: DisplayLayer) {
         guard case .encodedVideo(let format, let batch) = buffer.payload else { return }
         do throws(MediaError) {
-            let decoder: any PictureDecoder
-            if let present = work.decoder { decoder = present } else { decoder = try codecs.decoder(for: format) }
-            work.decoder = decoder
+            let frames: FrameDecoder
+            if let present = work.frames {
+                frames = present
+            } else {
+                frames = FrameDecoder(try codecs.decoder(for: format))
+            }
+            work.frames = frames
             // The decoder drops the frames of discarded packets, which may come after those that are shown.
             let isPreroll = buffer.flags.contains(.decodeOnly) && !batch.packets.allSatisfy(\.isDiscarded)
-            if isPreroll, let end = buffer.end { decoder.dropFrames(before: end) }
-            try decoder.send(buffer)
-            work.holds = true
+            if isPreroll, let end = buffer.end { frames.decoder.dropFrames(before: end) }
+            try frames.send(buffer)
         } catch {
             work.isRefused = true
             layer.fail(with: error)

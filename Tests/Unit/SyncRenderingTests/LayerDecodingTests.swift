@@ -132,6 +132,33 @@ import Testing
         #expect(gone == nil)
     }
 
+    /// Each frame takes two frames' time.
+    @Test func aDecoderThatIsTooSlowSkipsToFramesThatCanBeInTime() throws {
+        let (clock, codecs) = (ManualClock(), SlowCodecs(frame: frame))
+        let events = EventLog(clock: clock)
+        let synchronizer = RenderSynchronizer(clock: clock, events: events)
+        let layer = DisplayLayer(codecs: codecs, depth: 4)
+        synchronizer.addRenderer(layer)
+        layer.requestMediaData(raising: layer.arrival)
+        let source = source
+        try feed(layer, from: source)
+        try wait(for: layer) { layer.takeFrame(upTo: .zero).picture != nil }
+        codecs.clock.withLock { $0 = clock }
+        let start = TimebaseSegment(mediaAnchor: .zero, hostAnchor: clock.now, rate: 1)
+        synchronizer.timebase.publish(TimebaseSnapshot(current: start, scheduled: nil, generation: 1))
+        var dropped = 0
+        try wait(for: layer) {
+            _ = layer.takeFrame(upTo: synchronizer.timebase.currentTime)
+            // ignored: this source cannot fail.
+            try? feed(layer, from: source)
+            while let entry = events.removeFirst() {
+                if case .framesDropped(let count, _, .late) = entry.event { dropped += count }
+            }
+            return codecs.skips.withLock { $0 } > 0 && dropped > 0
+        }
+        layer.stopRequestingMediaData()
+    }
+
     // MARK: Screen
 
     @Test func theImageIsRemovedWithAFlushThatSaysSoAndOnlyThen() {
@@ -157,5 +184,42 @@ import Testing
         layer.flushAndRemoveImage()
         _ = presenter.step()
         #expect(presenter.onScreen == nil && glass.removals == 1)
+    }
+}
+
+/// A decoder whose work lasts for two frames, on a clock that is set once playback runs.
+private final class SlowCodecs: VideoCodecs {
+    let clock = Lock<ManualClock?>(nil)
+    let skips = Lock(0)
+    private let frame: MediaTime
+
+    init(frame: MediaTime) { self.frame = frame }
+
+    func decoder(for format: VideoFormat) -> any PictureDecoder { Decoder(self) }
+
+    private final class Decoder: PictureDecoder {
+        private let codecs: SlowCodecs
+        private let inner: SyntheticPictureDecoder
+        var skipPolicy = SkipPolicy.full
+        let decodeErrorCount = 0
+
+        init(_ codecs: SlowCodecs) {
+            self.codecs = codecs
+            inner = SyntheticPictureDecoder(frame: codecs.frame)
+        }
+
+        func send(_ buffer: SampleBuffer) {
+            codecs.clock.withLock { $0 }?.advance(by: codecs.frame.duration * 2)
+            inner.send(buffer)
+        }
+        func finish() {}
+        func receive() -> SampleBuffer? { inner.receive() }
+        func flush() { inner.flush() }
+        func dropFrames(before time: MediaTime) { inner.dropFrames(before: time) }
+        func skipForward(to time: MediaTime) -> Bool {
+            codecs.skips.withLock { $0 += 1 }
+            inner.dropFrames(before: time)
+            return true
+        }
     }
 }

@@ -50,12 +50,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func aVideoTrackIsLeftAndEnqueuesNothingLater() throws {
-        let clock = ManualClock()
         let layer = DisplayLayer(depth: 8)
-        let synchronizer = RenderSynchronizer(clock: clock)
         let setting = VideoStage.Setting(
-            list: shared, layer: layer, timebase: synchronizer.timebase, events: EventLog(clock: clock),
-            progress: ProgressGate(signal: Signal()),
+            list: shared, layer: layer, progress: ProgressGate(signal: Signal()),
             open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "never asked") })
         let pictures = PictureTrack(
             film: source.film, source: try source.reader(of: .video), decoder: CountedPictureDecoder())

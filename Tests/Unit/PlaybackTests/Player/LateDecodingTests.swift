@@ -12,7 +12,8 @@ import Testing
         let clock = ManualClock()
         let layer = DisplayLayer(depth: 8)
         let events: EventLog
-        let timebase: Timebase
+        private let synchronizer: RenderSynchronizer
+        var timebase: Timebase { synchronizer.timebase }
         let decoder: SlowPictureDecoder
         let screen: VirtualScreen
         private let stage: VideoStage
@@ -35,17 +36,18 @@ import Testing
             list.begin(with: entry)
             let (made, shared) = (list, SharedPlaybackList())
             shared.restart { $0 = made }
-            timebase = Timebase(clock: clock)
             events = EventLog(clock: clock)
+            synchronizer = RenderSynchronizer(clock: clock, events: events)
+            synchronizer.addRenderer(layer)
             screen = VirtualScreen(clock: clock)
             decoder = SlowPictureDecoder(clock, frame: frame, costs)
             let pictures = PictureTrack(film: film, source: film.source(for: video), decoder: decoder)
             let setting = VideoStage.Setting(
-                list: shared, layer: layer, timebase: timebase, events: events,
-                progress: ProgressGate(signal: Signal()),
+                list: shared, layer: layer, progress: ProgressGate(signal: Signal()),
                 open: { [pictures] (_, _) throws(MediaError) in pictures })
             stage = VideoStage(setting, pictures: pictures)
-            presenter = FramePresenter(layer: layer, timebase: timebase, output: screen, events: events)
+            presenter = FramePresenter(
+                layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
             _ = try stage.seek(to: .zero, aim: .exact)
             // The first frame is shown while the timeline is stopped.
             while layer.count == 0 { _ = try stage.step() }

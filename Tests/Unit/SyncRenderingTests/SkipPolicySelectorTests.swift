@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import Playback
+@testable import SyncRendering
 
 @Suite struct SkipPolicySelectorTests {
     private func time(_ seconds: Double) -> MediaTime { MediaTime(seconds: seconds) }
