@@ -43,6 +43,8 @@ package final class Kiosk: Sendable {
     private let configuration: KioskConfiguration
     private let file: String
     let mailbox = Mailbox<KioskEvent>()
+    /// Nil before `run`.
+    private let screen = Lock<ScreenControl?>(nil)
 
     /// Creates a kiosk.
     ///
@@ -53,6 +55,10 @@ package final class Kiosk: Sendable {
 
     /// Posts a request, which is handled once `run` has started the kiosk's thread. Returns at once. Any thread.
     package func ask(_ request: KioskRequest) { mailbox.post(.request(request)) }
+
+    /// Closes the window and restores the display's mode. Blocks until then, at most a second. Any thread but the main
+    /// thread.
+    package func closeScreen() { screen.withLock { $0 }?.stop(within: .seconds(1)) }
 
     /// Runs until the kiosk ends. Must be called once, on the main thread.
     ///
@@ -80,6 +86,7 @@ package final class Kiosk: Sendable {
         let distributor = EventDistributor(log: player.events)
         let loop = screenLoop()
         player.layer.toneMapping.isDoneByScreen = loop.mapsTones
+        screen.withLock { $0 = loop.control }
         loop.control.onInput { mailbox.post(.screen($0)) }
         let places = KioskResumePositions(StateFolder.standard(), configuration: file) { mailbox.post(.places($0)) }
         var timeline: TimelineFile?
@@ -99,9 +106,9 @@ package final class Kiosk: Sendable {
             KioskHealth(
                 at: .now, shown: .nothing("no films have been found yet"), uptime: .zero,
                 configuration: KioskHealth.Configuration(loaded: .now)))
-        let screen = loop.control
+        let control = loop.control
         let screenshots: @Sendable () async -> [UInt8]? = {
-            await screen.pngScreenshot { mailbox.post(.remark(.warning, $0)) }
+            await control.pngScreenshot { mailbox.post(.remark(.warning, $0)) }
         }
         let director: KioskDirector
         var page: RemotePage?

@@ -79,6 +79,8 @@ public final class ScreenControl: Sendable {
     private let currentView = Lock(PictureView())
     private let currentArrangement: Lock<ScreenArrangement>
     let state = Lock(Status())
+    /// Raised once the loop has ended.
+    let hasEnded = Signal()
 
     init(_ arrangement: ScreenArrangement = ScreenArrangement()) {
         currentArrangement = Lock(arrangement)
@@ -228,6 +230,13 @@ public final class ScreenControl: Sendable {
 
     /// Stops the loop and closes the window.
     public func stop() { send(.stop) }
+
+    /// Stops the loop, and blocks until it has closed the window and restored the display's mode, or until a timeout.
+    /// Not on the loop's thread.
+    package func stop(within timeout: Duration) {
+        stop()
+        hasEnded.wait(until: .now.advanced(by: timeout))
+    }
 
     /// Queues a command for the loop; returns false if that has ended.
     @discardableResult

@@ -93,6 +93,7 @@ public final class ScreenLoop {
         board?.close(screen?.connection)
         presenter = nil
         screen = nil
+        control.hasEnded.raise()
         control.report.finish()
     }
 

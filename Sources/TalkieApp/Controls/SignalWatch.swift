@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Receives termination and stop signals on a separate thread and reports them as events.
 ///
-/// The second SIGINT, SIGTERM or SIGHUP that requests the end terminates the process at once.
+/// The second SIGINT, SIGTERM or SIGHUP that requests the end terminates the process at once, after `beforeExit`.
 package final class SignalWatch: Sendable {
     /// A request by a signal.
     package enum Request: Sendable, Hashable {
@@ -23,6 +23,7 @@ package final class SignalWatch: Sendable {
     private let descriptor: Int32
     private let watched: [Int32]
     private let wake: PollableSignal
+    private let beforeExit: @Sendable () -> Void
     /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
@@ -32,12 +33,14 @@ package final class SignalWatch: Sendable {
     ///
     /// - Parameters:
     ///   - reloads: Whether SIGHUP is `reload` instead of an end.
+    ///   - beforeExit: Called on the thread before the second request terminates the process; must return soon.
     ///   - handler: Called on the thread; must not block.
     /// - Throws: `ExhaustionError` without a thread or descriptor; the signals keep their default effect.
     init(
-        reloads: Bool = false, handler: @escaping @Sendable (Request) -> Void
+        reloads: Bool = false, beforeExit: @escaping @Sendable () -> Void = {},
+        handler: @escaping @Sendable (Request) -> Void
     ) throws(ExhaustionError) {
-        self.reloads = reloads
+        (self.reloads, self.beforeExit) = (reloads, beforeExit)
         wake = try PollableSignal()
         // nohup(1) and shells without job control ignore these signals on purpose.
         watched = Self.numbers.filter { number in
@@ -66,9 +69,12 @@ package final class SignalWatch: Sendable {
 
     /// Creates a watch as `init` does, but throws a `TalkieError`.
     package static func begin(
-        reloads: Bool = false, handler: @escaping @Sendable (Request) -> Void
+        reloads: Bool = false, beforeExit: @escaping @Sendable () -> Void = {},
+        handler: @escaping @Sendable (Request) -> Void
     ) throws(TalkieError) -> SignalWatch {
-        do { return try SignalWatch(reloads: reloads, handler: handler) } catch { throw TalkieError(error) }
+        do {
+            return try SignalWatch(reloads: reloads, beforeExit: beforeExit, handler: handler)
+        } catch { throw TalkieError(error) }
     }
 
     /// Ends the thread and restores the default effect of the signals.
@@ -97,6 +103,7 @@ package final class SignalWatch: Sendable {
             default:
                 let status = 128 + number
                 if hasAsked {
+                    beforeExit()
                     cshim_terminal_restore()
                     _exit(status)
                 }

@@ -47,7 +47,7 @@ package enum KioskProgram {
         let kiosk = Kiosk(configuration, file: path)
         MainQueue.take()
         // Called before any other thread is started: all threads inherit the blocked signals.
-        let signals = try SignalWatch.begin(reloads: true) { request in
+        let signals = try SignalWatch.begin(reloads: true, beforeExit: { kiosk.closeScreen() }) { request in
             switch request {
             case .end(let status): kiosk.ask(.end(status: status))
             case .reload: kiosk.ask(.reload)

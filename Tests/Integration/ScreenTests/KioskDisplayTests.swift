@@ -88,6 +88,20 @@ struct KioskDisplayTests {
         #expect(try kiosk.display.mode == "800x600@60.32")
     }
 
+    /// A second request to end terminates the program at once, also while it closes files and speakers.
+    @Test func aDisplayHasItsModeAlsoAfterASecondSignal() throws {
+        let kiosk = try Kiosk(Self.isSilent + "mode = \"640x480@75\"")
+        try eventually("the display is in the mode") { try kiosk.display.mode == "640x480@75.00" }
+        let process = kiosk.supervisor.process
+        kill(process, SIGTERM)
+        kill(process, SIGINT)
+        let hasEnded = kiosk.supervisor.wait(within: .seconds(5)) { entries in
+            entries.contains { $0.event == .exited(status: 143) || $0.event == .exited(status: 130) }
+        }
+        #expect(try kiosk.display.mode == "800x600@60.32")
+        #expect(hasEnded)
+    }
+
     @Test func eachFilmHasADisplayOfItsExactRate() throws {
         let kiosk = try Kiosk(
             Self.isSilent + "mode = \"film\"",
