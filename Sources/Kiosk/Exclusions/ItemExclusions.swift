@@ -126,8 +126,10 @@ struct ItemExclusions {
     ///
     /// - Parameter isDamaged: Whether its media cannot be decoded.
     mutating func noteStalled(_ item: Item, for cause: Liveness.Cause, isDamaged: Bool) {
-        let reason = isDamaged && cause == .silence ? .stuck : Reason(of: cause)
-        let lacksSound = cause == .sound || cause == .silence
+        // A film of which nothing can be decoded waits for data before it plays.
+        let isUndecodable = isDamaged && (cause == .silence || cause == .waiting)
+        let reason = isUndecodable ? .stuck : Reason(of: cause)
+        let lacksSound = cause == .sound || cause == .silence || isUndecodable
         if reason == nil {
             let others = stalls.filter { $0.reason == nil && $0.item != item }
             if !others.isEmpty { areOutputsAtFault = true }

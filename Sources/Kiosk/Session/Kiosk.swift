@@ -75,6 +75,8 @@ package final class Kiosk: Sendable {
         options.expectsMore = configuration.wall != nil
         options.stopsAtFailures = configuration.wall == nil
         options.playsAudio = configuration.hasSound
+        // A speaker accepts damaged packets: without this, a film without progress would seem to be heard.
+        options.checksPackets = true
         options.imageDisplayDuration = configuration.imageDuration
         options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
         let group = OutputGroup(members: try parts.registry.outputs(at: parts.home), codecs: FilmAudioCodecs())

@@ -539,6 +539,7 @@ final class KioskDirector: @unchecked Sendable {
                 .warning, "\(count) pictures were late and dropped; the picture is in sync again",
                 KioskNote(.fault))
         }
+        playback.stalledItem = watch.stalledItem
         if outcome.isHealthy { playback.noteProgress(at: now) }
         if outcome.isProved { playback.noteAdvancing(at: now) }
         if let repair = outcome.repair { run(repair) }

@@ -93,6 +93,9 @@ struct KioskItems: Sendable {
         return isNew
     }
 
+    /// Whether the last playback of an item was missing or incomplete.
+    func hasProblem(_ item: Item) -> Bool { problems[item] != nil }
+
     /// Records that an item is opened.
     mutating func noteOpened(_ item: Item) { if problems[item] != nil { reopened.insert(item) } }
 

@@ -44,8 +44,12 @@ final class KioskPlayback {
     /// With `on_broken_item = "stop"` or `"slate"`: the item at which the kiosk ends or shows a slate, its failure, and
     /// whether a part of it plays before.
     private var pausePoint: (item: QueueItem, failure: TalkieError, isPlayed: Bool)?
+    /// The number of playlists that the player was given to open.
+    private var openings = 0
     /// The addresses of the items in the order of a shuffled pass that is interrupted there.
     private var shuffledPass: [String] = []
+    /// The address of an item that lacks progress, with the cause; nil if the current one advances.
+    var stalledItem: (address: String, cause: Liveness.Cause)?
     /// Whether a command had paused the kiosk before `lend`.
     private var wasHeld = false
     /// The item that was shown last.
@@ -166,7 +170,10 @@ final class KioskPlayback {
         player.apply(.replaceAll(items.playlist(exclusions.isSuspect), order: order))
     }
 
-    private var order: PlayerOptions.PlaylistOrder { isShuffled ? .shuffled(seed: stage.seed) : .listed }
+    private var order: PlayerOptions.PlaylistOrder {
+        // A list that is opened again after a slate has another order.
+        isShuffled ? .shuffled(seed: stage.seed &+ UInt64(openings)) : .listed
+    }
     private var isShuffled: Bool { hours.shown.programme.order == .shuffled }
 
     private func beginPlaylist() {
@@ -201,6 +208,7 @@ final class KioskPlayback {
         slate.noteImageReplaced()
         let attempt = retry.take()
         if let unopened = items.takeUnopened() {
+            openings += 1
             // `pause(at:)` ends the loop.
             applyLoop()
             player.open(
@@ -231,18 +239,29 @@ final class KioskPlayback {
     func passOver(for cause: Liveness.Cause) {
         guard let current else { return }
         let sentence = "'\(ItemProgress.name(of: current))' was left: \(cause.rawValue)"
-        _ = items.recordProblem(of: current, sentence, isSkipped: false)
-        exclusions.noteStalled(current, for: cause, isDamaged: player.state.isSoundUndecodable)
+        record(problemOf: current, sentence, isSkipped: false, .error)
+        let moment = player.synchronizer.currentTime()
+        exclusions.noteStalled(current, for: cause, isDamaged: player.state.isSoundUndecodable(at: moment))
         exclusions.noteLeft()
         if configuration.onBrokenItem == .stop { return end(.broken(TalkieError(.failed, sentence))) }
         if rules.restartsByClock { return open() }
+        guard configuration.onBrokenItem == .slate else {
+            progress.leave()
+            return player.skip()
+        }
+        interrupt(after: current.address, in: player.state.items.map(\.address), showing: sentence)
+    }
+
+    /// Pauses the current item, and shows a slate before the item that follows another one.
+    ///
+    /// - Parameter pass: The addresses of the items from that one on, in the order of playback.
+    private func interrupt(after address: String, in pass: [String], showing sentence: String) {
         progress.leave()
-        guard configuration.onBrokenItem == .slate else { return player.skip() }
+        exclusions.noteLeft()
         isPlaying = false
         lastFailure = sentence
-        let order = player.state.items
         player.pause()
-        showSlate(after: current.address, in: isShuffled ? order.map(\.address) : [])
+        showSlate(after: address, in: isShuffled ? pass : [])
     }
 
     // MARK: Player events
@@ -270,7 +289,7 @@ final class KioskPlayback {
             if configuration.onBrokenItem != .skip, rules.allowsSeeking {
                 pause(at: item, failure.error, isPlayed: true)
             }
-        case .ended(let item): items.noteEnded(Item(item))
+        case .ended(let item): noteEnded(Item(item))
         case .lost(let failure):
             guard !progress.isReplaced else { return }
             guard rules.allowsWaiting else { return messages.say(.error, failure.message) }
@@ -326,6 +345,17 @@ final class KioskPlayback {
         applySuspects()
         // Attempts of a list without playable items do not count as playing.
         if !slate.isNothing { isPlaying = true }
+    }
+
+    /// Records that an item has ended. A damaged one that has lacked progress is charged as one that was left: once all
+    /// of it was read and nothing could be decoded, it ends early.
+    private func noteEnded(_ item: Item) {
+        guard let (address, cause) = stalledItem, address == item.address, items.hasProblem(item) else {
+            return items.noteEnded(item)
+        }
+        stalledItem = nil
+        exclusions.noteStalled(item, for: cause, isDamaged: true)
+        exclusions.noteLeft()
     }
 
     /// Logs that an item was not played, or not completely, once per pass.
@@ -394,10 +424,10 @@ final class KioskPlayback {
         let end = all.firstIndex(of: item) ?? all.endIndex
         var rest = end > present ? all[(present + 1)..<end] : all.dropFirst(present + 1) + all[..<end]
         if isPlayed {
-            // It is reported while it plays; otherwise the next one has begun.
+            // It is reported while it plays; otherwise the next one has begun, which plays again after the slate.
             guard end == present else {
-                if configuration.onBrokenItem == .stop { self.end(.broken(failure)) }
-                return
+                if configuration.onBrokenItem == .stop { return self.end(.broken(failure)) }
+                return interrupt(after: item.address, in: [item.address] + all.map(\.address), showing: failure.message)
             }
             rest = []
         }

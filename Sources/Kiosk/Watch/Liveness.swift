@@ -77,6 +77,8 @@ struct Liveness: Sendable {
     /// The same for a file of which nothing arrives: a read that blocks in the kernel is not interrupted, and the
     /// player leaves it only after `TrackPipeline.usualStopTimeout`.
     static let silenceTimeout = Duration.seconds(10)
+    /// The time without progress at its end for which a damaged item counts as stalled.
+    private static let minLack = Duration.seconds(3)
     /// The maximum interval between two observations. A longer one means that this process did not run, as after
     /// SIGSTOP: it proves no stall.
     private static let maxInterval = Duration.seconds(3)
@@ -203,6 +205,13 @@ struct Liveness: Sendable {
     /// may be the effect of the last repair.
     func isOverdue(at now: HostInstant) -> Bool {
         advances == 0 && fault.map { now - $0.since >= Self.waitingTimeout } ?? false
+    }
+
+    /// Returns why the item lacks progress: an unrepaired fault, or symptoms of some seconds; nil if it advances.
+    func lack(at now: HostInstant) -> Cause? {
+        if let fault { return fault.cause }
+        guard let lastProgress, now - lastProgress >= Self.minLack else { return nil }
+        return Cause.allCases.first { start(of: $0).map { now - $0 >= Self.minLack } ?? false }
     }
 
     /// Returns true if data has arrived within `span`, or playback was not waiting for any.

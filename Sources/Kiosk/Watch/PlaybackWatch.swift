@@ -33,6 +33,8 @@ struct PlaybackWatch: Sendable {
     private var drops = DroppedFrameMonitor()
     /// The fault of an item that was left; kept until another item has advanced.
     private var faultBefore: (cause: Liveness.Cause, since: HostInstant)?
+    /// The address of the item of the last observation, and why it lacks progress; nil if it does not.
+    private(set) var stalledItem: (address: String, cause: Liveness.Cause)?
     /// The number of repairs per stage.
     private(set) var repairs: [RepairLadder.Stage: Int] = [:]
 
@@ -45,6 +47,12 @@ struct PlaybackWatch: Sendable {
         _ beat: Liveness.Beat, droppedFrames: Int, item: RepairLadder.Item?, at now: HostInstant
     ) -> Outcome {
         var beat = beat
+        // A stall of an item that has ended is none of the item that follows.
+        if let item, let stalledItem, item.address != stalledItem.address,
+            liveness.fault.map({ ItemExclusions.Reason(of: $0.cause) != nil }) ?? false
+        {
+            startOver()
+        }
         // A server may need its full time again; a file that stops again does not.
         if let item, !item.isRemote, ladder.canPass(item, for: .waiting) {
             if item.hasFailed { beat.waitingTimeout = Liveness.timeout }
@@ -58,6 +66,7 @@ struct PlaybackWatch: Sendable {
         if outcome.isProved || !beat.isExpected { faultBefore = nil }
         outcome.isHealthy = isAdvancing && fault == nil
         if isAdvancing { ladder.noteAlive(at: now) }
+        stalledItem = item.flatMap { item in liveness.lack(at: now).map { (item.address, $0) } }
         guard var item, let (cause, since) = stall(of: item, at: now) else { return outcome }
         item.isArriving = liveness.hasArrived(within: RepairLadder.serverPause, at: now)
         guard let stage = ladder.next(for: cause, of: item, isOverdue: liveness.isOverdue(at: now), at: now) else {
@@ -99,14 +108,21 @@ struct PlaybackWatch: Sendable {
 
     /// Discards observations, for another item. The present fault remains until that one has advanced.
     mutating func startOver() {
-        faultBefore = fault
+        (faultBefore, stalledItem) = (fault, nil)
         liveness.startOver()
     }
 }
 
 extension PlayerState {
-    /// Whether the audio that follows what the outputs have cannot be decoded.
-    var isSoundUndecodable: Bool { soundLostUntil.map { $0 > handedUntil ?? .zero } ?? false }
+    /// Whether the audio at the playhead, or that which follows what the outputs have, cannot be decoded.
+    func isSoundUndecodable(at moment: MediaTime) -> Bool {
+        soundLosses.contains { $0.end > handedUntil ?? .zero } || soundLoss(at: moment) != nil
+    }
+
+    /// Returns the undecodable audio at a position on the timeline.
+    func soundLoss(at moment: MediaTime) -> MediaTimeRange? {
+        soundLosses.first { $0.start <= moment && moment < $0.end }
+    }
 }
 
 extension Liveness.Beat {
@@ -136,12 +152,22 @@ extension Liveness.Beat {
         pictureOverdue = layer.nextTime.map { (moment - $0).duration }
         isStarved = layer.count == 0 && !state.picturesAreRead
         hasSound = state.hasAudio && isAudible && player.outputs?.failure == nil
-        let ahead = ((state.handedUntil ?? .zero) - moment).duration
-        if state.soundIsRead { isSoundPlayingOut = hasSound && ahead > .zero } else { soundAhead = ahead }
         // Reading stays ahead of the playhead, also for outputs that accept nothing.
         isSoundMissing =
-            state.soundReadUntil.map { $0 < moment } ?? true || state.isSoundUndecodable
+            state.soundReadUntil.map { $0 < moment } ?? true || state.isSoundUndecodable(at: moment)
         readUntil = state.soundReadUntil ?? state.loadedUntil
-        soundRead = hasSound ? readUntil : nil
+        // An output with a deep buffer has accepted audio of the items that follow, minutes ahead.
+        let end = state.soundEnd
+        soundRead = hasSound ? readUntil.map { read in end.map { min(read, $0) } ?? read } : nil
+        let ahead = ((state.handedUntil ?? .zero) - moment).duration
+        let hasEnded = end.map { $0 <= moment } ?? false
+        if let loss = state.soundLoss(at: moment) {
+            soundAhead = (loss.start - moment).duration
+        } else if state.soundIsRead || end != nil {
+            isSoundPlayingOut = hasSound && ahead > .zero && !hasEnded
+            if !state.soundIsRead, !hasEnded { soundAhead = ahead }
+        } else {
+            soundAhead = ahead
+        }
     }
 }

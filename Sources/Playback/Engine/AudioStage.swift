@@ -33,6 +33,7 @@ final class AudioStage: TrackStage {
     /// The number of buffers in a row that contain only audio read before; at most `maxRepeats`.
     private var repeatsInARow = 0
     let intake: TrackIntake?
+    private let check: PacketCheck?
 
     private static let maxFailures = 100
     /// 25 seconds of audio in batches of 250 ms.
@@ -44,9 +45,9 @@ final class AudioStage: TrackStage {
     init(
         list: SharedPlaybackList, cursor: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
         replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.ScheduledItem,
-        source: any SampleSource, intake: TrackIntake? = nil
+        source: any SampleSource, intake: TrackIntake? = nil, check: PacketCheck? = nil
     ) {
-        self.intake = intake
+        (self.intake, self.check) = (intake, check)
         choose = { $0.audioTrack }
         (self.list, self.cursor, self.renderer) = (list, cursor, renderer)
         self.source = StageSource(source)
@@ -60,9 +61,9 @@ final class AudioStage: TrackStage {
         list: SharedPlaybackList, cursor: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
         replayGain: ReplayGainOptions = ReplayGainOptions(),
         choose: @escaping @Sendable (PlaybackList.ScheduledItem) -> Track? = { $0.audioTrack },
-        behind entry: PlaybackList.ScheduledItem, intake: TrackIntake? = nil
+        behind entry: PlaybackList.ScheduledItem, intake: TrackIntake? = nil, check: PacketCheck? = nil
     ) {
-        self.intake = intake
+        (self.intake, self.check) = (intake, check)
         self.choose = choose
         (self.list, self.cursor, self.renderer) = (list, cursor, renderer)
         self.entry = entry
@@ -77,6 +78,7 @@ final class AudioStage: TrackStage {
 
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         renderer.flush()
+        check?.reset()
         guard let entry = list.current else { return time }
         self.entry = entry
         let moment = time - (entry.offset ?? .zero)
@@ -212,6 +214,7 @@ final class AudioStage: TrackStage {
             }
             hasRead = true
             readUntil = max(readUntil, start + buffer.soundLength)
+            if let lost = check?.undecodable(in: buffer) { list.record(undecodable: lost, of: entry.serial) }
         }
         // The part after a section has the timeline of the media but starts within a packet.
         if isGaplessBoundary || entry.isPart || offset.value != 0 {

@@ -9,9 +9,11 @@ final class LossReporter {
     private let renderer: AudioRenderer?
     private let list: SharedPlaybackList
     private let status: PlayerStatus
+    private let checksPackets: Bool
 
     init(_ context: PlayerContext, _ renderer: AudioRenderer?) {
         (self.renderer, list, status) = (renderer, context.list, context.status)
+        checksPackets = context.options.checksPackets
     }
 
     /// Reports the errors of the current entry up to a time of the timeline.
@@ -41,17 +43,14 @@ final class LossReporter {
     }
 
     private func recordUndecodableSound() {
-        guard let lost = renderer?.takeUndecodableSound() else { return }
-        // The first packets of an item are before its beginning: they prime the decoder.
-        let middle = lost.start.advanced(by: (lost.end - lost.start).duration / 2)
+        guard let lost = renderer?.takeUndecodableSound(), !lost.isEmpty else { return }
+        let checksPackets = checksPackets
+        // What was checked when it was read is recorded already.
         list.update { list in
-            let entry = list.entries.last { $0.begin.map { $0 <= middle } ?? false } ?? list.entries.first
-            guard let entry else { return }
-            var own = UndecodableSound(start: lost.start - (entry.offset ?? .zero), duration: lost.duration)
-            own.end = lost.end - (entry.offset ?? .zero)
-            list.change(entry.serial) { $0.losses.record(undecodable: own) }
+            for sound in lost {
+                list.record(undecodable: sound) { !checksPackets || !PacketCheck.covers($0.audioTrack?.audioFormat) }
+            }
         }
-        status.change { $0.soundLostUntil = lost.end }
     }
 
     /// Returns the reason why neither audio nor video of an entry was decoded.

@@ -234,19 +234,20 @@ final class PlaybackTracks {
         to renderer: AudioRenderer
     ) {
         let intake = TrackIntake(clock: context.clock)
+        let check = context.options.checksPackets ? PacketCheck(context.parts.codecs) : nil
         let pipeline: TrackPipeline
         if let before {
             pipeline = context.pipeline(
                 AudioStage(
                     list: list, renderer: renderer, replayGain: context.options.replayGain, behind: before,
-                    intake: intake))
+                    intake: intake, check: check))
         } else {
             do throws(MediaError) {
                 let source = try entry.media.source(for: track)
                 pipeline = context.pipeline(
                     AudioStage(
                         list: list, renderer: renderer, replayGain: context.options.replayGain, entry: entry,
-                        source: source, intake: intake))
+                        source: source, intake: intake, check: check))
             } catch {
                 return giveUpSound(of: entry, error)
             }

@@ -20,12 +20,14 @@ final class PlayerStatePublisher: Sendable {
     /// The state with the current position and the state of the outputs.
     var state: PlayerState { present(posted.withLock { $0 }) }
 
-    /// How far the tracks have been read, sound alone too, and how far the output holds it.
+    /// How far the tracks have been read, sound alone too, how far the output holds it, and what of it is lost.
     func update(
         loadedUntil: MediaTime?, handedUntil: MediaTime?, soundReadUntil: MediaTime? = nil, soundIsRead: Bool = true,
-        picturesAreRead: Bool = true, readAhead: ReadAheadProgress? = nil
+        picturesAreRead: Bool = true, soundEnd: MediaTime? = nil, soundLosses: [MediaTimeRange] = [],
+        readAhead: ReadAheadProgress? = nil
     ) {
         posted.withLock { posted in
+            (posted.soundEnd, posted.soundLosses) = (soundEnd, soundLosses)
             (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil) = (loadedUntil, handedUntil, soundReadUntil)
             (posted.soundIsRead, posted.picturesAreRead) = (soundIsRead, picturesAreRead)
             posted.readAhead = readAhead
@@ -50,9 +52,9 @@ final class PlayerStatePublisher: Sendable {
         posted.withLock { posted in
             let reach = (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil)
             let (turns, soundIsRead, picturesAreRead) = (posted.turns, posted.soundIsRead, posted.picturesAreRead)
-            let readAhead = posted.readAhead
+            let (readAhead, soundEnd, soundLosses) = (posted.readAhead, posted.soundEnd, posted.soundLosses)
             posted = state
-            posted.readAhead = readAhead
+            (posted.readAhead, posted.soundEnd, posted.soundLosses) = (readAhead, soundEnd, soundLosses)
             (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil) = reach
             (posted.turns, posted.soundIsRead, posted.picturesAreRead) = (turns, soundIsRead, picturesAreRead)
         }

@@ -91,7 +91,7 @@ final class PlayerStatus {
     func enterOpening(_ item: QueueItem, of list: PlaybackList) {
         enterAgain(.opening) { state in
             state.clearMedia()
-            (state.failure, state.mediaFailure, state.soundLostUntil) = (nil, nil, nil)
+            (state.failure, state.mediaFailure) = (nil, nil)
             state.title = item.title ?? item.name
             (state.artist, state.album, state.artwork) = (nil, nil, nil)
             state.current = item
@@ -111,7 +111,7 @@ final class PlayerStatus {
         let summary = entry.film.summary
         change { state in
             if state.current?.id != entry.item.id {
-                (state.mediaFailure, state.artwork, state.soundLostUntil) = (nil, nil, nil)
+                (state.mediaFailure, state.artwork) = (nil, nil)
             }
             state.title = entry.title
             (state.artist, state.album) = (summary.artist, summary.album)

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import SyncRendering
 
 /// The list shared by the engine and its pipelines. The engine edits it; the pipelines read along the schedule, each at
 /// its own pace, and report the ends of their tracks.
@@ -199,6 +200,11 @@ final class SharedPlaybackList: Sendable {
     /// Records a gap between the audio timestamps of an entry, in media time.
     func record(hole start: MediaTime, until end: MediaTime, of serial: Int) {
         update { list in list.change(serial) { $0.losses.record(hole: start, until: end) } }
+    }
+
+    /// Records audio of an entry that could not be decoded, in media time.
+    func record(undecodable sound: UndecodableSound, of serial: Int) {
+        update { list in list.change(serial) { $0.losses.record(undecodable: sound) } }
     }
 
     /// Records damaged packets of an entry.

@@ -20,11 +20,12 @@ struct TrackSupply {
 
     /// Publishes how far the tracks have been read, and how far the output holds the main audio.
     func publish(to board: PlayerStatePublisher) {
-        let sound = tracks.renderer?.progress
+        let (sound, current) = (tracks.renderer?.progress, context.list.current)
         board.update(
             loadedUntil: readUntil, handedUntil: sound?.acceptedUntil, soundReadUntil: sound?.enqueuedUntil,
             soundIsRead: tracks.isSoundRead, picturesAreRead: tracks.arePicturesRead,
-            readAhead: context.list.current?.film.readAhead)
+            soundEnd: current?.soundEndOnTimeline, soundLosses: current?.soundLosses ?? [],
+            readAhead: current?.film.readAhead)
         adoptPictureSize()
     }
 

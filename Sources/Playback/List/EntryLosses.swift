@@ -19,6 +19,8 @@ struct EntryLosses: Sendable {
     var picturesRead: MediaTime?
     /// Audio that could not be decoded.
     private(set) var undecodable: UndecodableSound?
+    /// The same since the last seek, in contiguous ranges.
+    private(set) var silences: [UndecodableSound] = []
     /// Gaps between the audio timestamps: a loss in a damaged file, otherwise part of the media.
     private(set) var holes: UndecodableSound?
     /// Whether packets of audio or video were damaged.
@@ -45,7 +47,11 @@ struct EntryLosses: Sendable {
     }
 
     /// Adds undecodable audio.
-    mutating func record(undecodable sound: UndecodableSound) { undecodable = undecodable?.adding(sound) ?? sound }
+    mutating func record(undecodable sound: UndecodableSound) {
+        undecodable = undecodable?.adding(sound) ?? sound
+        // Single packets far apart are reported as one range.
+        if sound.duration.seconds > 0.5 * (sound.end - sound.start).seconds { silences.add(sound) }
+    }
 
     /// Adds a gap in the audio.
     mutating func record(hole start: MediaTime, until end: MediaTime) {
@@ -57,7 +63,9 @@ struct EntryLosses: Sendable {
     var isVideoTruncated: Bool { failures.contains { $0.kind == .video && $0.error.code == .truncated } }
 
     /// Resets the failures and read positions, because the tracks are read again after a seek.
-    mutating func restart() { (failures, lostSegment, soundRead, picturesRead) = ([], nil, nil, nil) }
+    mutating func restart() {
+        (failures, lostSegment, soundRead, picturesRead, silences) = ([], nil, nil, nil, [])
+    }
 
     /// Returns the missing audio; nil if there is none.
     ///
@@ -65,6 +73,36 @@ struct EntryLosses: Sendable {
     func missingSound(countsHoles: Bool) -> UndecodableSound? {
         guard countsHoles, let holes else { return undecodable }
         return undecodable.map(holes.adding) ?? holes
+    }
+}
+
+extension PlaybackList {
+    /// Records audio that could not be decoded, in times of the timeline. An output with a deep buffer decodes several
+    /// entries ahead of the playhead: the audio is divided among them.
+    ///
+    /// - Parameter isConcerned: Whether that of an entry is recorded.
+    mutating func record(
+        undecodable sound: UndecodableSound, where isConcerned: (ScheduledItem) -> Bool = { _ in true }
+    ) {
+        var rest = sound
+        for (index, entry) in entries.enumerated() {
+            let next = index + 1 < entries.count ? entries[index + 1].begin : nil
+            // The first packets of an entry are before its beginning: they prime the decoder.
+            guard next.map({ rest.start + EntryLosses.shortestHole < $0 || rest.end <= $0 }) ?? true else { continue }
+            var own = rest
+            if let next, rest.end - next > EntryLosses.shortestLoss {
+                // The sum of the durations is distributed by the lengths.
+                let share = (next - rest.start).seconds / (rest.end - rest.start).seconds
+                (own.end, own.duration) = (next, MediaTime(seconds: rest.duration.seconds * share))
+                (rest.start, rest.duration) = (next, rest.duration - own.duration)
+            } else {
+                rest.start = rest.end
+            }
+            let offset = entry.offset ?? .zero
+            (own.start, own.end) = (own.start - offset, own.end - offset)
+            if isConcerned(entry) { change(entry.serial) { $0.losses.record(undecodable: own) } }
+            if rest.start >= rest.end { return }
+        }
     }
 }
 

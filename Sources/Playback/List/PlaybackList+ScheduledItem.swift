@@ -1,4 +1,5 @@
 import MediaCore
+internal import SyncRendering
 
 extension PlaybackList {
     /// A scheduled playback of an item and its position on the timeline.
@@ -122,6 +123,14 @@ extension PlaybackList {
             let own = film.summary.duration
             let last = filmEnd ?? limit.map { end in own.map { min($0, end) } ?? end } ?? own
             return last.flatMap { last in offset.map { $0 + last } }
+        }
+
+        /// The end of the audio on the timeline; nil until it was read to its end.
+        var soundEndOnTimeline: MediaTime? { soundEnd.time.flatMap { end in offset.map { $0 + end } } }
+        /// The audio that could not be decoded since the last seek, on the timeline.
+        var soundLosses: [MediaTimeRange] {
+            let offset = offset ?? .zero
+            return losses.silences.map { MediaTimeRange(start: $0.start + offset, end: $0.end + offset) }
         }
 
         /// Whether the entry has no duration.

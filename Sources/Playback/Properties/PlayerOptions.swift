@@ -136,6 +136,8 @@ public struct PlayerOptions: Sendable {
     public var expectsMore = false
     /// Whether the phase is `failed` after an item that was to start cannot be played, until `Player.skipFailed`.
     package var stopsAtFailures = false
+    /// Whether audio that outputs receive undecoded is also decoded here, so that damage is reported.
+    package var checksPackets = false
     /// Whether the user selected the output; nothing is played if that is unavailable.
     public var isOutputNamed = false
     /// Whether each item's artwork is loaded, also if no output outside this computer displays it.

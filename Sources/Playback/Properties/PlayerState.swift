@@ -142,8 +142,10 @@ public struct PlayerState: Sendable, Equatable {
     package internal(set) var soundIsRead = true
     /// Position on the player's timeline up to which audio has been read; nil before the first packet.
     package internal(set) var soundReadUntil: MediaTime?
-    /// Position on the player's timeline up to which audio could not be decoded; nil if all of the item could.
-    package internal(set) var soundLostUntil: MediaTime?
+    /// Position on the player's timeline where the item's audio ends; nil until it was read to its end.
+    package internal(set) var soundEnd: MediaTime?
+    /// The parts of the item whose audio could not be decoded since the last seek, on the player's timeline.
+    package internal(set) var soundLosses: [MediaTimeRange] = []
     /// Whether the video track was read to its end or waits for the next item.
     package internal(set) var picturesAreRead = true
     /// The number of video frames dropped.

@@ -52,6 +52,20 @@ public struct UndecodableSound: Sendable, Equatable {
     }
 }
 
+extension [UndecodableSound] {
+    /// Packets that could be decoded by chance interrupt damaged audio for less than this.
+    private static var maxInterruption: MediaTime { MediaTime(value: 1, timescale: 4) }
+    private static var maxCount: Int { 64 }
+
+    /// Adds a range, as part of the last one if that is contiguous, or if there are many.
+    package mutating func add(_ sound: UndecodableSound) {
+        guard let last, sound.start - last.end <= Self.maxInterruption || count >= Self.maxCount else {
+            return append(sound)
+        }
+        self[count - 1] = last.adding(sound)
+    }
+}
+
 extension PCMConverter {
     /// Returns nil: undecodable audio is not recorded.
     public func takeUndecodableSound() -> UndecodableSound? { nil }

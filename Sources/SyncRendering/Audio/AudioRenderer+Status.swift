@@ -17,10 +17,9 @@ extension AudioRenderer {
         return failure ?? (enqueueCount > 0 ? outputs?.loss : nil)
     }
 
-    /// Returns the audio that could not be decoded since the last call, by its packets' times; nil if there is none.
-    /// Any thread.
-    package func takeUndecodableSound() -> UndecodableSound? {
-        state.withLock { $0.outputs }?.takeUndecodableSound()
+    /// Returns the audio that could not be decoded since the last call, by its packets' times. Any thread.
+    package func takeUndecodableSound() -> [UndecodableSound] {
+        state.withLock { $0.outputs }?.takeUndecodableSound() ?? []
     }
 
     /// The outputs to which it plays. Any thread.

@@ -45,7 +45,7 @@ struct FeedState {
     private var status = AudioRenderer.Progress(
         acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, decodeErrorCount: 0)
     /// Undecodable audio that was not yet queried.
-    private var undecodable: UndecodableSound?
+    private var undecodable: [UndecodableSound] = []
     /// The timebase segment of the last change notification.
     private var line: TimebaseSegment?
     /// Whether the feed has ended.
@@ -118,6 +118,7 @@ struct FeedState {
         isCutPending = false
         restart()
         status.undecodable = nil
+        undecodable = []
     }
 
     /// Moves to a media time and requests a flush of the output.
@@ -294,12 +295,15 @@ struct FeedState {
     mutating func noteDamage(_ count: Int, _ lost: UndecodableSound?) {
         status.decodeErrorCount = count
         guard let lost else { return }
-        undecodable = undecodable?.adding(lost) ?? lost
+        undecodable.add(lost)
         status.undecodable = status.undecodable?.adding(lost) ?? lost
     }
 
     /// Returns the audio that could not be decoded since the last call.
-    mutating func takeUndecodable() -> UndecodableSound? { undecodable.take() }
+    mutating func takeUndecodable() -> [UndecodableSound] {
+        defer { undecodable = [] }
+        return undecodable
+    }
 }
 
 extension SoundStore.Level {

@@ -65,11 +65,11 @@ extension OutputGroup {
 
     /// Returns the audio that could not be decoded since the last call. Each member decodes the same audio, so that the
     /// first one's value counts.
-    func takeUndecodableSound() -> UndecodableSound? {
-        var first: UndecodableSound?
+    func takeUndecodableSound() -> [UndecodableSound] {
+        var first: [UndecodableSound] = []
         for feed in feeds {
             let lost = feed.feed.state.withLock { $0.takeUndecodable() }
-            first = first ?? lost
+            if first.isEmpty { first = lost }
         }
         return first
     }

@@ -216,6 +216,84 @@ struct KioskHealthOnScreenTests {
         try kiosk.waitForHealth(503, shown: "playing", prefix: "no sound: ", within: .seconds(8))
     }
 
+    /// How films play whose media cannot be decoded.
+    enum Sound: CaseIterable {
+        /// A card that plays a few seconds ahead, and a speaker that receives a minute or more ahead.
+        case card
+        case bufferedSpeaker
+    }
+
+    /// A failed copy: the header is good, and the media is zeroed, random from the first quarter on, or missing.
+    @Test(
+        .enabled(if: geteuid() == 0, "the speaker's clock needs ports below 1024"), arguments: Sound.allCases)
+    func aFilmWithAGoodHeaderAndDeadMediaIsLeftNamedAndExcluded(_ sound: Sound) throws {
+        let card = NSTemporaryDirectory() + "talkie-null-\(UUID().uuidString).conf"
+        try "</usr/share/alsa/alsa.conf>\npcm.!default { type null }\nctl.!default { type null }\n".write(
+            toFile: card, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: card) }
+        let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
+        var speaker: ChildProcess?
+        defer { speaker?.end() }
+        var lines = ""
+        if sound == .bufferedSpeaker {
+            let child = try ChildProcess(
+                program, ["speaker", "--address", "127.0.0.44", "--port", "0", "--clock", "ptp", "--no-mdns"],
+                keepsOutput: true)
+            speaker = child
+            lines = "speakers = [\"\(try #require(child.readLine().firstMatch(of: /airplay:[0-9.:\/]+/)?.output))\"]\n"
+        }
+        let dead = ["2-zeroed", "3-random", "4-header"].map { $0 + ".mp4" }
+        let film = { (seconds: Int) in
+            Kiosk.film(seconds: seconds) + ["-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+        }
+        let kiosk = try Kiosk(
+            lines,
+            films: Dictionary(uniqueKeysWithValues: dead.map { ($0, film(20)) })
+                .merging(["1.mp4": film(6), "5.mp4": film(6)]) { $1 },
+            environment: [
+                "ALSA_CONFIG_PATH": card, "PULSE_SERVER": "unix:/nonexistent",
+            ]
+        ) { folder in
+            for name in dead {
+                let url = URL(fileURLWithPath: folder + "/" + name)
+                var bytes = [UInt8](try Data(contentsOf: url))
+                let start = try #require(bytes.firstRange(of: Array("mdat".utf8))).upperBound
+                switch name.first {
+                case "2": for index in start..<bytes.count { bytes[index] = 0 }
+                case "3":
+                    for index in (start + (bytes.count - start) / 4)..<bytes.count {
+                        bytes[index] = .random(in: .min ... .max)
+                    }
+                default: bytes.removeSubrange(start...)
+                }
+                try Data(bytes).write(to: url)
+            }
+        }
+        func frames(_ answer: Kiosk.Answer) -> Double? {
+            answer.metrics.firstMatch(of: /talkie_pictures_total ([0-9.e+]+)/).flatMap { Double($0.output.1) }
+        }
+        var (progress, longest) = ((frames: -1.0, at: HostInstant.now), Duration.zero)
+        var (statuses, last): ([Int], Int) = ([], 0)
+        try eventually("all are excluded", within: .seconds(150)) {
+            let answer = kiosk.answer
+            if let frames = frames(answer), frames != progress.frames { progress = (frames, .now) }
+            longest = max(longest, .now - progress.at)
+            if answer.status != 0, answer.status != last { statuses.append(answer.status) }
+            if answer.status != 0 { last = answer.status }
+            return dead.allSatisfy { kiosk.log.contains("\($0)' is skipped for a day") }
+        }
+        print("dead media on \(sound): \(longest) without a frame, health \(statuses)")
+        #expect(longest <= .seconds(15))
+        for name in dead {
+            #expect(kiosk.log.components(separatedBy: "playing '\(name)'").count <= 4, "twice, and opened again")
+        }
+        #expect(!kiosk.log.contains("1.mp4' is skipped") && !kiosk.log.contains("5.mp4' is skipped"))
+        #expect(!kiosk.log.contains("“1.mp4”"), "its audio is intact")
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '")
+        // Two per film and pass at most.
+        #expect(statuses.count <= 2 + 2 * 2 * dead.count, "\(statuses)")
+    }
+
     /// As root does it with the service, whose user and state folder are its own.
     @Test func aRunningKioskIsPairedAndStoresTheKeysItself() throws {
         let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path

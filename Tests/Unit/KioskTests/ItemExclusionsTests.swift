@@ -129,6 +129,18 @@ import Testing
         #expect(exclusions.admit(items, at: start).items == [items[0], items[2]])
     }
 
+    /// Its media could not be decoded, so that playback waited before it began; the display was dead before and after.
+    @Test func anUndecodableItemIsStuckAndTheItemsThatNoDisplayShowedAreNot() {
+        var exclusions = exclusions()
+        exclusions.noteStalled(items[0], for: .picture, isDamaged: false)
+        exclusions.noteStalled(items[1], for: .waiting, isDamaged: true)
+        exclusions.noteStalled(items[2], for: .picture, isDamaged: false)
+        #expect(excluded(&exclusions) == [], "no other one has played")
+        let isExcluding = exclusions.noteAdvancing(items[0], hasSound: true, at: start)
+        #expect(isExcluding && excluded(&exclusions) == [items[1]])
+        #expect(exclusions.sentences.first?.contains("is skipped for a day") == true)
+    }
+
     @Test func aFaultThatIsNotInTheItemsIsChargedToNoneThatWasLeft() {
         var exclusions = exclusions()
         exclusions.noteStalled(items[0], for: .picture, isDamaged: false)

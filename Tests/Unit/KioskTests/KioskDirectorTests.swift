@@ -95,6 +95,20 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func anIncompleteFilmThatIsReportedAfterTheNextHasBegunIsNamedOnTheSlateToo() throws {
+        let rig = KioskRig(films: ["1.mp4", "long2.mp4"]) { $0.onBrokenItem = .slate }
+        rig.start()
+        #expect(rig.wait { rig.player.state.current?.address.hasSuffix("1.mp4") ?? false })
+        let first = try #require(rig.player.state.current)
+        #expect(rig.wait { rig.hasSaid("playing 'long2.mp4'") })
+        rig.said.withLock { $0 = [] }
+        let failure = MediaFailure(error: TalkieError(.failed, "the file is incomplete"), position: .zero)
+        rig.mailbox.post(.player(.incomplete(first, failure)))
+        #expect(try #require(namesOnSlate(rig, "incomplete", until: "long2.mp4")) >= .seconds(8))
+        #expect(rig.player.state.position < MediaTime(value: 1, timescale: 1), "it begins again")
+        _ = rig.end()
+    }
+
     @Test func anIncompleteFilmEndsTheKioskAtItsEndWhereThatIsWanted() {
         let rig = KioskRig(films: ["1.mp4", "cut.mp4", "z.mp4"]) { $0.onBrokenItem = .stop }
         rig.start()
@@ -151,6 +165,26 @@ import Testing
             #expect(Set(played().dropFirst(pass * count).prefix(count)).count == count, "each once: \(played())")
         }
         #expect(rig.hasSaid("nothing is shown: 'bad.mp4'"))
+        _ = rig.end()
+    }
+
+    /// The broken film ends the first pass with some of these seeds.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func aShuffledListIsShuffledAgainAfterASlateAtItsEnd(_ seed: UInt64) {
+        let films = (1...5).map { "\($0).mp4" }
+        let rig = KioskRig(films: films + ["bad.mp4"], seed: seed) {
+            $0.programme.order = .shuffled
+            $0.onBrokenItem = .slate
+        }
+        rig.start()
+        let played = {
+            rig.said.withLock { lines in
+                lines.compactMap { line in films.first { line.contains("playing '\($0)'") } }
+            }
+        }
+        #expect(rig.wait { played().count >= 15 }, "\(played())")
+        let passes = (0..<3).map { Array(played().dropFirst($0 * 5).prefix(5)) }
+        #expect(passes.allSatisfy { Set($0).count == 5 } && Set(passes).count > 1, "\(passes)")
         _ = rig.end()
     }
 
@@ -599,7 +633,9 @@ import Testing
         rig.start()
         let second = MediaTime(value: 1, timescale: 1)
         #expect(rig.wait { rig.player.state.phase == .playing && rig.player.state.position > second })
-        rig.engine.status.change { $0.soundLostUntil = second }
+        rig.engine.shared.update { list in
+            list.record(undecodable: UndecodableSound(start: .zero, duration: second))
+        }
         rig.director.playback.passOver(for: .silence)
         #expect(rig.wait(atMost: .seconds(30)) { rig.hasSaid("long1.mp4' is played later: it arrives too slowly") })
         #expect(!rig.hasSaid("is skipped for a day"))

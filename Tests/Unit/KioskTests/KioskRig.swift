@@ -34,7 +34,7 @@ final class KioskRig: @unchecked Sendable {
     let wall = Lock(WallTime(seconds: 1_700_000_000))
     /// The result of the next reload of the configuration.
     let next = Lock<Result<KioskConfiguration, KioskConfigurationError>?>(nil)
-    let card = RecordingOutput(name: "card", capacity: 48_000 * 60)
+    let card: RecordingOutput
     let kitchen = RecordingOutput(name: "kitchen", capacity: 48_000 * 60)
     let office = RecordingOutput(name: "office", capacity: 48_000 * 60)
     let toys: ToyProvider
@@ -62,16 +62,21 @@ final class KioskRig: @unchecked Sendable {
     private let distributor: EventDistributor
 
     /// Films named "ill…" end the program with SIGILL when they are opened or measured, "deep…" by a stack overflow,
-    /// "bad…" cannot be opened, "cut…" break off in the middle, "none…" have no media, "long…" last a minute, others
-    /// 0.2 s.
+    /// "bad…" cannot be opened, "cut…" break off in the middle, "none…" have no media, "dead…" have 20 s that cannot be
+    /// decoded, "long…" last a minute, others 0.2 s.
     ///
     /// - Parameters:
     ///   - parent: where the folder of films is made, with a slash. A process that is killed does not remove it.
+    ///   - depth, capacity: how far ahead the card is sent audio, and how much it accepts.
+    ///   - passesPackets: whether the audio is AAC, which the card accepts undecoded.
     ///   - timeline: a file for the flight recorder.
+    ///   - seed: of shuffled playlists.
     init(
         films: [String] = [], in parent: String = NSTemporaryDirectory(), places: StateFolder? = nil,
         present: [String] = ["local", "kitchen", "office"],
-        manager: [String: String] = [:], hasScreen: Bool = false, timeline: String? = nil, tasks: KioskTasks = .none,
+        manager: [String: String] = [:], hasScreen: Bool = false,
+        depth: Duration = .seconds(2), capacity: Duration = .seconds(60), passesPackets: Bool = false,
+        timeline: String? = nil, seed: UInt64 = 1, tasks: KioskTasks = .none,
         _ change: (inout KioskConfiguration) -> Void = { _ in }
     ) {
         folder = parent + "talkie-kiosk-\(UUID().uuidString)"
@@ -84,6 +89,9 @@ final class KioskRig: @unchecked Sendable {
         let first = configuration
         let screen = hasScreen ? ScreenControl() : nil
         self.screen = screen
+        card = RecordingOutput(
+            name: "card", capacity: Int(capacity.inSeconds * 48_000), desiredDepth: depth,
+            passThroughCodec: passesPackets ? "aac" : nil)
         toys = ToyProvider(["local": card, "kitchen": kitchen, "office": office], present: present, findsAbsent: false)
         let events = EventLog(clock: clock)
         distributor = EventDistributor(log: events)
@@ -91,6 +99,7 @@ final class KioskRig: @unchecked Sendable {
         try! distributor.start(recordingTo: file, outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
         var options = PlayerOptions()
         (options.playsVideo, options.stopsAtFailures) = (false, configuration.wall == nil)
+        options.checksPackets = true
         var work = GroupWork()
         work.startFeeder = { [memberFeeders] feeder, _ in
             memberFeeders.withLock { $0.append(feeder) }
@@ -101,7 +110,7 @@ final class KioskRig: @unchecked Sendable {
             return nil
         }
         work.changesByHand = true
-        let group = OutputGroup(members: [card], codecs: SyntheticCodecs(), work: work)
+        let group = OutputGroup(members: [card], codecs: Codecs(), work: work)
         self.group = group
         let crashes = CrashRecord(places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml")
         var made: PlaybackEngine?
@@ -121,10 +130,16 @@ final class KioskRig: @unchecked Sendable {
                         throw MediaError(.cannotOpen, "there is no '\(name)'")
                     }
                     if name.hasPrefix("cut") { return FilmThatBreaksOff() }
+                    if name.hasPrefix("dead") {
+                        return FilmOfPackets(seconds: 20, isDamaged: true, isAAC: passesPackets)
+                    }
+                    if name.hasPrefix("long"), passesPackets {
+                        return FilmOfPackets(seconds: 60, isDamaged: false, isAAC: true)
+                    }
                     let length = name.hasPrefix("none") ? 0 : name.hasPrefix("long") ? 60_000 : 200
                     return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
                 },
-                codecs: SyntheticCodecs(),
+                codecs: Codecs(),
                 makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: group, clock: clock),
             options: options, events: events,
@@ -174,7 +189,7 @@ final class KioskRig: @unchecked Sendable {
                 setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },
                 isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } }, clock: clock,
                 calendar: UTC(), run: { (_, _, body) in body() }, tasks: tasks,
-                releaseFreeMemory: { [releases] in releases.withLock { $0 += 1 } }, seed: 1),
+                releaseFreeMemory: { [releases] in releases.withLock { $0 += 1 } }, seed: seed),
             configuration: configuration, outputs: configuration.hasSound ? group : nil, mailbox: mailbox)
     }
 
@@ -307,6 +322,97 @@ final class KioskRig: @unchecked Sendable {
             func syncTime(before time: MediaTime) -> MediaTime? { source.syncTime(before: time) }
             func cancel() { source.cancel() }
         }
+    }
+
+    /// A film whose audio `Codecs` cannot decode if it is damaged: its packets have a byte.
+    private final class FilmOfPackets: MediaSource {
+        private let whole: SyntheticFilm
+        private let isDamaged: Bool
+        let summary: MediaSummary
+
+        init(seconds: Int64, isDamaged: Bool, isAAC: Bool) {
+            whole = SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1))
+            self.isDamaged = isDamaged
+            let format = AudioFormat(
+                parameters: CodecParameters(codec: isAAC ? "aac" : "synthetic"), sampleRate: 48_000, layout: .stereo)
+            summary = MediaSummary(
+                container: "synthetic",
+                tracks: whole.summary.tracks.map { track in
+                    track.kind == .audio ? Track(id: track.id, number: track.number, format: .audio(format)) : track
+                }, duration: whole.summary.duration, chapters: [])
+        }
+
+        func source(for track: Track) -> any SampleSource { Source(whole, track, isDamaged) }
+
+        private final class Source: SampleSource {
+            private let source: any SampleSource
+            let track: Track
+            private let isDamaged: Bool
+
+            init(_ film: SyntheticFilm, _ track: Track, _ isDamaged: Bool) {
+                source = film.source(for: film.summary.tracks.first { $0.kind == track.kind }!)
+                (self.track, self.isDamaged) = (track, isDamaged)
+            }
+
+            func read() throws(MediaError) -> SampleBuffer? {
+                guard var buffer = try source.read() else { return nil }
+                guard let format = track.audioFormat, case .encodedAudio(_, let whole) = buffer.payload else {
+                    return buffer
+                }
+                let batch = PacketBatch(reservingBytes: 256, packets: whole.packets.count)
+                for packet in whole.packets {
+                    [UInt8](repeating: 0, count: isDamaged ? 1 : 0).withUnsafeBytes { batch.append($0, as: packet) }
+                }
+                buffer.payload = .encodedAudio(format, batch)
+                return buffer
+            }
+
+            func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+                try source.seek(to: time, mode: mode)
+            }
+
+            func syncTime(before time: MediaTime) -> MediaTime? { source.syncTime(before: time) }
+            func cancel() { source.cancel() }
+        }
+    }
+
+    /// Decodes synthetic audio except that of a damaged `FilmOfPackets`.
+    private struct Codecs: AudioCodecs {
+        func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
+            -> any PCMConverter
+        {
+            Converter(try SyntheticCodecs().converter(from: format, to: output, speed: speed))
+        }
+
+        func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
+            try SyntheticCodecs().encoder(from: input, to: format)
+        }
+    }
+
+    private final class Converter: PCMConverter {
+        private let inner: any PCMConverter
+        private(set) var decodeErrorCount = 0
+        private var lost: UndecodableSound?
+
+        init(_ inner: any PCMConverter) { self.inner = inner }
+
+        func send(_ buffer: SampleBuffer) throws(MediaError) {
+            guard let start = buffer.presentationTime, !buffer.flags.contains(.decodeOnly),
+                case .encodedAudio(_, let batch) = buffer.payload, let first = batch.packets.first,
+                batch.withBytes(of: first, { $0.count }) == 1
+            else { return try inner.send(buffer) }
+            decodeErrorCount += 1
+            let own = UndecodableSound(start: start, duration: buffer.duration)
+            lost = lost?.adding(own) ?? own
+        }
+
+        func finish() { inner.finish() }
+        func receive(into block: PCMBlock) throws(MediaError) -> Bool { try inner.receive(into: block) }
+        func reset() {
+            lost = nil
+            inner.reset()
+        }
+        func takeUndecodableSound() -> UndecodableSound? { lost.take() }
     }
 
     /// A calendar in UTC.

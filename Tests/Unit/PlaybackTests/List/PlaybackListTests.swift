@@ -1,4 +1,5 @@
 import MediaCore
+import SyncRendering
 import Testing
 
 @testable import Playback
@@ -62,6 +63,28 @@ import Testing
         #expect(list.items == [two, one])
         #expect(changes(.removeAll))
         #expect(!changes(.removeAll))
+    }
+
+    /// Outputs with deep buffers decode several items at once. The priming packets of an item precede its beginning.
+    @Test func undecodableAudioIsDividedAmongTheItemsThatLackIt() throws {
+        var list = try startedList(["a", "b", "c"].map { QueueItem($0) })
+        extend(&list, to: 3)
+        for index in 0..<3 { end(&list, index, sound: 2, pictures: 2) }
+        func time(_ milliseconds: Int64) -> MediaTime { MediaTime(value: milliseconds, timescale: 1000) }
+        list.record(undecodable: UndecodableSound(start: time(1979), duration: time(1521)))
+        #expect(list.entries[0].losses.undecodable == nil)
+        #expect(list.entries[1].losses.undecodable?.end == time(1500))
+        #expect(list.entries[1].soundLosses == [MediaTimeRange(start: time(1979), end: time(3500))])
+        list.record(undecodable: UndecodableSound(start: time(3500), duration: time(1000)))
+        #expect(list.entries[1].losses.undecodable?.end == time(2000))
+        #expect(list.entries[2].losses.undecodable == UndecodableSound(start: .zero, duration: time(500)))
+        #expect(list.entries[1].losses.silences.count == 1, "contiguous")
+        var scattered = UndecodableSound(start: time(4600), duration: time(20))
+        scattered.end = time(5000)
+        list.record(undecodable: scattered)
+        #expect(list.entries[2].losses.silences.count == 1)
+        list.record(undecodable: UndecodableSound(start: time(5000), duration: time(100)))
+        #expect(list.entries[2].losses.silences.count == 2)
     }
 
     @Test func anItemThatHasBeenPlayedIsNotInTheListAndAnEditThatNamesItIsRefused() throws {
