@@ -248,7 +248,8 @@ let package = Package(
         tests(
             "RoutingTests", in: "Unit",
             [
-                "Routing", "Profiles", "AirPlay", "ClassicAirPlay", "AirPlayTransport", "CardOutput", "SyncRendering", "Storage",
+                "Routing", "Profiles", "AirPlay", "ClassicAirPlay", "AirPlayTransport", "CardOutput", "SyncRendering",
+                "Storage",
                 "MediaCore",
                 "TalkieTestKit",
             ]),

@@ -143,7 +143,7 @@ final class PlaybackSupervisor: Sendable {
                 return core.host.now.advanced(by: Self.retry)
             case .timedOut: return core.host.now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired:
-                // The speaker will not play. Lost connections are handled by `AirPlaySpeaker.rejoin`.
+                // The speaker will not play. Lost connections are handled by `SpeakerOutput.rejoin`.
                 guard segment.rate != 0 else { return nil }
                 speaker.giveUp(speaker.outputError(error))
                 return nil

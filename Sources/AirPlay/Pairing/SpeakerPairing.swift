@@ -45,15 +45,21 @@ struct SpeakerPairing: Sendable {
     ///   - traits: The traits known from discovery.
     ///   - query: The name given by the user; from now on it denotes only this speaker.
     ///   - askForPIN: Called once the speaker displays a PIN; nil cancels.
-    /// - Throws: `AirPlayError` or `StateError`. Keys that the speaker has accepted are stored even if a later step
+    /// - Throws: `AirPlayError`, `StateError`, or `TalkieError` if the speaker does not describe itself. Keys that the speaker has accepted are stored even if a later step
     ///   fails.
     func pair(
         _ address: SpeakerAddress, traits announced: SpeakerTraits = SpeakerTraits(), query: SpeakerQuery? = nil,
         method: Method, askForPIN: () -> String?
     ) throws -> Outcome {
         let first = try connect(address)
-        let info = ReceiverInfo(
-            try first.exchange("GET", "/info", timeout: .seconds(5)).accepted("send its properties").propertyList())
+        let info: ReceiverInfo
+        do throws(AirPlayError) {
+            info = ReceiverInfo(
+                try first.exchange("GET", "/info", timeout: .seconds(5)).accepted("send its properties").propertyList())
+        } catch {
+            // No refusal of the pairing, which denies access.
+            throw TalkieError(error)
+        }
         let traits = announced.updated(by: info)
         let name = PrintableText.of(info.name ?? address.host)
         guard let id = info.deviceID.flatMap({ SpeakerID($0) }) else {

@@ -107,6 +107,8 @@ private struct SpeakerPairingConversation {
                 ? TalkieError(.notPermitted, error.problem, remedy: error.remedy) : TalkieError(error)
         } catch let error as StateError {
             throw TalkieError(error)
+        } catch let error as TalkieError {
+            throw error
         } catch {
             throw TalkieError(.failed, "'\(name)' cannot be paired: \(error)")
         }

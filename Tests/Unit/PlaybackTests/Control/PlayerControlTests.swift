@@ -251,6 +251,7 @@ import Testing
         _ = try #require(engine).runIteration()
         #expect(player.rate == 0 && player.state.isPaused && player.state.speed == 1.5)
         player.volume = VolumeCurve.gain(volume: 48)
+        _ = try #require(engine).runIteration()
         #expect(try control.value(of: "volume").number.map { abs($0 - 48) < 1e-3 } == true)
     }
 }
