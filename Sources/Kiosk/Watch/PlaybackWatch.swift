@@ -116,7 +116,10 @@ struct PlaybackWatch: Sendable {
 extension PlayerState {
     /// Whether the audio at the playhead, or that which follows what the outputs have, cannot be decoded.
     func isSoundUndecodable(at moment: MediaTime) -> Bool {
-        soundLosses.contains { $0.end > handedUntil ?? .zero } || soundLoss(at: moment) != nil
+        let handed = handedUntil ?? moment
+        // A packet is at most this long.
+        let next = handed + MediaTime(value: 1, timescale: 2)
+        return soundLosses.contains { $0.start <= next && $0.end > handed } || soundLoss(at: moment) != nil
     }
 
     /// Returns the undecodable audio at a position on the timeline.

@@ -32,6 +32,7 @@ struct EntryLosses: Sendable {
     static let shortestHole = MediaTime(value: 1, timescale: 4)
     /// A shorter loss is inaudible, as that of a packet where two files were joined.
     static let shortestLoss = MediaTime(value: 1, timescale: 20)
+    private static let maxSilences = 64
     /// Losses are reported together until audio is intact for this long.
     static let stretch = MediaTime(value: 5, timescale: 1)
     /// The tolerance of a duration in a header; alternatively a twentieth of it.
@@ -49,8 +50,19 @@ struct EntryLosses: Sendable {
     /// Adds undecodable audio.
     mutating func record(undecodable sound: UndecodableSound) {
         undecodable = undecodable?.adding(sound) ?? sound
-        // Single packets far apart are reported as one range.
-        if sound.duration.seconds > 0.5 * (sound.end - sound.start).seconds { silences.add(sound) }
+        addSilence(sound)
+    }
+
+    private mutating func addSilence(_ sound: UndecodableSound) {
+        // Single packets far apart are reported as one range. An output that joins decodes the same audio again.
+        guard sound.duration.seconds > 0.5 * (sound.end - sound.start).seconds,
+            !silences.contains(where: { $0.start <= sound.start && sound.end <= $0.end })
+        else { return }
+        if let last = silences.last, last.start <= sound.start, sound.start - last.end <= Self.shortestHole {
+            silences[silences.count - 1] = last.adding(sound)
+        } else if silences.count < Self.maxSilences {
+            silences.append(sound)
+        }
     }
 
     /// Adds a gap in the audio.

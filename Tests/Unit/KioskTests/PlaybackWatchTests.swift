@@ -86,6 +86,20 @@ import Testing
         #expect(watch.fault == nil, "quiet hours begin")
     }
 
+    /// An output that is slow to join has decoded minutes ahead of what it has accepted.
+    @Test func soundIsUndecodableOnlyIfTheOutputsLackTheSoundThatIsLost() {
+        func time(_ milliseconds: Int64) -> MediaTime { MediaTime(value: milliseconds, timescale: 1000) }
+        var state = PlayerState()
+        state.handedUntil = time(5000)
+        state.soundLosses = [MediaTimeRange(start: time(8000), end: time(9000))]
+        #expect(!state.isSoundUndecodable(at: time(6000)) && state.isSoundUndecodable(at: time(8500)))
+        state.soundLosses = [MediaTimeRange(start: time(5020), end: time(9000))]
+        #expect(state.isSoundUndecodable(at: time(6000)))
+        state.handedUntil = time(60_000)
+        #expect(state.isSoundUndecodable(at: time(6000)), "what follows the item was accepted")
+        #expect(!state.isSoundUndecodable(at: time(4000)))
+    }
+
     @Test func aRepairThatHelpsLateIsNotTakenBack() {
         var watch = PlaybackWatch()
         _ = outcomes(&watch, seconds: 0..<22, until: 10)

@@ -79,6 +79,9 @@ import Testing
         #expect(list.entries[1].losses.undecodable?.end == time(2000))
         #expect(list.entries[2].losses.undecodable == UndecodableSound(start: .zero, duration: time(500)))
         #expect(list.entries[1].losses.silences.count == 1, "contiguous")
+        // An output that joins decodes it again.
+        list.record(undecodable: UndecodableSound(start: time(2500), duration: time(1000)))
+        #expect(list.entries[1].losses.silences.count == 1 && list.entries[2].losses.silences.count == 1)
         var scattered = UndecodableSound(start: time(4600), duration: time(20))
         scattered.end = time(5000)
         list.record(undecodable: scattered)
