@@ -7,18 +7,21 @@ extension PTPEngine {
     /// dropped.
     ///
     /// Event messages are sent to port 319, general ones to 320 (IEEE 1588-2008, annex D.2). AirPlay implementations
-    /// also send from these ports; nqptp drops other messages. The source port is a weak authentication: binding it
-    /// requires a privilege.
+    /// mostly send from these ports, too, and nqptp drops other messages; Apple's may send from any (nqptp issue 44).
+    /// Binding these ports requires a privilege, which is a weak authentication: once a peer has used them, its
+    /// messages from other ports are dropped.
     package func handle(
         _ datagram: DatagramSocket.Datagram, _ bytes: ArraySlice<UInt8>, on channel: PTPChannel,
         _ round: inout PTPRound
     ) {
         // Cheapest checks first, because a flood is dropped here.
-        guard datagram.sourcePort == wire.port(of: channel),
-            shared.withLock({ shared in shared.peers.contains { $0.address == datagram.source } }),
+        guard shared.withLock({ shared in shared.peers.contains { $0.address == datagram.source } }),
             let message = PTPMessage(bytes), message.header.type.isEvent == (channel == .event),
             message.header.source.clock != identity
         else { return }
+        var isAdmitted = false
+        change(datagram.source) { isAdmitted = $0.admits(isFromPTPPort: datagram.sourcePort == wire.port(of: channel)) }
+        guard isAdmitted else { return }
         let received = PTPTimestamp(served.instant(at: datagram.received))
         let requester = message.header.source
         let sequence = message.header.sequence

@@ -49,6 +49,8 @@ package struct PTPPeer: Sendable {
     package internal(set) var isFollowed = false
     /// The receiver's own time; nil if it sends none.
     package internal(set) var master: Master?
+    /// Whether a message came from UDP 319 or 320 in this session.
+    private var usesPTPPorts = false
     /// Distinguishes this session from earlier ones with the same address.
     let session: UInt64
     /// When the current role, served or followed, began.
@@ -110,6 +112,19 @@ package struct PTPPeer: Sendable {
         }
         guard let refusals, refusals.count >= Self.minRefusals else { return false }
         return now - refusals.last < Self.refusalMemory
+    }
+
+    /// Returns whether a message counts. What messages from other ports had shown is discarded when the first one comes
+    /// from UDP 319 or 320, unless audio is scheduled by it.
+    mutating func admits(isFromPTPPort: Bool) -> Bool {
+        guard isFromPTPPort else { return !usesPTPPorts }
+        guard !usesPTPPorts else { return true }
+        usesPTPPorts = true
+        guard !isPlaying else { return true }
+        (announcements, announced, syncs, syncSource, refusals) = (0, nil, 0, nil, nil)
+        master = nil
+        if isFollowedOnItsWord { (isFollowed, isFollowedOnItsWord) = (false, false) }
+        return true
     }
 
     /// Counts a timestamp that contradicts the estimate.

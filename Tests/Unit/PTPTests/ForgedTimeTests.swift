@@ -80,18 +80,52 @@ import Testing
         #expect(world.instance.peer(world.speaker)?.isFollowed == true)
     }
 
-    @Test(arguments: [(UInt16(40000), UInt16(40001)), (319, 40001), (40000, 320), (320, 319)])
-    func timeFromOtherPortsThanThoseOfPTPCountsForNothing(event: UInt16, general: UInt16) {
+    /// Apple's implementation may send from any port.
+    @Test(arguments: [(UInt16(40000), UInt16(40001)), (320, 319)])
+    func aSpeakerThatSendsFromOtherPortsIsFollowed(event: UInt16, general: UInt16) throws {
+        world.instance.add(world.speaker)
+        world.instance.noteStreamSetUp(world.speaker)
+        var voice = master
+        voice.ports = (event, general)
+        world.pass(5, voice)
+        #expect(world.instance.timeline(for: world.speaker)?.grandmaster == theirs)
+        #expect(abs(try #require(world.ahead) - 3) < 0.001)
+    }
+
+    @Test func aSpeakerThatAsksFromAnotherPortIsAnswered() {
+        world.instance.add(world.speaker)
+        world.sendDelayRequest(from: 40000)
+        #expect(world.instance.peer(world.speaker)?.readiness.probes == 1)
+    }
+
+    @Test(arguments: [(UInt16(319), UInt16(40001)), (40000, 320)])
+    func ofASpeakerThatUsesThePortsOfPTPOtherPortsCountForNothing(event: UInt16, general: UInt16) {
         world.instance.add(world.speaker)
         var voice = master
         voice.ports = (event, general)
         world.pass(10, voice)
         #expect(world.instance.peer(world.speaker)?.master == nil)
-        world.sendDelayRequest(from: event == 319 ? 40000 : event)
+        world.sendDelayRequest(from: 40000)
         world.sendDelayRequest(from: 319, on: .general)
         #expect(world.instance.peer(world.speaker)?.readiness.probes == 0)
         world.sendDelayRequest(from: 319)
         #expect(world.instance.peer(world.speaker)?.readiness.probes == 1)
+    }
+
+    /// A program without privileges on the speaker was first.
+    @Test func theFirstMessageFromThePortsOfPTPDiscardsWhatOthersHaveShown() throws {
+        world.instance.add(world.speaker)
+        world.instance.noteStreamSetUp(world.speaker)
+        var liar = forger()
+        liar.ports = (40000, 40001)
+        world.pass(5, liar)
+        try #require(world.instance.peer(world.speaker)?.isFollowed == true)
+        world.sendDelayRequest(from: 319)
+        #expect(world.instance.peer(world.speaker)?.isFollowed == false)
+        #expect(world.instance.peer(world.speaker)?.master == nil)
+        world.pass(5, liar)
+        #expect(world.instance.timeline(for: world.speaker)?.grandmaster == world.identity)
+        #expect(world.ahead == 0)
     }
 
     /// The forger knows the master's identity and sequence numbers, and sends before or after it.
