@@ -26,6 +26,14 @@ extension Remedy {
         Remedy(.pairAgain, place: query, advice: "pair with it again")
     }
 
+    /// For a speaker that stays silent, although it has accepted the stream.
+    package static func chooseRoute(_ route: Route, of query: String) -> Remedy {
+        let word = SpeakerPreferences.RouteWish.only(route).word
+        return Remedy(
+            .chooseRoute, place: "\(query);route=\(word)",
+            advice: "a firewall may block its messages; otherwise try another route, \(word)")
+    }
+
     /// - Parameter query: A name of the speaker for the user.
     package static func pairByPIN(_ query: String? = nil) -> Remedy {
         Remedy(.pairByPIN, place: query, advice: "pair with it once, by its PIN")

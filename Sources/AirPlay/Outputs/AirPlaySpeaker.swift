@@ -63,6 +63,14 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
         self.channels = channels
     }
 
+    /// The remedy for a speaker that has accepted the stream and never uses its clock. The route changes only if the
+    /// user chooses another: it may be a firewall.
+    var remedyForSilence: Remedy {
+        let others = state.withLock { $0.details.routes.dropFirst() }
+        guard let other = others.first(where: { !$0.needsPTP }) ?? others.first else { return .checkFirewall }
+        return .chooseRoute(other, of: name)
+    }
+
     // MARK: Status
 
     /// A sentence about the last interruption; kept after the speaker is back. Any thread.

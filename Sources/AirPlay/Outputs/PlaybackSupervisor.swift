@@ -67,8 +67,8 @@ final class PlaybackSupervisor: Sendable {
     }
 
     /// Returns the reason why a start will never be possible; nil if it may be.
-    private func obstacle(_ core: SessionCore, _ sent: SentState, _ name: String) -> OutputError? {
-        let now = core.host.now
+    private func obstacle(_ core: SessionCore, _ sent: SentState, _ speaker: AirPlaySpeaker) -> OutputError? {
+        let (now, name) = (core.host.now, speaker.name)
         if core.shared.clock?.isTurnedAway ?? false {
             return OutputError(
                 .clockConflict,
@@ -87,13 +87,13 @@ final class PlaybackSupervisor: Sendable {
         {
             return OutputError(
                 .notPermitted,
-                "\(name) requires its own clock but does not announce it.", remedy: .checkFirewall)
+                "\(name) requires its own clock but does not announce it.", remedy: speaker.remedyForSilence)
         }
         if clock.ready == nil, clock.readiness == .cold, let began = core.streamBegan,
             now - began >= Self.silenceTimeout
         {
             return OutputError(
-                .notPermitted, "\(name) does not request this computer's time.", remedy: .checkFirewall)
+                .notPermitted, "\(name) does not request this computer's time.", remedy: speaker.remedyForSilence)
         }
         return nil
     }
@@ -121,7 +121,7 @@ final class PlaybackSupervisor: Sendable {
         let segment = snapshot.upcoming
         do throws(AirPlayError) {
             // Checked before the rate: the player holds it at 0 until the clock is ready, which may never happen.
-            if sent.line == nil, let obstacle = obstacle(core, sent, speaker.name) {
+            if sent.line == nil, let obstacle = obstacle(core, sent, speaker) {
                 speaker.giveUp(obstacle.saying(speaker.configuration.phrases.inErrors))
                 return nil
             }

@@ -112,8 +112,8 @@ extension RouteMemory {
             memory.stated = stated
             memory.wanted = wanted
         } else if experience.contains(.clockless) {
+            // The route stays: the cause may be a firewall, and the user is offered another one.
             if memory.route == route { memory.route = nil }
-            memory.failed.insert(route)
             // Without requests in this session, the next one treats the speaker as one that never sends any, instead of
             // refusing it.
             memory.hasProbed = experience.contains(.probed)

@@ -20,6 +20,15 @@ package struct SpeakerPreferences: Hashable, Sendable {
             default: throw ValueError("the route must be auto, buffered, realtime, ntp or classic")
             }
         }
+
+        /// The text that `init(parsing:)` accepts.
+        package var word: String {
+            switch self {
+            case .best: "auto"
+            case .only(.realtimeNTP): "ntp"
+            case .only(let route): route.rawValue
+            }
+        }
     }
 
     /// Nil: the wish of an earlier use counts.

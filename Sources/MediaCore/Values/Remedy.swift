@@ -24,6 +24,8 @@ public struct Remedy: Hashable, Sendable {
         public static let listPlaces = Action(rawValue: "list-places")
         /// Let the place's messages through this computer's firewall.
         public static let checkFirewall = Action(rawValue: "check-firewall")
+        /// Send to the output by another stream or clock; `place` contains both.
+        public static let chooseRoute = Action(rawValue: "choose-route")
     }
 
     /// The action, for programs.

@@ -12,6 +12,7 @@ extension Remedy {
         case .pair, .pairByPIN, .pairAgain, .givePassword, .correctPassword: "talkie pair\(place)"
         case .listPlaces: "talkie speakers"
         case .checkFirewall: "talkie doctor"
+        case .chooseRoute: "talkie play FILM --speaker\(place)"
         case .recordTimeline: "talkie play FILM --timeline FILE"
         case .recordSpeaker: "talkie speaker --record FILE"
         default: nil
@@ -29,6 +30,8 @@ extension Remedy {
         case .correctPassword: "check it and enter it with `\(command)`"
         case .listPlaces: "(see `\(command)`)"
         case .checkFirewall: "a firewall may block its messages (see `\(command)`)"
+        case .chooseRoute:
+            "a firewall may block its messages (see `talkie doctor`); otherwise try another route with `\(command)`"
         case .recordTimeline: "record one with \(command)"
         case .recordSpeaker: "record it with \(command); check its name"
         default: nil

@@ -35,7 +35,8 @@ extension LoopTests {
         }
 
         private func speaker(
-            _ receiver: SoftwareSpeaker, route: Route = .buffered, isKnownToProbe: Bool = false
+            _ receiver: SoftwareSpeaker, route: Route = .buffered, alternatives: [Route] = [],
+            isKnownToProbe: Bool = false
         ) -> AirPlaySpeaker {
             var configuration = AirPlaySession.Configuration(
                 address: SpeakerAddress(host: "127.0.0.2", port: receiver.port), identity: identity)
@@ -44,7 +45,7 @@ extension LoopTests {
                 name: "Test", configuration: configuration,
                 clocks: PTPDirectory(
                     identity: identity.clock, eventPort: ports.event, generalPort: ports.general),
-                route: route)
+                route: route, alternatives: alternatives)
         }
 
         private func prepare(_ speaker: AirPlaySpeaker) throws(OutputError) {
@@ -148,10 +149,11 @@ extension LoopTests {
             #expect(states.first == .cold && states.contains(.ready), "\(states)")
         }
 
-        @Test func theWaitForASpeakerWithoutTimingRequestsIsExplained() throws {
+        @Test(arguments: [[], [.realtime, .realtimeNTP]] as [[Route]])
+        func theWaitForASpeakerWithoutTimingRequestsIsExplained(_ alternatives: [Route]) throws {
             let receiver = try receiver([])
             defer { receiver.stop() }
-            let speaker = speaker(receiver, isKnownToProbe: true)
+            let speaker = speaker(receiver, alternatives: alternatives, isKnownToProbe: true)
             defer { speaker.close() }
             try prepare(speaker)
             fill(speaker)
@@ -161,7 +163,8 @@ extension LoopTests {
             #expect(speaker.failure?.code == .notPermitted)
             #expect(speaker.failure?.message.contains("firewall") == true)
             #expect(speaker.failure?.message.contains("talkie") == false, "the library names no program")
-            #expect(speaker.failure?.remedy?.action == .checkFirewall)
+            #expect(speaker.failure?.remedy?.action == (alternatives.isEmpty ? .checkFirewall : .chooseRoute))
+            #expect(speaker.failure?.remedy?.place == (alternatives.isEmpty ? nil : "Test;route=ntp"))
             #expect(speaker.isReadyToStart, "the film is held no longer")
         }
 

@@ -31,6 +31,15 @@ import Testing
         #expect(
             said("A is deaf.", .checkFirewall)
                 == "A is deaf; a firewall may block its messages (see `talkie doctor`).")
+        #expect(
+            said("A is deaf.", .chooseRoute(.realtimeNTP, of: "Box"))
+                == "A is deaf; a firewall may block its messages (see `talkie doctor`); otherwise try another route with "
+                + "`talkie play FILM --speaker 'Box;route=ntp'`.")
+    }
+
+    @Test(arguments: Route.all) func theWordOfARouteIsOneThatUsersGive(_ route: Route) throws {
+        let wish = SpeakerPreferences.RouteWish.only(route)
+        #expect(try SpeakerPreferences.RouteWish(parsing: wish.word) == wish)
     }
 
     @Test func aChangeOfOutputsIsReportedInTheProgramsTerms() {
