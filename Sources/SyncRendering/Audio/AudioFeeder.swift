@@ -11,8 +11,14 @@ struct AudioFeeder {
 
     private var outputs: OutputGroup?
     private var context: AudioOutputContext?
+    /// Whether the outputs were started; see `OutputGroup.start`.
+    private var isStarted = false
     /// Whether the outputs are open, or those that are not are opened again by themselves.
     private var isPrepared = false
+    /// The format for which the outputs were started.
+    private var started: AudioFormat?
+    /// Until when a start waits for outputs that do not answer; nil: not limited.
+    private var opensUntil: HostInstant?
     /// The format for which no output could be opened, until the next flush or another output.
     private var refused: AudioFormat?
     /// The reported failure of all outputs.
@@ -40,7 +46,7 @@ struct AudioFeeder {
         }
     }
 
-    /// Does all work that is due; blocks only while outputs open or close. Tests call it instead of running the thread.
+    /// Does all work that is due; does not block. Tests call it instead of running the thread.
     ///
     /// - Returns: When the next work is due without a signal; nil: not scheduled.
     @discardableResult
@@ -65,13 +71,12 @@ struct AudioFeeder {
         return HostInstant.first(HostInstant.first(attention, renderer.state.withLock { $0.nextNeed }), due)
     }
 
-    /// Cancels partial flushes, closes the outputs and ends the feeder.
+    /// Cancels partial flushes, begins to close the outputs and ends the feeder.
     private mutating func retire() {
         isRetired = true
         overtakePartialFlush()
-        outputs?.close()
-        outputs = nil
-        renderer.retire()
+        outputs?.beginClosing()
+        renderer.retire(closing: outputs.take())
     }
 
     // MARK: Outputs
@@ -87,26 +92,31 @@ struct AudioFeeder {
         if command.isFlush { outputs?.restart(at: command.cursor, resumingFrom: command.resumesFrom) }
         guard command.isOutputChange else { return }
         if let old = outputs, old !== command.outputs {
-            old.close()
+            old.beginClosing()
             if held != nil { renderer.reportAutomaticFlush(from: renderer.timebase.currentTime) }
         }
         outputs = command.outputs
-        (context, isPrepared, due) = (renderer.outputContext(command.outputID), false, nil)
+        (isStarted, isPrepared, due) = (false, false, nil)
+        context = renderer.outputContext(command.outputID)
         outputs?.attach(to: renderer.store)
-        renderer.state.withLock { $0.applyGain(to: outputs) }
     }
 
-    /// Opens the outputs for the first audio.
+    /// Starts the outputs with the first audio, and follows their opening.
     private mutating func prepare() {
-        guard let outputs, let context, !isPrepared,
-            let format = renderer.store.format(at: context.timebase.currentTime),
-            format != refused
-        else { return }
-        do throws(OutputError) {
-            try outputs.prepare(for: format, context: context)
-            isPrepared = true
-        } catch {
-            refused = format
+        guard let outputs, let context, !isPrepared else { return }
+        if !isStarted {
+            guard let format = renderer.store.format(at: context.timebase.currentTime), format != refused else {
+                return
+            }
+            outputs.start(format, context: context)
+            (isStarted, started) = (true, format)
+        }
+        switch outputs.opening {
+        case .pending(let deadline): opensUntil = deadline
+        case .open: (isPrepared, opensUntil) = (true, nil)
+        case .failed(let error):
+            (isStarted, refused, opensUntil) = (false, started, nil)
+            outputs.beginClosing()
             renderer.report(.outputFailed(error), isFailed: true)
         }
     }
@@ -114,14 +124,14 @@ struct AudioFeeder {
     /// Runs the outputs; returns whether audio has advanced.
     private mutating func runOutputs() -> Bool {
         guard let outputs else { return false }
-        guard isPrepared else {
+        guard isStarted else {
             // Audio that no output can play passes.
             if refused != nil { renderer.state.withLock { $0.noteReading(until: nil) } }
             return false
         }
         let result = outputs.run()
-        due = result.due
-        renderer.state.withLock { $0.noteReading(until: result.slowest) }
+        due = HostInstant.first(result.due, opensUntil)
+        if isPrepared { renderer.state.withLock { $0.noteReading(until: result.slowest) } }
         return result.hasMoved
     }
 
@@ -131,7 +141,8 @@ struct AudioFeeder {
     private mutating func servePartialFlush() {
         if let request = partialFlush, let outputs, let result = outputs.partialFlushResult {
             partialFlush = nil
-            if result.isFlushed { renderer.state.withLock { $0.cut(at: request.time, until: outputs.acceptedUntil) } }
+            let until = outputs.acceptedUntil
+            if result.isFlushed { renderer.state.withLock { $0.cut(at: request.time, until: until) } }
             outputs.endPartialFlush()
             answer(request, result)
         }
@@ -139,7 +150,7 @@ struct AudioFeeder {
     }
 
     private mutating func begin(_ request: PartialFlushRequest) {
-        guard let outputs, isPrepared else {
+        guard let outputs, isStarted else {
             renderer.state.withLock { $0.cut(at: request.time, until: nil) }
             return answer(request, .flushed(from: request.time))
         }
@@ -193,7 +204,8 @@ struct AudioFeeder {
 
     /// Requests more audio if the outputs have become ready since they were last full.
     private func announceReadiness() {
-        guard renderer.state.withLock({ $0.takeReadiness() }) else { return }
+        let depth = outputs?.desiredDepth ?? .seconds(1)
+        guard renderer.state.withLock({ $0.takeReadiness(depth) }) else { return }
         renderer.report(.readyForMoreMediaData)
         renderer.demand.offer()
     }
@@ -204,5 +216,22 @@ extension HostInstant {
     static func first(_ one: HostInstant?, _ other: HostInstant?) -> HostInstant? {
         guard let one, let other else { return one ?? other }
         return min(one, other)
+    }
+}
+
+extension Signal {
+    /// Polling interval for manually driven clocks, which do not signal their changes.
+    private static let handTurnedLook: Duration = .milliseconds(20)
+
+    /// Blocks until the signal is raised or `due`; nil: no deadline.
+    func waitForWork(until due: HostInstant?, on clock: any HostClock) {
+        if !clock.isRealTime {
+            wait(until: .now.advanced(by: Self.handTurnedLook))
+        } else if let due {
+            wait(until: clock.machineInstant(of: due))
+        } else {
+            wait()
+        }
+        clear()
     }
 }

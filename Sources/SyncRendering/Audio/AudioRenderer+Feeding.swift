@@ -129,13 +129,16 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     ///   again.
     public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
         if let refusal = state.withLock({ $0.join(synchronizer) }) { throw refusal }
+        // A device takes up to a second to open: open it before the first audio arrives.
+        state.withLock { $0.outputs }?.open()
         // With a manually driven clock the test drives the feeder as well.
         do throws(ExhaustionError) {
             if synchronizer.isRealTime { try startFeeder() }
         } catch {
             detach {}
-            retire()
-            state.withLock { $0.outputs }?.close()
+            let outputs = state.withLock { $0.outputs }
+            outputs?.beginClosing()
+            retire(closing: outputs)
             let refusal = RenderError(.exhausted, "this audio cannot be rendered: \(error.message)")
             fail(with: refusal)
             throw refusal
@@ -145,7 +148,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
 
     /// Detaches the renderer from its synchronizer and drops its queue.
     ///
-    /// - Parameter completion: Called once the feeder has closed its output, on the feeder's thread.
+    /// - Parameter completion: Called once the output is closed, on the thread that closed it.
     public func detach(completion: @escaping @Sendable () -> Void) {
         state.withLock { $0.detach(completion: completion) }
         // Nothing is requested until the renderer joins another synchronizer.
@@ -160,9 +163,14 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         return synchronizer.nextAttention
     }
 
-    /// Calls the completion handlers of `detach`.
-    func retire() {
-        for completion in state.withLock({ $0.takeRetired() }) { completion() }
+    /// Calls the completion handlers of `detach` once the outputs are closed.
+    func retire(closing outputs: OutputGroup?) {
+        let completions = state.withLock { state in
+            state.retired = outputs
+            return state.takeRetired()
+        }
+        @Sendable func complete() { for completion in completions { completion() } }
+        if let outputs { outputs.whenClosed(complete) } else { complete() }
     }
 }
 

@@ -15,11 +15,11 @@ extension AudioRenderer {
     /// Whether the audio is muted, independently of `volume`. Any thread.
     public var isMuted: Bool {
         get { state.withLock { $0.isMuted } }
-        set { state.withLock { $0.setMuted(newValue) } }
+        set { change { $0.setMuted(newValue) } }
     }
 
     /// Same as `volume`; nil restores the output's original volume.
     package func setGain(_ gain: Float?) {
-        state.withLock { $0.setVolume(gain) }
+        change { $0.setVolume(gain) }
     }
 }

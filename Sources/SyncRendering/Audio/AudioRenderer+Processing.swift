@@ -7,6 +7,6 @@ extension AudioRenderer {
     /// frame keeps its media time. Pass-through is disabled while samples are modified.
     public var processing: AudioProcessing {
         get { state.withLock { $0.processing } }
-        set { state.withLock { $0.setProcessing(newValue) } }
+        set { change { $0.setProcessing(newValue) } }
     }
 }

@@ -11,7 +11,7 @@ extension AudioRenderer {
     ///
     /// Unplayed audio is stretched again; the caller need not enqueue it again.
     public func setSpeed(_ speed: Double) {
-        if state.withLock({ $0.setSpeed(speed) }) { wake.raise() }
+        change { _ = $0.setSpeed(speed) }
     }
 
     /// Whether packets may be delivered unchanged to speakers that accept them. Initially true. Any thread.
@@ -21,6 +21,6 @@ extension AudioRenderer {
     /// flush, at the next gapless boundary, or with the next format.
     public var allowsPassThrough: Bool {
         get { state.withLock { $0.allowsPassThrough } }
-        set { state.withLock { $0.setAllowsPassThrough(newValue) } }
+        set { change { $0.setAllowsPassThrough(newValue) } }
     }
 }

@@ -102,7 +102,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// The item that the output displays, and later outputs; nil: none. Any thread.
     public var nowPlaying: NowPlaying? {
         get { state.withLock { $0.nowPlaying } }
-        set { state.withLock { $0.setNowPlaying(newValue) } }
+        set { change { $0.setNowPlaying(newValue) } }
     }
 
     /// Starts the thread of the current use of the renderer, unless it runs. It waits for the thread of the preceding
@@ -138,10 +138,11 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             thread?.worker.join()
             thread = nil
         }
+        state.withLock { $0.retired.take() }?.waitUntilClosed()
         reportOvertakenFlushes()
     }
 
-    /// Sends the audio to another output. The old one is closed on the feeder thread; its unplayed audio goes to the
+    /// Sends the audio to another output. The old one is closed on another thread; its unplayed audio goes to the
     /// new one, from the current media time.
     ///
     /// An output that is not permitted for the content kind is refused with the event `outputFailed`, and the route is
@@ -161,23 +162,41 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         {
             outputs = current
         }
-        state.withLock { $0.setOutputs(outputs, id: id) }
+        let depth = outputs?.desiredDepth ?? .seconds(1)
+        change { $0.setOutputs(outputs, id: id, depth: depth) }
+        if state.withLock({ $0.isJoined }) { outputs?.open() }
+    }
+
+    /// Changes the state, applies new settings to the outputs, and wakes the feeder.
+    @discardableResult
+    func change<Result>(_ body: (inout RendererState) -> Result) -> Result {
+        let (result, applies) = state.withLock { state in
+            let result = body(&state)
+            return (result, state.beginSettings())
+        }
+        while applies, let new = state.withLock({ $0.takeSettings() }) {
+            if let settings = new.settings { new.outputs?.apply(settings) }
+            guard new.isGainNew else { continue }
+            if let gain = new.gain { new.outputs?.setGain(gain) } else { new.outputs?.restoreGain() }
+        }
         wake.raise()
+        return result
     }
 
     /// The progress of the enqueued audio. Any thread.
     public var progress: Progress {
         var (progress, outputs) = state.withLock { ($0.progress, $0.outputs) }
-        progress.undecodable = outputs?.undecodable
-        progress.decodeErrorCount = outputs?.decodeErrorCount ?? 0
+        guard let outputs else { return progress }
+        (progress.isReadyToStart, progress.earliestStart) = (outputs.isReadyToStart, outputs.earliestStart)
+        (progress.undecodable, progress.decodeErrorCount) = (outputs.undecodable, outputs.decodeErrorCount)
         return progress
     }
 
     /// How much audio the output must have accepted before a start can be met; zero without an output. Any thread.
-    public var preroll: Duration { state.withLock { $0.outputs?.preroll ?? .zero } }
+    public var preroll: Duration { state.withLock { $0.outputs }?.preroll ?? .zero }
 
     /// The name of the output for the user; nil without an output.
-    public var routeName: String? { state.withLock { $0.outputs?.name } }
+    public var routeName: String? { state.withLock { $0.outputs }?.name }
 
     /// Returns the context for an output that this renderer will feed.
     func outputContext(_ id: OutputID) -> AudioOutputContext {
@@ -233,7 +252,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// Applies a changed timeline to the output. Called by the synchronizer; any thread.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
-        let (outputs, isSilent) = state.withLock { state in
+        let (outputs, isSilent) = change { state in
             let isSilent = state.followTimebase()
             return (state.outputs, isSilent)
         }

@@ -41,6 +41,10 @@ struct DeliveryPipeline {
     private var limit: MediaTime?
     /// The end of the audio taken from the store, in media time.
     private var takenUntil: MediaTime?
+    /// The format for which the output is being prepared, or was prepared last without a conversion since; nil: none.
+    private var agreed: AudioFormat?
+    /// Whether the output is being prepared for another delivery, so that it must not be called.
+    private(set) var isPreparing = false
     /// The number of undecodable packets at the last report.
     private var decodeErrorCount = 0
 
@@ -64,6 +68,7 @@ struct DeliveryPipeline {
         limit = nil
         takenUntil = nil
         mustRenegotiate = true
+        agreed = nil
         ending = .none
         isRefused = false
         isSilent = false
@@ -73,9 +78,15 @@ struct DeliveryPipeline {
     /// Sets the delivery for which another output is prepared; nil: it is not.
     mutating func setDelivery(_ delivery: AudioDelivery?) {
         self.delivery = delivery
-        format = nil
+        (format, isPreparing) = (nil, false)
         conversion.removeConverter()
         conversion.removeEncoder()
+    }
+
+    /// Continues with the delivery for which the same output was prepared again.
+    mutating func adopt(_ delivery: AudioDelivery) {
+        guard isPreparing else { return }
+        setDelivery(delivery)
     }
 
     /// Continues after a full flush.
@@ -210,7 +221,7 @@ struct DeliveryPipeline {
         do {
             try conversion.send(buffer)
         } catch {
-            feed.report(.cannotDecode(error))
+            feed.reportUndecodable(error)
             isRefused = true
         }
     }
@@ -226,7 +237,7 @@ struct DeliveryPipeline {
             guard let sound else { return false }
             pending = sound
         } catch {
-            feed.report(.cannotDecode(error))
+            feed.reportUndecodable(error)
             isRefused = true
             reportDamage()
         }
@@ -254,6 +265,10 @@ struct DeliveryPipeline {
     private mutating func agree(
         on incoming: AudioFormat, for buffer: SampleBuffer, _ output: any AudioOutput
     ) -> Bool? {
+        if delivery != nil, incoming == agreed {
+            begin(incoming)
+            return nil
+        }
         if !mustRenegotiate, format != nil, delivery != nil, conversion.isReady {
             // Drains the converter of the old format before the new one starts.
             guard conversion.follow(incoming) else { return drain(before: buffer) }
@@ -270,9 +285,26 @@ struct DeliveryPipeline {
             mustRenegotiate = false
             return nil
         }
-        format = incoming
-        isRefused = !adopt(wanted, for: incoming, output)
+        mustRenegotiate = false
+        if wanted != delivery {
+            // On another thread, because a device may open meanwhile.
+            (isPreparing, agreed, nextFormat, format) = (true, incoming, buffer, nil)
+            feed.prepareAgain(wanted, for: incoming, mustDecode: speed != 1 || feed.mustDecode)
+            return true
+        }
+        begin(incoming)
         return nil
+    }
+
+    /// Creates the converter for a format, if the delivery needs one now.
+    private mutating func begin(_ incoming: AudioFormat) {
+        (format, agreed, isRefused) = (incoming, nil, false)
+        conversion.removeConverter()
+        switch delivery {
+        case .passThrough: break
+        case .encoded where maySharePackets: break
+        case .pcm, .encoded, nil: isRefused = !makeConverter(for: incoming, processing)
+        }
     }
 
     /// Drains the converter before a buffer that another one converts; returns true.
@@ -293,33 +325,6 @@ struct DeliveryPipeline {
         if let same = output.packets?.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
         if let until = output.acceptedUntil, until > feed.timebase.currentTime { return nil }
         return output.delivery(for: format, mustDecode: mustDecode)
-    }
-
-    /// Prepares the output for a delivery and creates the converter; returns false on failure, which is reported.
-    private mutating func adopt(
-        _ wanted: AudioDelivery, for format: AudioFormat, _ output: any AudioOutput
-    ) -> Bool {
-        mustRenegotiate = false
-        if wanted != delivery {
-            var wanted = wanted
-            do {
-                let mustDecode = speed != 1 || feed.mustDecode
-                wanted = try output.prepare(wanted, for: format, mustDecode: mustDecode, context: feed.context)
-            } catch {
-                delivery = nil
-                feed.report(.outputFailed(error))
-                return false
-            }
-            conversion.removeEncoder()
-            delivery = wanted
-            output.timebaseDidChange(feed.timebase.snapshot)
-        }
-        conversion.removeConverter()
-        switch delivery {
-        case .passThrough: return true
-        case .encoded where maySharePackets: return true
-        case .pcm, .encoded, nil: return makeConverter(for: format, processing)
-        }
     }
 
     /// Creates the converter and, for encoded delivery, the encoder; returns false on failure, which is reported.
@@ -347,7 +352,7 @@ struct DeliveryPipeline {
 
     private mutating func refuse(_ error: MediaError) {
         isRefused = true
-        feed.report(.cannotDecode(error))
+        feed.reportUndecodable(error)
     }
 
     // MARK: Gapless boundaries
@@ -431,7 +436,7 @@ struct DeliveryPipeline {
             }
             if let (count, lost) = step.damage { report(count, lost) }
             if let error = step.error {
-                feed.report(.cannotDecode(error))
+                feed.reportUndecodable(error)
                 isRefused = true
                 self.shared = nil
             }

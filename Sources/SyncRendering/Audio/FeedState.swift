@@ -41,6 +41,10 @@ struct FeedState {
     private(set) var speed: Double
     /// The linear gain; nil: the output keeps its own volume.
     private var gain: Float?
+    /// Applies gain and item to the output.
+    private var pass = SettingsPass()
+    /// What was not applied yet.
+    private var (isGainNew, isItemNew) = (false, false)
     /// The progress, without the values that are read from the store.
     private var status = AudioRenderer.Progress(
         acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, decodeErrorCount: 0)
@@ -48,10 +52,10 @@ struct FeedState {
     private var undecodable: [UndecodableSound] = []
     /// The timebase segment of the last change notification.
     private var line: TimebaseSegment?
+    /// The delivery for which the output was prepared again; nil: the feeder has adopted it.
+    private var prepared: AudioDelivery?
     /// Whether the feed has ended.
     private(set) var isStopping = false
-    /// Called with the events of the feed.
-    var eventHandler: HandlerBox<AudioRenderer.Event>?
 
     init(_ timebase: Timebase, reading store: SoundStore, _ settings: SoundSettings) {
         (self.timebase, self.store, self.settings) = (timebase, store, settings)
@@ -204,17 +208,19 @@ struct FeedState {
 
     /// Sets the output, which is prepared for a delivery; nil: it is closed.
     mutating func setOutput(_ output: (any AudioOutput)?, preparedFor delivery: AudioDelivery?) {
-        (self.output, self.delivery) = (output, delivery)
+        (self.output, self.delivery, prepared) = (output, delivery, nil)
         outputChanged = true
         restartAtPlayhead()
-        output?.display?.setNowPlaying(settings.nowPlaying)
+        (isGainNew, isItemNew) = (output != nil && gain != nil, output != nil)
     }
+
+    /// Records that the output was prepared for another delivery.
+    mutating func setPrepared(for delivery: AudioDelivery) { prepared = delivery }
 
     /// Applies the settings of the renderer.
     mutating func apply(_ settings: SoundSettings) {
-        let isNew = settings.nowPlaying != self.settings.nowPlaying
+        if settings.nowPlaying != self.settings.nowPlaying { isItemNew = output != nil }
         self.settings = settings
-        if isNew { output?.display?.setNowPlaying(settings.nowPlaying) }
     }
 
     /// The processing of the samples, including the part of the gain above 1.
@@ -228,20 +234,38 @@ struct FeedState {
     var mustDecode: Bool { !settings.allowsPassThrough || processing.changesSamples }
 
     /// Sets the gain; nil restores the output's own.
-    mutating func setGain(_ gain: Float?) {
+    ///
+    /// - Parameter repeats: Whether the same gain is sent to the output again.
+    mutating func setGain(_ gain: Float?, repeats: Bool = true) {
+        if output != nil, repeats || gain != self.gain { isGainNew = true }
         self.gain = gain
-        if let gain { output?.setGain(min(1, gain)) } else { output?.restoreOwnersGain() }
     }
 
-    /// Sets the gain of an output that the feeder has adopted. Under the lock, as other changes of the gain: the last
-    /// one is applied last.
-    func applyGain(to adopted: (any AudioOutput)?) { if let gain { adopted?.setGain(min(1, gain)) } }
+    /// Returns whether the caller has to apply what was set, until `takeOutputSettings` returns nil.
+    mutating func beginOutputSettings() -> Bool { (isGainNew || isItemNew) && pass.begin() }
+
+    /// Settings to apply to an output, without a lock.
+    struct OutputSettings {
+        var output: (any AudioOutput)?
+        var isGainNew: Bool
+        var gain: Float?
+        var isItemNew: Bool
+        var item: NowPlaying?
+    }
+
+    /// Returns what was not applied yet.
+    mutating func takeOutputSettings() -> OutputSettings? {
+        guard pass.next() else { return nil }
+        defer { (isGainNew, isItemNew) = (false, false) }
+        return OutputSettings(
+            output: output, isGainNew: isGainNew, gain: gain.map { min(1, $0) }, isItemNew: isItemNew,
+            item: settings.nowPlaying)
+    }
 
     /// Ends the feed.
     mutating func stop() {
         restart()
         isStopping = true
-        eventHandler = nil
     }
 
     // MARK: Commands for the feeder
@@ -252,17 +276,22 @@ struct FeedState {
         var isOutputChange: Bool
         var output: (any AudioOutput)?
         var delivery: AudioDelivery?
+        /// The delivery for which the same output was prepared again.
+        var prepared: AudioDelivery?
         var speed: Double
         var processing: AudioProcessing
         var resumesFrom: MediaTime?
     }
 
-    /// Returns the pending commands once.
+    /// Returns the pending commands once. No audio reaches a new output before its gain is set.
     mutating func takeCommand() -> Command {
-        defer { (flushRequested, outputChanged, resumesFrom) = (false, false, nil) }
+        guard !outputChanged || pass.isIdle else {
+            return Command(isFlush: false, isOutputChange: false, speed: speed, processing: processing)
+        }
+        defer { (flushRequested, outputChanged, prepared, resumesFrom) = (false, false, nil, nil) }
         return Command(
-            isFlush: flushRequested, isOutputChange: outputChanged, output: output, delivery: delivery, speed: speed,
-            processing: processing, resumesFrom: resumesFrom)
+            isFlush: flushRequested, isOutputChange: outputChanged, output: output, delivery: delivery,
+            prepared: prepared, speed: speed, processing: processing, resumesFrom: resumesFrom)
     }
 
     // MARK: Progress

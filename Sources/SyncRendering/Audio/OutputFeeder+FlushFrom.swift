@@ -21,7 +21,11 @@ extension OutputFeeder {
                 answer(request, .flushed(from: request.time))
             }
         }
-        while partialFlush == nil, let request = feed.state.withLock({ $0.beginPartialFlush() }) { begin(request) }
+        while partialFlush == nil, !pipeline.isPreparing,
+            let request = feed.state.withLock({ $0.beginPartialFlush() })
+        {
+            begin(request)
+        }
     }
 
     /// Cancels all partial flushes, because another operation discards the audio.
@@ -38,7 +42,7 @@ extension OutputFeeder {
         feed.state.withLock { $0.endPartialFlush() }
         request.completion(result)
         if request.feedsAgain { continueChange(after: result, of: request) }
-        feed.report(.progress)
+        feed.reportProgress()
     }
 
     private mutating func begin(_ request: PartialFlushRequest) {
@@ -78,7 +82,7 @@ extension OutputFeeder {
 
     /// Starts a pending change of the processing that is due.
     mutating func serveProcessingChange() {
-        guard partialFlush == nil, change.isDue(at: feed.timebase.clock.now) else { return }
+        guard partialFlush == nil, !pipeline.isPreparing, change.isDue(at: feed.timebase.clock.now) else { return }
         pipeline.stopSharing()
         guard let output, pipeline.delivery != nil else { return change.finish() }
         // Pass-through packets continue: the change would not affect them.

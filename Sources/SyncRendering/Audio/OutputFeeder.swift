@@ -5,13 +5,15 @@ struct OutputFeeder {
     let feed: OutputFeed
     /// Counts delivery steps and completed partial flushes.
     var steps = 0
-    /// Whether the feeder has closed its output and ended.
-    var isRetired = false
+    /// Whether the feeder has ended.
+    private var isRetired = false
     /// Whether the renderer has no other output.
     var isOnlyOutput = false
 
     /// The speed that the output knows; nil: none.
     private var toldSpeed: Double?
+    /// Whether the output has to be flushed once it is prepared again.
+    private var flushesLater = false
     var output: (any AudioOutput)?
     var pipeline: DeliveryPipeline
     var change = ProcessingChange()
@@ -43,17 +45,19 @@ struct OutputFeeder {
             servePartialFlush()
             count += 1
         } while count <= limit && progress()
-        if let output, let failure = pipeline.newFailure(of: output) { feed.report(.outputFailed(failure)) }
-        if reports.noteReadiness(output?.starting?.isReadyToStart ?? true) { feed.report(.progress) }
+        if let output, !pipeline.isPreparing, let failure = pipeline.newFailure(of: output) {
+            self.output = nil
+            feed.lose(failure)
+        }
+        if reports.noteReadiness(output?.starting?.isReadyToStart ?? true) { feed.reportProgress() }
         return HostInstant.first(feed.state.withLock { $0.nextNeed }, change.nextDue)
     }
 
-    /// Cancels partial flushes, closes the output and ends the feeder.
+    /// Cancels partial flushes and ends the feeder. The output is closed by its feed.
     private mutating func retire() {
         isRetired = true
         overtakePartialFlush()
         pipeline.endSharing()
-        output?.close()
         output = nil
     }
 
@@ -68,18 +72,20 @@ struct OutputFeeder {
         pipeline.processing = command.processing
         if command.isFlush {
             pipeline.reset()
-            output?.flush()
+            if pipeline.isPreparing { flushesLater = true } else { output?.flush() }
         }
         pipeline.setSpeed(command.speed)
         if command.isOutputChange {
             pipeline.reset()
-            if let old = output, old !== command.output { old.close() }
             output = command.output
-            toldSpeed = nil
+            (toldSpeed, flushesLater) = (nil, false)
             pipeline.setDelivery(command.delivery)
-            feed.state.withLock { $0.applyGain(to: output) }
+        } else if let prepared = command.prepared {
+            pipeline.adopt(prepared)
+            if flushesLater { output?.flush() }
+            flushesLater = false
         }
-        if toldSpeed != command.speed {
+        if toldSpeed != command.speed, !pipeline.isPreparing {
             toldSpeed = command.speed
             output?.packets?.setSpeed(command.speed)
         }
@@ -96,7 +102,7 @@ struct OutputFeeder {
     }
 
     private mutating func step() -> Bool {
-        guard let output, partialFlush == nil else { return false }
+        guard let output, partialFlush == nil, !pipeline.isPreparing else { return false }
         if pipeline.hasPending { return deliver(to: output) }
         if pipeline.convertMore() { return true }
         guard let buffer = pipeline.takeWaiting() ?? feed.state.withLock({ $0.takeNext() }) else {
@@ -111,7 +117,7 @@ struct OutputFeeder {
             let until = output.acceptedUntil
             feed.state.withLock { $0.accept(until: until) }
             log(until)
-            feed.report(.progress)
+            feed.reportProgress()
         }
         return !pipeline.hasPending
     }
@@ -132,7 +138,7 @@ struct OutputFeeder {
         pipeline.endFinish()
         let until = output.acceptedUntil
         feed.state.withLock { $0.drain(acceptedUntil: until) }
-        feed.report(.progress)
+        feed.reportProgress()
         return false
     }
 }

@@ -20,7 +20,7 @@ struct RendererState {
     private(set) var timebase: Timebase
     /// The synchronizer to which the renderer belongs.
     private(set) weak var synchronizer: RenderSynchronizer?
-    private var isJoined = false
+    private(set) var isJoined = false
     /// The enqueued audio.
     let store = SoundStore()
     /// How far the outputs have read; after a flush, where they begin.
@@ -44,6 +44,11 @@ struct RendererState {
     private(set) var allowsPassThrough = true
     /// The item that the output displays; nil: none.
     private(set) var nowPlaying: NowPlaying?
+    /// Applies the settings to the outputs.
+    private var pass = SettingsPass()
+    private var (areSettingsNew, isGainNew) = (false, false)
+    /// See `AudioOutput.desiredDepth`; of the outputs when the feeder has read it last.
+    private var desiredDepth: Duration = .seconds(1)
     /// The reason why no audio is rendered; nil if there is none.
     var failure: (any Error)?
     /// The progress, without the values that are read from the store and the output.
@@ -61,8 +66,10 @@ struct RendererState {
     private(set) var stopping = false
     /// Counts the uses of the renderer; a feeder with another number ends.
     private(set) var life: UInt64 = 0
-    /// Called when the feeder of the ended use has closed its output.
+    /// Called when the output of the ended use is closed.
     private var onRetired: [@Sendable () -> Void] = []
+    /// The outputs of the ended use, which are being closed.
+    var retired: OutputGroup?
     var eventHandler: HandlerBox<AudioRenderer.Event>?
     var onAutomaticFlush: HandlerBox<MediaTime>?
     var commandHandler: HandlerBox<(OutputCommand, OutputID)>?
@@ -86,8 +93,6 @@ struct RendererState {
         self.synchronizer = synchronizer
         isJoined = true
         outputChanged = true
-        // A device takes up to a second to open: open it before the first audio arrives.
-        outputs?.open()
         return nil
     }
 
@@ -136,8 +141,6 @@ struct RendererState {
             && (level.byteCount < Self.maxBytes || depth < Self.minDepth)
     }
 
-    private var desiredDepth: Duration { outputs?.desiredDepth ?? .seconds(1) }
-
     /// Returns whether the store has space; if not, `takeReadiness` reports it once.
     mutating func requestReadiness() -> Bool {
         let ready = isReady
@@ -146,7 +149,10 @@ struct RendererState {
     }
 
     /// Returns true once when the store has space again.
-    mutating func takeReadiness() -> Bool {
+    ///
+    /// - Parameter depth: See `AudioOutput.desiredDepth`.
+    mutating func takeReadiness(_ depth: Duration) -> Bool {
+        desiredDepth = depth
         guard wasFull, isReady else { return false }
         wasFull = false
         return true
@@ -268,19 +274,19 @@ struct RendererState {
     // MARK: Output and settings
 
     /// Replaces the outputs, which receive the unplayed audio.
-    mutating func setOutputs(_ outputs: OutputGroup?, id: OutputID) {
+    mutating func setOutputs(_ outputs: OutputGroup?, id: OutputID, depth: Duration) {
         self.outputs = outputs
-        outputID = id
+        (outputID, desiredDepth) = (id, depth)
         outputChanged = true
         feedAgain()
-        outputs?.apply(settings)
-        if isJoined { outputs?.open() }
+        // Outputs keep their own volumes until one is set.
+        (areSettingsNew, isGainNew) = (true, gain != nil)
     }
 
     mutating func setNowPlaying(_ nowPlaying: NowPlaying?) {
         guard nowPlaying != self.nowPlaying else { return }
         self.nowPlaying = nowPlaying
-        outputs?.apply(settings)
+        areSettingsNew = true
     }
 
     /// Sets the speed; returns false if it is the same.
@@ -289,7 +295,7 @@ struct RendererState {
         let held = RenderSynchronizer.held(speed)
         guard held != self.speed else { return false }
         self.speed = held
-        outputs?.apply(settings)
+        areSettingsNew = true
         let line = timebase.snapshot.upcoming
         feedAgain(from: line.mediaTime(at: max(timebase.clock.now, line.hostAnchor)))
         return true
@@ -308,33 +314,44 @@ struct RendererState {
 
     mutating func setAllowsPassThrough(_ allowed: Bool) {
         allowsPassThrough = allowed
-        outputs?.apply(settings)
+        areSettingsNew = true
     }
 
     /// Sets the volume; nil restores the outputs' own.
     mutating func setVolume(_ volume: Float?) {
         self.volume = volume
-        applyGain()
-        outputs?.apply(settings)
+        (areSettingsNew, isGainNew) = (true, true)
     }
 
     mutating func setMuted(_ isMuted: Bool) {
         guard isMuted != self.isMuted else { return }
         self.isMuted = isMuted
-        applyGain()
+        isGainNew = true
     }
 
     mutating func setProcessing(_ processing: AudioProcessing) {
         self.processing = processing
-        outputs?.apply(settings)
+        areSettingsNew = true
     }
 
-    /// Sets the gain of outputs that the feeder has adopted. Under the lock, as other changes of the gain: the last
-    /// one is applied last.
-    func applyGain(to adopted: OutputGroup?) { if let gain { adopted?.setGain(gain) } }
+    /// Returns whether the caller has to apply what was set, until `takeSettings` returns nil.
+    mutating func beginSettings() -> Bool { (areSettingsNew || isGainNew) && pass.begin() }
 
-    private func applyGain() {
-        if let gain { outputs?.setGain(gain) } else { outputs?.restoreGain() }
+    /// Settings to apply to the outputs, without a lock.
+    struct NewSettings {
+        var outputs: OutputGroup?
+        /// Nil if they are unchanged.
+        var settings: SoundSettings?
+        var isGainNew: Bool
+        var gain: Float?
+    }
+
+    /// Returns what was not applied yet.
+    mutating func takeSettings() -> NewSettings? {
+        guard pass.next() else { return nil }
+        defer { (areSettingsNew, isGainNew) = (false, false) }
+        return NewSettings(
+            outputs: outputs, settings: areSettingsNew ? settings : nil, isGainNew: isGainNew, gain: gain)
     }
 
     // MARK: Commands for the feeder
@@ -350,8 +367,13 @@ struct RendererState {
         var resumesFrom: MediaTime?
     }
 
-    /// Returns the pending commands once. Those for a later use of the renderer are not for this feeder.
+    /// Returns the pending commands once. Those for a later use of the renderer are not for this feeder. A restart
+    /// follows the settings that it is for.
     mutating func takeCommand(for life: UInt64) -> Command {
+        guard pass.isIdle else {
+            return Command(
+                isFlush: false, cursor: cursor, isOutputChange: false, outputs: outputs, outputID: outputID)
+        }
         let isCurrent = self.life == life
         defer { if isCurrent { (flushRequested, outputChanged, resumesFrom) = (false, false, nil) } }
         return Command(
@@ -383,13 +405,11 @@ struct RendererState {
 
     // MARK: Progress
 
-    /// The progress, as one consistent reading.
+    /// The progress, without the values that are read from the outputs.
     var progress: AudioRenderer.Progress {
         var progress = status
         progress.enqueuedUntil = store.level.enqueuedUntil
         progress.isDrained = status.isDrained && isAllRead
-        progress.isReadyToStart = outputs?.isReadyToStart ?? true
-        progress.earliestStart = outputs?.earliestStart
         return progress
     }
 

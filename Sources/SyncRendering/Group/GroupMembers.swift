@@ -2,15 +2,15 @@ internal import MediaCore
 
 /// The members of a group with their numbers, delays and feeds, and aggregates of their values.
 ///
-/// Guarded by the group's lock. Aggregates are evaluated in every iteration of a feeder, on a copy: they allocate
-/// nothing, except names and shares.
+/// Guarded by the group's lock. What calls outputs is evaluated on a copy. Aggregates are evaluated in every iteration
+/// of a feeder: they allocate nothing, except names and shares.
 struct GroupMembers {
     /// The playing members, or those to prepare; each has a number.
     var outputs: [any AudioOutput] { didSet { for output in outputs { _ = assignNumber(to: output) } } }
     /// All present and former members by number, with their delays against the group; negative is earlier.
     private var known: [(output: any AudioOutput, delay: Duration)]
     /// The feeds of all members, including those that join or leave.
-    private(set) var feeds: [MemberFeed] = []
+    private(set) var feeds: [OutputFeed] = []
     /// See `OutputGroup.startsWithoutLateMembers`.
     var startsWithoutLateMembers = false
     /// A member that needs longer until it can start is late.
@@ -40,7 +40,7 @@ struct GroupMembers {
     func delay(of output: any AudioOutput) -> Duration { number(of: output).map { known[$0].delay } ?? .zero }
 
     /// Sets the delay of a present or future member. Returns its feed, if the delay has changed and there is one.
-    mutating func setDelay(_ delay: Duration, of output: any AudioOutput) -> MemberFeed? {
+    mutating func setDelay(_ delay: Duration, of output: any AudioOutput) -> OutputFeed? {
         let number = assignNumber(to: output)
         guard known[number].delay != delay else { return nil }
         known[number].delay = delay
@@ -49,8 +49,7 @@ struct GroupMembers {
 
     // MARK: Volumes
 
-    /// Returns an output in the form required by `OutputVolumes`. The owner's level is read while the lock is held;
-    /// outputs store it in a field.
+    /// Returns an output in the form required by `OutputVolumes`, with its owner's level.
     func volumeMember(_ output: any AudioOutput) -> OutputVolumes.Member {
         let owner = output.ownerVolume
         return OutputVolumes.Member(
@@ -63,22 +62,25 @@ struct GroupMembers {
     // MARK: Feeds
 
     /// The only member's feed; nil with several members.
-    var onlyFeed: MemberFeed? { feeds.count == 1 ? feeds[0] : nil }
+    var onlyFeed: OutputFeed? { feeds.count == 1 ? feeds[0] : nil }
 
-    func feed(of output: any AudioOutput) -> MemberFeed? { feeds.first { $0.member === output } }
+    func feed(of output: any AudioOutput) -> OutputFeed? { feeds.first { $0.member === output } }
 
-    mutating func append(_ feed: MemberFeed) { feeds.append(feed) }
+    mutating func append(_ feed: OutputFeed) { feeds.append(feed) }
 
-    mutating func remove(_ removed: [MemberFeed]) { feeds.removeAll { feed in removed.contains { $0 === feed } } }
+    mutating func remove(_ removed: [OutputFeed]) { feeds.removeAll { feed in removed.contains { $0 === feed } } }
 
     /// Removes and returns all feeds.
-    mutating func removeFeeds() -> [MemberFeed] {
+    mutating func removeFeeds() -> [OutputFeed] {
         defer { feeds = [] }
         return feeds
     }
 
     /// The feeds whose member plays and is open.
-    private var open: LazyFilterSequence<[MemberFeed]> { feeds.lazy.filter { $0.role == .playing && $0.isOpen } }
+    private var open: LazyFilterSequence<[OutputFeed]> { feeds.lazy.filter { $0.role == .playing && $0.isOpen } }
+
+    /// The first playing member that has not answered the attempt to open it.
+    var unanswered: OutputFeed? { feeds.first { $0.role == .playing && !$0.hasAnswered } }
 
     /// Calls `body` with each playing and open member; with all members while none is.
     func forEachActive(_ body: (any AudioOutput) -> Void) {
@@ -156,7 +158,7 @@ struct GroupMembers {
         for feed in open { preroll = max(preroll ?? .zero, feed.member.minPreroll) }
         guard let preroll else { return fed }
         for feed in open {
-            guard let until = feed.feed.progress.acceptedUntil else { return nil }
+            guard let until = feed.progress.acceptedUntil else { return nil }
             // A card that needs less preroll than a speaker counts as equally filled.
             let reached = isSettled ? until : until.advanced(by: preroll - feed.member.minPreroll)
             filled = filled.map { min($0, reached) } ?? reached
@@ -166,7 +168,7 @@ struct GroupMembers {
     }
 
     /// Whether every playing and open member is drained.
-    var isDrained: Bool { open.allSatisfy { $0.feed.progress.isDrained } }
+    var isDrained: Bool { open.allSatisfy { $0.progress.isDrained } }
 
     /// See `OutputGroup.isReadyToStart`.
     var isReadyToStart: Bool {
@@ -177,7 +179,7 @@ struct GroupMembers {
 
     /// The timeline of a member whose timing is fixed, if any.
     var remoteTimeline: TimebaseSegment? {
-        for feed in open { if let line = feed.feed.remoteTimeline { return line } }
+        for feed in open { if let line = feed.remoteTimeline { return line } }
         return nil
     }
 
@@ -185,7 +187,7 @@ struct GroupMembers {
     func adjustRemoteRate(by offset: Double) -> Bool {
         // Those of one protocol share a clock, for which the same offset is set again.
         var isAdjusted = false
-        for feed in open where feed.feed.remoteTimeline != nil && feed.feed.adjustRemoteRate(by: offset) {
+        for feed in open where feed.remoteTimeline != nil && feed.adjustRemoteRate(by: offset) {
             isAdjusted = true
         }
         return isAdjusted
@@ -202,7 +204,7 @@ struct GroupMembers {
     }
 
     /// Returns the first playing member's error, if every playing member has one.
-    func common(_ error: (MemberFeed) -> OutputError?) -> OutputError? {
+    func common(_ error: (OutputFeed) -> OutputError?) -> OutputError? {
         var first: OutputError?
         for feed in feeds where feed.role == .playing {
             guard let one = error(feed) else { return nil }

@@ -2,9 +2,9 @@ import MediaCore
 
 /// Runs a group's work: on threads, or under the control of a test.
 struct GroupWork: Sendable {
-    /// Starts a thread that runs a member's feeder; returns nil if a test drives the feeder.
+    /// Starts a thread that runs a feed's feeder; returns nil if a test drives the feeder.
     var startFeeder:
-        @Sendable (MemberFeeder, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread? = {
+        @Sendable (OutputFeed, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread? = {
             (_, body) throws(ExhaustionError) in
             try WorkerThread.start(name: "audio feeder", priority: .elevated, body)
         }
@@ -23,14 +23,13 @@ struct GroupWork: Sendable {
     /// Creates the default, which starts threads.
     init() {}
 
-    /// Runs blocking work in parallel, each on a thread if the system provides one, and waits for all.
-    func runAll(_ name: String, _ bodies: [@Sendable () -> Void]) {
-        let threads = bodies.map { body -> WorkerThread? in
+    /// Runs blocking work in parallel, each on a thread if the system provides one; returns the threads.
+    func startAll(_ name: String, _ bodies: [@Sendable () -> Void]) -> [WorkerThread] {
+        bodies.compactMap { body in
             do throws(ExhaustionError) { return try run(name, body) } catch {
                 body()
                 return nil
             }
         }
-        for thread in threads { thread?.join() }
     }
 }

@@ -37,8 +37,8 @@ final class MemberChange: @unchecked Sendable {
     private let wish: MemberChanges.Wish
     private let group: OutputGroup
     private var phase = Phase.beginning
-    private var joining: [MemberFeed] = []
-    private var leaving: [MemberFeed] = []
+    private var joining: [OutputFeed] = []
+    private var leaving: [OutputFeed] = []
     /// The group's members before `changeOver`.
     private var replaced: [any AudioOutput] = []
     /// The leaving outputs cannot see their stop before a scheduled segment has begun.
@@ -98,6 +98,7 @@ final class MemberChange: @unchecked Sendable {
             return state.store?.format(at: context.timebase.currentTime) ?? state.format
         }
         guard let format else { return noteOnly() }
+        group.applyGains(to: joining)
         group.seatFeeders()
         for feed in joining { feed.start(format) }
         phase = .opening(until: now.advanced(by: Self.openingTimeout))
@@ -150,7 +151,7 @@ final class MemberChange: @unchecked Sendable {
 
     /// Returns a remaining member that was restored and is not audible yet; nil if none leaves or the timebase is
     /// stopped.
-    private func returning(_ context: AudioOutputContext) -> MemberFeed? {
+    private func returning(_ context: AudioOutputContext) -> OutputFeed? {
         guard !leaving.isEmpty, context.timebase.snapshot.upcoming.rate != 0 else { return nil }
         return group.feeds.first { feed in
             feed.role == .playing && !leaving.contains { $0 === feed } && feed.loss == nil
@@ -188,6 +189,7 @@ final class MemberChange: @unchecked Sendable {
             for feed in joining { feed.fill(from: moment) }
             return (moment, flushes)
         }
+        if filled != nil { for feed in joining { feed.timebaseDidChange() } }
         guard let filled else {
             // The new outputs would receive audio that is about to be dropped.
             if case .settling = phase { return Self.interval }
@@ -239,8 +241,8 @@ final class MemberChange: @unchecked Sendable {
     }
 
     /// Returns true if an output holds enough audio for a start at a media time.
-    private func isFull(_ feed: MemberFeed, _ moment: MediaTime) -> Bool {
-        let status = feed.feed.progress
+    private func isFull(_ feed: OutputFeed, _ moment: MediaTime) -> Bool {
+        let status = feed.progress
         if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
         return (until - moment).duration >= feed.member.minPreroll
@@ -326,7 +328,7 @@ final class MemberChange: @unchecked Sendable {
     }
 
     /// Removes a member that failed from the change.
-    private func leaveOut(_ feed: MemberFeed, _ error: OutputError) {
+    private func leaveOut(_ feed: OutputFeed, _ error: OutputError) {
         refusals.append(RouteChange.Refusal(output: feed.member.name, error: error))
         joining.removeAll { $0 === feed }
         remove([feed])
@@ -348,7 +350,7 @@ final class MemberChange: @unchecked Sendable {
         joining = []
     }
 
-    private func remove(_ feeds: [MemberFeed]) {
+    private func remove(_ feeds: [OutputFeed]) {
         guard !feeds.isEmpty else { return }
         group.state.withLock { $0.members.remove(feeds) }
         group.seatFeeders()

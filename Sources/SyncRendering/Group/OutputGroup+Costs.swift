@@ -6,7 +6,7 @@ extension OutputGroup {
     var current: GroupMembers { state.withLock { $0.members } }
 
     /// The feeds of all members, including those that join or leave.
-    var feeds: [MemberFeed] { current.feeds }
+    var feeds: [OutputFeed] { current.feeds }
 
     /// The maximum leads of all members, plus the largest advance set by `setDelay`. The shares are those of the member
     /// with the longest delay.
@@ -32,8 +32,8 @@ extension OutputGroup {
         set { state.withLock { $0.members.startsWithoutLateMembers = newValue } }
     }
 
-    /// Whether every active member that a start depends on can schedule it.
-    public var isReadyToStart: Bool { current.isReadyToStart }
+    /// Whether every active member that a start depends on is open and can schedule it.
+    public var isReadyToStart: Bool { !isOpening && current.isReadyToStart }
 
     /// The latest earliest start of the members that a start depends on.
     public var earliestStart: HostInstant? { current.earliestStart }
@@ -48,8 +48,16 @@ extension OutputGroup {
     /// Whether every playing and open member is drained.
     public var isDrained: Bool { current.isDrained }
 
-    /// The longest wait of the active members that a start depends on; nil if there is none.
-    public var wait: OutputWait? { current.wait }
+    /// The longest wait of the active members that a start depends on, including that for a member to open; nil if
+    /// there is none.
+    public var wait: OutputWait? {
+        let members = current
+        guard let feed = members.unanswered, isOpening else { return members.wait }
+        return feed.member.starting?.wait ?? OutputWait(.opening, of: feed.member.name)
+    }
+
+    /// Whether members are being opened for which a start waits.
+    private var isOpening: Bool { if case .pending = opening { true } else { false } }
 
     /// The first member's failure, if every playing member has failed.
     public var failure: OutputError? { current.common { $0.failure } }
@@ -58,17 +66,17 @@ extension OutputGroup {
     public var loss: OutputError? { current.common { $0.loss } }
 
     /// The sound that the first member that lacks some could not decode since the last flush.
-    var undecodable: UndecodableSound? { feeds.lazy.compactMap { $0.feed.progress.undecodable }.first }
+    var undecodable: UndecodableSound? { feeds.lazy.compactMap { $0.progress.undecodable }.first }
 
     /// The number of packets that the first member that lacks sound could not decode.
-    var decodeErrorCount: Int { feeds.lazy.map { $0.feed.progress.decodeErrorCount }.first { $0 > 0 } ?? 0 }
+    var decodeErrorCount: Int { feeds.lazy.map { $0.progress.decodeErrorCount }.first { $0 > 0 } ?? 0 }
 
     /// Returns the audio that could not be decoded since the last call. Each member decodes the same audio, so that the
     /// first one's value counts.
     func takeUndecodableSound() -> [UndecodableSound] {
         var first: [UndecodableSound] = []
         for feed in feeds {
-            let lost = feed.feed.state.withLock { $0.takeUndecodable() }
+            let lost = feed.state.withLock { $0.takeUndecodable() }
             if first.isEmpty { first = lost }
         }
         return first

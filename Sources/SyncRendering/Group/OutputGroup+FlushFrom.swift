@@ -37,13 +37,13 @@ extension OutputGroup {
         guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: .zero) }
         guard let (result, refusing) = ballot.result else { return nil }
         // The other members have flushed: those that refused restart at the playhead.
-        for feed in refusing { feed.feed.update { $0.restartAfterCut() } }
+        for feed in refusing { feed.update { $0.restartAfterCut() } }
         return result
     }
 
     /// Permits the members to read on, after the audio was removed from the store.
     func endPartialFlush() {
-        for feed in change({ $0.isFlushPending = false }) { feed.feed.update { $0.endCut() } }
+        for feed in change({ $0.isFlushPending = false }) { feed.update { $0.endCut() } }
     }
 }
 
@@ -53,11 +53,11 @@ final class GroupFlush: Sendable {
     private static let spread: Duration = .milliseconds(100)
 
     let time: MediaTime
-    private let feeds: [MemberFeed]
+    private let feeds: [OutputFeed]
     /// The result of each feed; nil while missing. Guarded by its own lock.
     private let answers: Lock<[PartialFlushResult?]>
 
-    init(time: MediaTime, feeds: [MemberFeed]) {
+    init(time: MediaTime, feeds: [OutputFeed]) {
         self.time = time
         self.feeds = feeds
         answers = Lock([PartialFlushResult?](repeating: nil, count: feeds.count))
@@ -68,10 +68,10 @@ final class GroupFlush: Sendable {
 
     /// The result for the group, and the members that are to be flushed completely; nil while a member's result is
     /// missing.
-    var result: (PartialFlushResult, refusing: [MemberFeed])? {
+    var result: (PartialFlushResult, refusing: [OutputFeed])? {
         let results = answers.withLock { $0.compactMap { $0 } }
         guard results.count == feeds.count else { return nil }
-        var (refusing, longest) = ([MemberFeed](), Duration.zero)
+        var (refusing, longest) = ([OutputFeed](), Duration.zero)
         for (feed, result) in zip(feeds, results) {
             guard case .refused(let lead) = result else { continue }
             refusing.append(feed)
@@ -95,7 +95,7 @@ final class GroupFlush: Sendable {
         _ index: Int, attempts: Int = 3, while isCurrent: @escaping @Sendable () -> Bool,
         answered: @escaping @Sendable () -> Void
     ) {
-        feeds[index].feed.requestFlush(fromSourceTime: time) { [self] result in
+        feeds[index].requestFlush(fromSourceTime: time) { [self] result in
             if result == .overtaken, attempts > 1, isCurrent() {
                 return ask(index, attempts: attempts - 1, while: isCurrent, answered: answered)
             }

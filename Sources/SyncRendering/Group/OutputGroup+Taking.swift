@@ -43,17 +43,17 @@ extension OutputGroup {
             return (state.members.feeds, count != state.changeCount)
         }
         for feed in feeds {
-            guard feed.feeder.isShared else {
-                if hasNews { feed.feed.wake.raise() }
+            guard feed.isShared else {
+                if hasNews { feed.wake.raise() }
                 continue
             }
-            let (hasMoved, due) = feed.feeder.runIteration(
+            let (hasMoved, due) = feed.runIteration(
                 isOnlyOutput: feeds.count == 1, atMost: Self.stepsPerIteration)
             result.hasMoved = result.hasMoved || hasMoved
             result.due = HostInstant.first(result.due, due)
         }
         for feed in feeds where feed.role == .playing && feed.isOpen {
-            result.slowest = SoundStore.slower(result.slowest, feed.feed.state.withLock { $0.cursor })
+            result.slowest = SoundStore.slower(result.slowest, feed.state.withLock { $0.cursor })
         }
         return result
     }
@@ -64,9 +64,9 @@ extension OutputGroup {
             let (members, writable) = state.withLock { ($0.members, $0.context?.writable) }
             guard let writable else { return nil }
             if let only = members.onlyFeed {
-                only.feeder.share(with: writable)
+                only.share(with: writable)
             } else {
-                for feed in members.feeds { feed.feeder.standAlone(orWith: writable) }
+                for feed in members.feeds { feed.standAlone(orWith: writable) }
             }
             return writable
         }

@@ -24,9 +24,6 @@ public final class OutputGroup: AudioDestination {
     let feeding = Lock(CriticalSection())
     /// Held while threads are assigned to the feeders.
     let seating = Lock(CriticalSection())
-    /// Held while gains are applied to the feeds, so that the last calculated ones are applied last. Taken before
-    /// `state`.
-    private let gaining = Lock(CriticalSection())
 
     /// Guarded by the lock `state`.
     struct State {
@@ -39,12 +36,21 @@ public final class OutputGroup: AudioDestination {
         var changeCount = 0
         /// The number of flushes: audio filled before a flush is void.
         var flushes = 0
-        /// The format for which the group was prepared.
+        /// The format for which the group was started.
         var format: AudioFormat?
+        /// Until when a start waits for outputs that have not answered, although another one is open.
+        var openingDeadline: HostInstant?
+        /// The number of outputs that are being closed, and what to do once there are none.
+        var closings = 0
+        var afterClosing: [@Sendable () -> Void] = []
         /// Whether the members were opened ahead of their first audio and have no feeds yet.
         var isOpenedAhead = false
         /// The gain of the loudest member; nil if none was set.
         var gain: Float?
+        /// Applies gains to the feeds.
+        var gains = SettingsPass()
+        /// The feeds whose gain was not applied yet, and whether it was set.
+        var regained: [(feed: OutputFeed, isSet: Bool)] = []
         var settings = SoundSettings()
         /// The last requested partial flush.
         var partialFlush: GroupFlush?
@@ -53,9 +59,40 @@ public final class OutputGroup: AudioDestination {
         /// The state of a change of members.
         var progress: RouteChange.Progress?
 
+        /// Notes feeds whose gain is to be applied; returns whether the caller has to do that.
+        mutating func beginGains(of feeds: [OutputFeed], isSet: Bool) -> Bool {
+            regained += feeds.map { ($0, isSet) }
+            return gains.begin()
+        }
+
+        /// Returns the feeds whose gain was not applied yet, and what determines it; nil if there are none.
+        mutating func takeGains() -> ([(feed: OutputFeed, isSet: Bool)], VolumeState)? {
+            guard gains.next() else { return nil }
+            defer { regained = [] }
+            return (regained, volumeState)
+        }
+
+        var volumeState: VolumeState { VolumeState(members: members, volumes: volumes, loudest: gain) }
+
+        /// Records that an output is closed; returns what is to be done if it was the last one.
+        mutating func endClosing() -> [@Sendable () -> Void] {
+            closings -= 1
+            guard closings == 0 else { return [] }
+            defer { afterClosing = [] }
+            return afterClosing
+        }
+
+    }
+
+    /// What determines the gains, as one consistent reading. It calls the members, so that no lock is held.
+    struct VolumeState {
+        var members: GroupMembers
+        var volumes: OutputVolumes
+        var loudest: Float?
+
         /// Returns the linear gain of an output; nil keeps its owner's level.
         func gain(of output: any AudioOutput) -> Float? {
-            volumes.gain(of: members.volumeMember(output), loudest: gain, among: members.volumeMembers)
+            volumes.gain(of: members.volumeMember(output), loudest: loudest, among: members.volumeMembers)
         }
     }
 
@@ -117,44 +154,59 @@ public final class OutputGroup: AudioDestination {
         for member in members { member.preopening?.open() }
     }
 
-    /// Opens all members in parallel and waits until each has opened or failed. Once one is open, the wait for the
-    /// others is limited. May block.
-    ///
-    /// - Throws: The first member's error if no member is available; the group is then closed.
-    func prepare(for format: AudioFormat, context: AudioOutputContext) throws(OutputError) {
+    /// Starts to open all members in parallel; `opening` reports the result. Does not block.
+    func start(_ format: AudioFormat, context: AudioOutputContext) {
         // Not closed below: members opened in advance are used now.
         state.withLock { $0.isOpenedAhead = false }
-        close()
+        beginClosing()
+        let clock = context.timebase.clock
         let feeds = state.withLock { state in
             state.context = context
             state.format = format
+            state.openingDeadline = clock.now.advanced(by: Self.timeout)
             for member in state.members.outputs { addFeed(for: member, role: .playing, context, &state) }
             return state.members.feeds
         }
+        applyGains(to: feeds)
         seatFeeders()
         for feed in feeds { feed.start(format) }
-        let deadline = HostInstant.now.advanced(by: Self.timeout)
-        for feed in feeds { feed.waitForAnswer(until: deadline) }
-        guard !feeds.contains(where: \.isOpen) else { return }
-        for feed in feeds { feed.waitForAnswer(until: nil) }
-        if !feeds.contains(where: \.isOpen), let failure {
-            close()
-            throw failure
-        }
+        // No time passes for a test that drives the clock and the feeder.
+        if !clock.isRealTime { for feed in feeds { feed.waitForAnswer() } }
     }
 
-    /// Adds a feed with all current settings.
+    /// The state of the members since `start`.
+    enum Opening {
+        /// Until the instant a start waits for members that have not answered; nil: until one has opened.
+        case pending(until: HostInstant?)
+        case open
+        /// Every member has failed; the error is the first one's.
+        case failed(OutputError)
+    }
+
+    var opening: Opening {
+        let (members, deadline, now) = state.withLock {
+            ($0.members, $0.openingDeadline, $0.context?.timebase.clock.now)
+        }
+        let isAnyOpen = members.feeds.contains(where: \.isOpen)
+        if members.unanswered != nil {
+            guard isAnyOpen, let deadline, let now else { return .pending(until: nil) }
+            if now < deadline { return .pending(until: deadline) }
+        }
+        guard !isAnyOpen, let failure = members.common({ $0.failure }) else { return .open }
+        return .failed(failure)
+    }
+
+    /// Adds a feed with all current settings but its gain (`applyGains`).
     @discardableResult
     func addFeed(
-        for member: any AudioOutput, role: MemberFeed.Role, _ context: AudioOutputContext, _ state: inout State
-    ) -> MemberFeed {
+        for member: any AudioOutput, role: OutputFeed.Role, _ context: AudioOutputContext, _ state: inout State
+    ) -> OutputFeed {
         let number = state.members.assignNumber(to: member)
-        let feed = MemberFeed(
-            member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
+        let feed = OutputFeed(
+            member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
             work: work, scope: scope, changes: changes, store: state.store ?? SoundStore(), settings: state.settings,
             delay: state.members.delay(of: member)
-        ) { [weak self] feed in self?.applyGain(of: feed) }
-        if let gain = state.gain(of: member) { feed.feed.update { $0.setGain(gain) } }
+        ) { [weak self] feed, isAttached in self?.opened(feed, isAttached: isAttached) }
         state.members.append(feed)
         return feed
     }
@@ -163,17 +215,17 @@ public final class OutputGroup: AudioDestination {
 
     /// Notifies all members of a changed timeline.
     func timebaseDidChange() {
-        for feed in feeds { feed.feed.timebaseDidChange() }
+        for feed in feeds { feed.timebaseDidChange() }
         changes.noteMove()
     }
 
     /// Applies the settings of the renderer, also to later members.
     func apply(_ settings: SoundSettings) {
-        for feed in change({ $0.settings = settings }) { feed.feed.update { $0.apply(settings) } }
+        for feed in change({ $0.settings = settings }) { feed.update { $0.apply(settings) } }
     }
 
     /// Changes the state; returns the feeds at that time.
-    func change(_ body: (inout State) -> Void) -> [MemberFeed] {
+    func change(_ body: (inout State) -> Void) -> [OutputFeed] {
         state.withLock { state in
             body(&state)
             return state.members.feeds
@@ -182,31 +234,34 @@ public final class OutputGroup: AudioDestination {
 
     /// Sets the linear gain of the loudest member; the others keep their distance in decibels. The members' volumes are
     /// unchanged and apply again after `restoreGain`. Any thread.
-    public func setGain(_ gain: Float) { changeVolumes { $0.gain = gain } }
+    public func setGain(_ gain: Float) { changeVolumes { state, _ in state.gain = gain } }
 
     /// The volume of the loudest member, 0…130 (`VolumeCurve`): the master; 100 while no member's is known. Any
     /// thread.
     public var volume: Double { knownVolume ?? 100 }
 
     /// The volume of the loudest member whose volume is known, 0…130; nil while none is. Any thread.
-    package var knownVolume: Double? { state.withLock { $0.volumes.master(of: $0.members.volumeMembers) } }
+    package var knownVolume: Double? {
+        let (members, volumes) = state.withLock { ($0.members, $0.volumes) }
+        return volumes.master(of: members.volumeMembers)
+    }
 
     /// Sets the volume of every output, including later members, to 0…130. Any thread.
-    public func setVolume(_ volume: Double) { changeVolumes { $0.volumes.setAll(volume) } }
+    public func setVolume(_ volume: Double) { changeVolumes { state, _ in state.volumes.setAll(volume) } }
 
     /// Gives every output the level that its owner left, as before a volume was set. Any thread.
-    public func restoreVolumes() { changeVolumes { $0.volumes.restoreAll() } }
+    public func restoreVolumes() { changeVolumes { state, _ in state.volumes.restoreAll() } }
 
     /// Changes the volume of all members by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {
-        changeVolumes { $0.volumes.setMaster(volume, of: $0.members.volumeMembers) }
+        changeVolumes { $0.volumes.setMaster(volume, of: $1) }
     }
 
     /// Changes the volume of all members by the same number of decibels: those of so many steps of the master. A member
     /// whose level is not known yet is moved from its owner's level once it reports that. Any thread.
     public func changeVolume(by steps: Double) {
-        changeVolumes { $0.volumes.changeMaster(by: steps, of: $0.members.volumeMembers) }
+        changeVolumes { $0.volumes.changeMaster(by: steps, of: $1) }
     }
 
     /// Returns the volume of a present or future member, 0…130: the set volume, otherwise its owner's level, otherwise
@@ -215,48 +270,71 @@ public final class OutputGroup: AudioDestination {
 
     /// The volume of an output; nil while the owner's level counts and is not known. Any thread.
     package func knownVolume(of output: any AudioOutput) -> Double? {
-        state.withLock { $0.volumes.volume(of: $0.members.volumeMember(output)) }
+        let (members, volumes) = state.withLock { ($0.members, $0.volumes) }
+        return volumes.volume(of: members.volumeMember(output))
     }
 
     /// Sets the volume of a present or future member. Any thread.
     public func setVolume(_ volume: Double, of output: any AudioOutput) {
-        changeVolumes { $0.volumes.set(volume, of: $0.members.assignNumber(to: output)) }
+        changeVolumes { state, _ in state.volumes.set(volume, of: state.members.assignNumber(to: output)) }
     }
 
     /// Mutes a present or future member without a change of its volume. Any thread.
     public func setMuted(_ isMuted: Bool, of output: any AudioOutput) {
-        changeVolumes { $0.volumes.setMuted(isMuted, of: $0.members.assignNumber(to: output)) }
+        changeVolumes { state, _ in state.volumes.setMuted(isMuted, of: state.members.assignNumber(to: output)) }
     }
 
     /// Sets the delay of a present or future member against the group; negative is earlier. A change takes effect as a
     /// discontinuity of that member's audio. Any thread.
     public func setDelay(_ delay: Duration, of output: any AudioOutput) {
-        state.withLock { $0.members.setDelay(delay, of: output) }?.feed.setDelay(delay)
+        state.withLock { $0.members.setDelay(delay, of: output) }?.setDelay(delay)
     }
 
     /// Applies the members' own volumes again. Any thread.
-    public func restoreGain() { changeVolumes { $0.gain = nil } }
+    public func restoreGain() { changeVolumes { state, _ in state.gain = nil } }
 
-    /// Changes the volumes, and applies the resulting gains to all feeds.
-    private func changeVolumes(_ body: (inout State) -> Void) {
-        state.withLock { body(&$0) }
-        gaining.withLock { _ in
-            let gains = state.withLock { state in state.members.feeds.map { ($0, state.gain(of: $0.member)) } }
-            for (feed, gain) in gains { feed.feed.update { $0.setGain(gain) } }
+    /// Changes the volumes, given those of the members, and applies the resulting gains to all feeds.
+    private func changeVolumes(_ body: (inout State, [OutputVolumes.Member]) -> Void) {
+        let volumes = current.volumeMembers
+        let applies = state.withLock { state in
+            body(&state, volumes)
+            return state.beginGains(of: state.members.feeds, isSet: true)
+        }
+        if applies { applyGains() }
+    }
+
+    /// Applies the gains to feeds that were added.
+    func applyGains(to feeds: [OutputFeed]) {
+        if state.withLock({ $0.beginGains(of: feeds, isSet: false) }) { applyGains() }
+    }
+
+    private func applyGains() {
+        while let (feeds, gains) = state.withLock({ $0.takeGains() }) {
+            for (feed, isSet) in feeds {
+                let gain = gains.gain(of: feed.member)
+                feed.update { $0.setGain(gain, repeats: isSet) }
+            }
         }
     }
 
-    /// Sets the gain of a member that has opened and may have reported its owner's level by now.
-    private func applyGain(of feed: MemberFeed) {
-        gaining.withLock { _ in
-            if let gain = state.withLock({ $0.gain(of: feed.member) }) { feed.feed.update { $0.setGain(gain) } }
-        }
+    /// Sets the gain of a member that has opened and may have reported its owner's level by now: before the feed has
+    /// it, and again if the volumes have changed until then.
+    private func opened(_ feed: OutputFeed, isAttached: Bool) {
+        if isAttached { return applyGains(to: [feed]) }
+        let gain = state.withLock { $0.volumeState }.gain(of: feed.member)
+        feed.update { $0.setGain(gain) }
     }
 
     /// Silences and closes all members in parallel, so that an unresponsive one does not delay the others. A
     /// running change of members is abandoned. Blocks until all are closed.
     public func close() {
-        let (feeds, unused) = state.withLock { state in
+        beginClosing()
+        waitUntilClosed()
+    }
+
+    /// Same on other threads; does not block. A member that is started again is opened once it is closed.
+    func beginClosing() {
+        let (feeds, unused, clock) = state.withLock { state in
             defer {
                 state.isOpenedAhead = false
                 state.context = nil
@@ -264,19 +342,55 @@ public final class OutputGroup: AudioDestination {
                 state.partialFlush = nil
                 state.isFlushPending = false
             }
-            return (state.members.removeFeeds(), state.isOpenedAhead ? state.members.outputs : [])
+            return (
+                state.members.removeFeeds(), state.isOpenedAhead ? state.members.outputs : [],
+                state.context?.timebase.clock
+            )
         }
         changes.noteMove()
-        close(feeds)
-        close(unused)
+        for feed in feeds { feed.stop() }
+        state.withLock { $0.closings += feeds.count + unused.count }
+        @Sendable func end() { for next in state.withLock({ $0.endClosing() }) { next() } }
+        var bodies = feeds.map { feed -> @Sendable () -> Void in
+            {
+                feed.close()
+                end()
+            }
+        }
+        bodies += unused.map { member -> @Sendable () -> Void in
+            {
+                member.close()
+                end()
+            }
+        }
+        let threads = work.startAll("group closing", bodies)
+        // No time passes for a test that drives the clock and the feeder.
+        if let clock, !clock.isRealTime { for thread in threads { thread.join() } }
     }
 
-    /// Closes outputs that were opened and have no feed.
+    /// Calls `body` once no member is being closed: at once, or on the thread that closes the last one.
+    func whenClosed(_ body: @escaping @Sendable () -> Void) {
+        let isClosed = state.withLock { state in
+            if state.closings > 0 { state.afterClosing.append(body) }
+            return state.closings == 0
+        }
+        if isClosed { body() }
+    }
+
+    /// Blocks until no member is being closed.
+    func waitUntilClosed() {
+        let closed = Signal()
+        whenClosed { closed.raise() }
+        closed.wait()
+    }
+
+    /// Closes outputs that were opened and have no feed. Blocks until all are closed.
     func close(_ members: [any AudioOutput]) {
-        work.runAll("group closing", members.map { member in { member.close() } })
+        for thread in work.startAll("group closing", members.map { member in { member.close() } }) { thread.join() }
     }
 
-    func close(_ feeds: [MemberFeed]) {
-        work.runAll("group closing", feeds.map { feed in { feed.close() } })
+    /// Closes feeds that were removed. Blocks until all are closed.
+    func close(_ feeds: [OutputFeed]) {
+        for thread in work.startAll("group closing", feeds.map { feed in { feed.close() } }) { thread.join() }
     }
 }

@@ -56,8 +56,8 @@ public protocol AudioDestination: AnyObject, Sendable {
 /// Data is pushed with back-pressure: an output that is full accepts less than offered, and raises `context.writable`
 /// once it has space.
 ///
-/// Threads: `prepare` is called by the thread that opens the output or by its feeder, `accept`, `finish` and `flush` by
-/// its feeder, `close` by the thread that ends its use; these calls never overlap. All others are made by any thread,
+/// Threads: `prepare` and `close` are called by threads that open and close outputs, `accept`, `finish` and `flush` by
+/// the output's feeder; these calls never overlap. All others are made by any thread,
 /// at any time, also before `prepare` and after `close`. The caller holds no lock. Only `prepare` and `close` may
 /// block.
 ///

@@ -73,10 +73,10 @@ public final class RenderSynchronizer: Sendable {
     }
 
     /// The lead that a start requires for the slowest follower. Any thread.
-    public var startLead: Duration { followers.withLock { $0.reduce(.zero) { max($0, $1.startLead) } } }
+    public var startLead: Duration { followers.withLock { $0 }.reduce(.zero) { max($0, $1.startLead) } }
 
     /// The lead that a stop requires so that audio and video end together. Any thread.
-    public var stopLead: Duration { followers.withLock { $0.reduce(.zero) { max($0, $1.stopLead) } } }
+    public var stopLead: Duration { followers.withLock { $0 }.reduce(.zero) { max($0, $1.stopLead) } }
 
     /// Returns the current media time. Any thread.
     public func currentTime() -> MediaTime { timebase.currentTime }

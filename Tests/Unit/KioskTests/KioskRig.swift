@@ -58,7 +58,7 @@ final class KioskRig: @unchecked Sendable {
     /// Of added sounds, where threads would run them.
     private var addedFeeders: [(renderer: AudioRenderer, feeder: AudioFeeder)] = []
     /// Of outputs that have a feeder to themselves, where a thread would run it.
-    private let memberFeeders = Lock<[MemberFeeder]>([])
+    private let memberFeeders = Lock<[OutputFeed]>([])
     private let distributor: EventDistributor
 
     /// Films named "ill…" end the program with SIGILL when they are opened or measured, "deep…" by a stack overflow,
@@ -263,7 +263,7 @@ final class KioskRig: @unchecked Sendable {
             }
             for index in addedFeeders.indices { addedFeeders[index].feeder.performDueWork() }
             let members = memberFeeders.withLock { members in
-                members.removeAll { $0.isShared || $0.feed.state.withLock { $0.isStopping } }
+                members.removeAll { $0.isShared || $0.state.withLock { $0.isStopping } }
                 return members
             }
             for member in members where member.runIteration().hasMoved { hasMoved = true }

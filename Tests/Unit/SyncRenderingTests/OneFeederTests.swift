@@ -15,7 +15,7 @@ import Testing
         let group: OutputGroup
         let source: any SampleSource
         private var feeder: AudioFeeder
-        private let standing = Lock<[MemberFeeder]>([])
+        private let standing = Lock<[OutputFeed]>([])
         let outcomes = Lock<[RouteChange]>([])
 
         init(_ members: RecordingOutput...) {
@@ -34,7 +34,7 @@ import Testing
 
         /// The number of feeders that would have a thread.
         var threads: Int {
-            standing.withLock { $0.filter { !$0.isShared && !$0.feed.state.withLock { $0.isStopping } }.count }
+            standing.withLock { $0.filter { !$0.isShared && !$0.state.withLock { $0.isStopping } }.count }
         }
 
         func enqueue(_ count: Int) throws { for _ in 0..<count { renderer.enqueue(try #require(try source.read())) } }
@@ -86,7 +86,7 @@ import Testing
         rig.runIteration()
         #expect(rig.threads == 0)
         #expect(numbers(output) == Array(0..<10_000))
-        let cursor = try #require(rig.group.feeds.first?.feed.state.withLock { $0.cursor })
+        let cursor = try #require(rig.group.feeds.first?.state.withLock { $0.cursor })
         for cursor in [cursor, rig.renderer.state.withLock { $0.cursor }] {
             #expect(
                 rig.renderer.store.unreadCount(of: cursor) == 21, "what the output has no room for waits in the store")

@@ -315,7 +315,7 @@ private final class PacketSpeaker: PacketOutput, PartialFlushing {
     @Test(arguments: [300, 1000], [20, 105_599, 106_000, 150_123])
     func theJointIsExactOnEachMemberOfAGroup(capacity: Int, from: Int64) throws {
         let outputs = [PacketSpeaker(capacity: capacity), PacketSpeaker(capacity: capacity)]
-        let members = Lock<[MemberFeeder]>([])
+        let members = Lock<[OutputFeed]>([])
         let group = OutputGroup(
             members: outputs, codecs: FloatCodecs(),
             work: .byHand { feeder in members.withLock { $0.append(feeder) } })

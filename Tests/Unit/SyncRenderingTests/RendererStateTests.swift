@@ -19,12 +19,12 @@ import Testing
     @Test func commandsAreReturnedOnceAndAnEndedUseLeavesThemToTheNext() {
         var state = RendererState(synchronizer.timebase)
         let outputs = OutputGroup(members: [RecordingOutput()], codecs: SyntheticCodecs())
-        state.setOutputs(outputs, id: OutputID(3))
+        state.setOutputs(outputs, id: OutputID(3), depth: .seconds(1))
         let (first, second) = (state.takeCommand(for: 0), state.takeCommand(for: 0))
         #expect(first.isOutputChange && first.isFlush && first.outputs === outputs && first.outputID == OutputID(3))
         #expect(!second.isOutputChange && !second.isFlush)
         state.detach {}
-        state.setOutputs(nil, id: OutputID(0))
+        state.setOutputs(nil, id: OutputID(0), depth: .seconds(1))
         let (ended, next) = (state.takeCommand(for: 0), state.takeCommand(for: 1))
         #expect(ended.isFlush && !ended.isOutputChange)
         #expect(next.isFlush && next.isOutputChange && next.outputs == nil)
@@ -54,9 +54,9 @@ import Testing
         let isFirst = state.requestReadiness()
         state.append(buffer(0))
         state.append(buffer(1))
-        let (isFull, isEarly) = (!state.requestReadiness(), state.takeReadiness())
+        let (isFull, isEarly) = (!state.requestReadiness(), state.takeReadiness(.seconds(1)))
         clock.advance(by: .milliseconds(1500))
-        let (isReported, isRepeated) = (state.takeReadiness(), state.takeReadiness())
+        let (isReported, isRepeated) = (state.takeReadiness(.seconds(1)), state.takeReadiness(.seconds(1)))
         #expect(isFirst && isFull && !isEarly && isReported && !isRepeated)
     }
 

@@ -304,7 +304,7 @@ import Testing
     }
 
     @Test func anotherMemberOfAGroupTakesTheLostOnesPlace() throws {
-        let feeders = Lock<[MemberFeeder]>([])
+        let feeders = Lock<[OutputFeed]>([])
         let work = GroupWork.byHand { feeder in feeders.withLock { $0.append(feeder) } }
         let (lost, other) = (RecordingOutput(name: "lost"), RecordingOutput(name: "other"))
         let group = OutputGroup(members: [lost], codecs: SyntheticCodecs(), work: work)

@@ -76,7 +76,7 @@ private final class CountedCodecs: AudioCodecs {
         let group: OutputGroup
         private let renderer: AudioRenderer
         private var feeder: AudioFeeder
-        private let standing = Lock<[MemberFeeder]>([])
+        private let standing = Lock<[OutputFeed]>([])
         private var next: Int64 = 0
 
         init(_ members: any AudioOutput..., limits: SharedConversion.Limits = SharedConversion.Limits()) {
@@ -92,7 +92,7 @@ private final class CountedCodecs: AudioCodecs {
         }
 
         /// The feeders of members that would have threads, in order of joining.
-        private var feeders: [MemberFeeder] { standing.withLock { $0.filter { !$0.isShared } } }
+        private var feeders: [OutputFeed] { standing.withLock { $0.filter { !$0.isShared } } }
 
         /// Enqueues contiguous buffers.
         func enqueue(_ count: Int) {
@@ -241,7 +241,7 @@ private final class CountedCodecs: AudioCodecs {
         rig.runUntilIdle()
         // This output cannot flush partially.
         let result = Lock<PartialFlushResult?>(nil)
-        rig.group.feeds[0].feed.requestFlush(fromSourceTime: frames(100)) { item in result.withLock { $0 = item } }
+        rig.group.feeds[0].requestFlush(fromSourceTime: frames(100)) { item in result.withLock { $0 = item } }
         rig.runUntilIdle()
         #expect(result.withLock { $0 } == .refused(leadNeeded: nil))
         rig.enqueue(4)

@@ -101,7 +101,7 @@ extension GroupWork {
     /// Runs everything on the test's thread; changes of members only when the test advances them.
     ///
     /// - Parameter turns: called for each feeder that would have a separate thread.
-    static func byHand(_ turns: @escaping @Sendable (MemberFeeder) -> Void = { _ in }) -> GroupWork {
+    static func byHand(_ turns: @escaping @Sendable (OutputFeed) -> Void = { _ in }) -> GroupWork {
         var work = GroupWork()
         work.startFeeder = { feeder, _ in
             turns(feeder)

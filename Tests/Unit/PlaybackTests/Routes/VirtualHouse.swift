@@ -56,15 +56,15 @@ final class VirtualHouse {
 
         private var all: [Box] = []
         /// Feeders of members that would have separate threads.
-        private var members: [MemberFeeder] = []
+        private var members: [OutputFeed] = []
 
         func add(_ renderer: AudioRenderer, _ feeder: AudioFeeder) { all.append(Box(renderer, feeder)) }
 
-        func add(_ feeder: MemberFeeder) { members.append(feeder) }
+        func add(_ feeder: OutputFeed) { members.append(feeder) }
 
         func runUntilIdle() -> Bool {
             all.removeAll { $0.renderer.state.withLock { $0.stopping } }
-            members.removeAll { $0.isShared || $0.feed.state.withLock { $0.isStopping } }
+            members.removeAll { $0.isShared || $0.state.withLock { $0.isStopping } }
             var moved = false
             for box in all {
                 let before = box.renderer.progress.acceptedUntil

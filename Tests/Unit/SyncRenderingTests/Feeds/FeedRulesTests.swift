@@ -326,7 +326,7 @@ import Testing
         rig.run(for: .seconds(1))
         #expect(lost.openings == 2)
         #expect(lost.deviation(from: (1, returned..<rig.next), until: rig.playhead) == nil)
-        #expect(rig.group.feeds.map { $0.feed.state.withLock { $0.speed } } == [2, 2])
+        #expect(rig.group.feeds.map { $0.state.withLock { $0.speed } } == [2, 2])
     }
 
     // MARK: Lost outputs

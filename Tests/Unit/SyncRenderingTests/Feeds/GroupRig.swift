@@ -19,9 +19,11 @@ final class GroupRig {
     let results = Lock<[PartialFlushResult]>([])
     let outcomes = Lock<[RouteChange]>([])
     private var feeder: AudioFeeder
-    private let standing = Lock<[MemberFeeder]>([])
-    /// The attempts to open members that the test holds back; nil: each is performed at once.
-    private let heldOpenings = Lock<[@Sendable () -> Void]?>(nil)
+    private let standing = Lock<[OutputFeed]>([])
+    /// The work on outputs that the test holds back, by the name of its thread; other work is performed at once.
+    private let held = Lock<[String: [@Sendable () -> Void]]>([:])
+    /// Runs the group's work.
+    let work: GroupWork
     /// The sound and the first frame of the next buffer.
     var sound = 1
     var next: Int64 = 0
@@ -39,16 +41,16 @@ final class GroupRig {
         renderer = AudioRenderer(codecs: codecs, events: EventLog(clock: clock))
         var work = GroupWork.byHand { [standing] feeder in standing.withLock { $0.append(feeder) } }
         let run = work.run
-        work.run = { [heldOpenings] (name, body) throws(ExhaustionError) in
-            let isHeld = heldOpenings.withLock { held in
-                guard name == "group opening", held != nil else { return false }
-                held?.append(body)
-                return true
+        work.run = { [held] (name, body) throws(ExhaustionError) in
+            let isHeld = held.withLock { held in
+                held[name]?.append(body)
+                return held[name] != nil
             }
             return isHeld ? nil : try run(name, body)
         }
         // Attempts are repeated when the test releases them.
         work.pause = { _, _ in }
+        self.work = work
         group = OutputGroup(members: members, codecs: codecs, work: work)
         renderer.setOutput(group)
         feeder = renderer.startWithoutThread { _ in }
@@ -136,15 +138,21 @@ final class GroupRig {
     }
 
     /// Holds back all further attempts to open members.
-    func holdOpenings() { heldOpenings.withLock { $0 = [] } }
+    func holdOpenings() { hold("group opening") }
+
+    /// Holds back the closing of all members.
+    func holdClosings() { hold("group closing") }
+
+    private func hold(_ name: String) { held.withLock { $0[name] = [] } }
 
     /// Performs the attempts that were held back.
-    func releaseOpenings() {
-        let held = heldOpenings.withLock { held in
-            defer { held = nil }
-            return held ?? []
-        }
-        for body in held { body() }
+    func releaseOpenings() { release("group opening") }
+
+    /// Closes the members whose closing was held back.
+    func releaseClosings() { release("group closing") }
+
+    private func release(_ name: String) {
+        for body in held.withLock({ $0.removeValue(forKey: name) }) ?? [] { body() }
     }
 }
 

@@ -1,35 +1,22 @@
 internal import MediaCore
 internal import Synchronization
 
-/// A member's feeder and the thread that runs it: that of the group's renderer for an only member, otherwise a separate
-/// thread, so that members do not block each other.
-package final class MemberFeeder: Sendable {
-    private enum Place {
-        case nowhere
-        case shared
-        /// The thread is nil if a test runs the feeder.
-        case own(WorkerThread?, stop: Stop)
-        case ended
-    }
+/// Which thread runs the feeder of an output.
+enum FeederPlace {
+    final class Stop: Sendable { let isAsked = Atomic<Bool>(false) }
 
-    private final class Stop: Sendable { let isAsked = Atomic<Bool>(false) }
+    case nowhere
+    /// That of the renderer.
+    case shared
+    /// The thread is nil if a test runs the feeder.
+    case own(WorkerThread?, stop: Stop)
+    case ended
+}
 
-    let feed: OutputFeed
-    private let work: GroupWork
-    /// Held during a whole iteration, in which a device may open. Contended only on a change of thread and at the end.
-    private let feeder: Lock<OutputFeeder>
-    /// Which thread runs the feeder, guarded by its own lock.
-    private let place = Lock(Place.nowhere)
-    /// A copy of `place` for readers without the lock. Stored with release under it.
-    private let shared = Atomic<Bool>(false)
-
-    init(_ feed: OutputFeed, work: GroupWork) {
-        self.feed = feed
-        self.work = work
-        feeder = Lock(OutputFeeder(feed: feed))
-    }
-
-    /// Whether the thread of the group's renderer runs the feeder. Any thread.
+/// The thread of an output's feeder: that of the renderer for an only output, otherwise a separate one, so that outputs
+/// do not block each other.
+extension OutputFeed {
+    /// Whether the thread of the renderer runs the feeder. Any thread.
     var isShared: Bool { shared.load(ordering: .acquiring) }
 
     /// Performs all work that does not block.
@@ -43,14 +30,12 @@ package final class MemberFeeder: Sendable {
         isOnlyOutput: Bool = false, atMost limit: Int = .max
     ) -> (hasMoved: Bool, due: HostInstant?) {
         feeder.withLock { feeder in
-            let before = feeder.steps
-            feeder.isOnlyOutput = isOnlyOutput
-            let due = feeder.performDueWork(atMost: limit)
-            return (feeder.steps != before, due)
+            let before = feeder?.steps
+            feeder?.isOnlyOutput = isOnlyOutput
+            let due = feeder?.performDueWork(atMost: limit)
+            return (feeder?.steps != before, due ?? nil)
         }
     }
-
-    // MARK: Selection of the thread
 
     /// Lets another thread run the feeder, woken by the given signal.
     func share(with signal: Signal) {
@@ -61,7 +46,7 @@ package final class MemberFeeder: Sendable {
             case .own(_, let stop): requestStop(stop)
             }
             place = .shared
-            feed.wake.pass(to: signal)
+            wake.pass(to: signal)
             shared.store(true, ordering: .releasing)
         }
     }
@@ -78,46 +63,48 @@ package final class MemberFeeder: Sendable {
             case .own, .ended: return true
             case .nowhere, .shared: break
             }
-            let stop = Stop()
+            let stop = FeederPlace.Stop()
             do throws(ExhaustionError) {
                 place = .own(try work.startFeeder(self) { self.run(until: stop) }, stop: stop)
             } catch {
                 return false
             }
             shared.store(false, ordering: .releasing)
-            feed.wake.pass(to: nil)
+            wake.pass(to: nil)
             return true
         }
     }
 
-    /// Ends the feeder after its feed was stopped. Blocks until the output is closed.
-    func end() {
+    /// Ends the feeder after `FeedState.stop`.
+    func endFeeder() {
         let thread = place.withLock { place -> WorkerThread? in
             defer { place = .ended }
             shared.store(false, ordering: .releasing)
-            feed.wake.pass(to: nil)
+            wake.pass(to: nil)
             guard case .own(let thread, let stop) = place else { return nil }
             requestStop(stop)
             return thread
         }
         thread?.join()
         runIteration()
+        // The feeder refers to its feed.
+        feeder.withLock { $0 = nil }
     }
 
     /// Requests the end of the feeder's thread.
-    private func requestStop(_ stop: Stop) {
+    private func requestStop(_ stop: FeederPlace.Stop) {
         stop.isAsked.store(true, ordering: .releasing)
-        feed.wake.raise()
+        wake.raise()
     }
 
     /// The loop of the feeder's thread.
-    private func run(until stop: Stop) {
+    private func run(until stop: FeederPlace.Stop) {
         while true {
             let (_, due) = runIteration()
             if stop.isAsked.load(ordering: .acquiring) { break }
-            feed.wake.waitForWork(until: due, on: feed.timebase.clock)
+            wake.waitForWork(until: due, on: timebase.clock)
         }
         // The last signal may have been meant for the successor.
-        feed.wake.raise()
+        wake.raise()
     }
 }

@@ -1,0 +1,377 @@
+internal import MediaCore
+internal import Synchronization
+
+/// An output of a renderer: its position in the renderer's store, its timeline with a gate and a delay, and the thread
+/// that opens and closes it, with retries. An `OutputFeeder` converts and delivers the audio. Any thread unless stated
+/// otherwise.
+final class OutputFeed: Sendable {
+    private enum Condition {
+        case opening, open
+        case failed(OutputError)
+    }
+
+    /// The role of the output in the group.
+    enum Role { case playing, joining, leaving }
+
+    let member: any AudioOutput
+    let id: OutputID
+    let codecs: any AudioCodecs
+    let store: SoundStore
+    /// The timeline of the output: that of the renderer with a gate and a delay.
+    let timebase: Timebase
+    let state: Lock<FeedState>
+    /// Wakes the feeder: audio arrived, space became available, or the state changed.
+    let wake = Signal()
+    /// The context of the renderer.
+    private let renderer: AudioOutputContext
+    /// The objects shared with the renderer's other outputs.
+    let scope: GroupSharedContext
+    let work: GroupWork
+    /// Notified of every change of state here.
+    private let changes: MemberChanges
+    /// Whether the output is open, guarded by its own lock.
+    private let condition = Lock(Condition.opening)
+    /// The format for which the output is opened, guarded by its own lock.
+    private let format = Lock<AudioFormat?>(nil)
+    /// The role, guarded by its own lock.
+    private let part: Lock<Role>
+    /// Whether the output receives new audio: from the start, or since it was filled. Stored with release by `fill`.
+    private let fed: Atomic<Bool>
+    /// The error of an undecodable format, until audio plays again; guarded by its own lock.
+    private let undecodable = Lock<OutputError?>(nil)
+    /// Raised after each attempt to open the output.
+    private let answer = Signal()
+    /// Whether the first attempt has ended, and with it the calls into the output by the thread that made it. Stored
+    /// with release.
+    private let answered = Atomic<Bool>(false)
+    /// Raised by `close`.
+    private let closing = Signal()
+    /// Set with release by `close`, before it waits for the worker.
+    private let isClosing = Atomic<Bool>(false)
+    private let use: OutputUse
+    /// The last thread that opens or closes the output, guarded by its own lock. Each waits for the one before it.
+    private let worker = Lock<WorkerThread?>(nil)
+    /// Called each time that the output has opened, on the thread that opened it, before and after the feeder has it.
+    private let opened: @Sendable (OutputFeed, _ isAttached: Bool) -> Void
+    /// The feeder; nil once the feed is closed. Held during a whole iteration. Contended only on a change of thread and
+    /// at the end.
+    let feeder = Lock<OutputFeeder?>(nil)
+    /// Which thread runs the feeder, guarded by its own lock.
+    let place = Lock(FeederPlace.nowhere)
+    /// A copy of `place` for readers without the lock. Stored with release under it.
+    let shared = Atomic<Bool>(false)
+
+    /// The pauses between attempts to open an unavailable output; the last one is repeated.
+    private static let pauses: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
+
+    /// Creates a feed, which has to be closed; the caller starts it with `start`.
+    ///
+    /// - Parameters:
+    ///   - context: That of the renderer.
+    ///   - delay: The delay of this output against the renderer.
+    init(
+        _ member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
+        work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, store: SoundStore,
+        settings: SoundSettings, delay: Duration, opened: @escaping @Sendable (OutputFeed, _ isAttached: Bool) -> Void
+    ) {
+        (self.member, self.id, self.codecs, self.work, self.scope) = (member, id, codecs, work, scope)
+        (self.changes, self.store, self.opened, renderer) = (changes, store, opened, context)
+        use = OutputUse(of: member)
+        part = Lock(role)
+        fed = Atomic(role == .playing)
+        timebase = Timebase(gating: context.timebase)
+        timebase.delay = delay
+        if role == .joining { timebase.setGate(OutputGate(isShut: true)) }
+        var state = FeedState(timebase, reading: store, settings)
+        if role == .playing { state.beginReading() }
+        self.state = Lock(state)
+        feeder.withLock { $0 = OutputFeeder(feed: self) }
+    }
+
+    var events: EventLog { renderer.events }
+    var role: Role { part.withLock { $0 } }
+    /// Whether the output receives new audio.
+    var isFed: Bool { fed.load(ordering: .acquiring) }
+    /// Whether the output is open.
+    var isOpen: Bool { condition.withLock { if case .open = $0 { true } else { false } } }
+    /// Whether the first attempt to open the output has ended.
+    var hasAnswered: Bool { answered.load(ordering: .acquiring) }
+
+    /// The reason why the output is silent; nil while it plays or is being opened.
+    var failure: OutputError? {
+        let error: OutputError? = condition.withLock { if case .failed(let error) = $0 { error } else { nil } }
+        return error ?? undecodable.withLock { $0 }
+    }
+
+    /// Same as `failure`, or the reason for the output's silence during its own recovery.
+    var loss: OutputError? { failure ?? (isOpen ? member.currentLoss : nil) }
+
+    /// See `FeedState.mustDecode`.
+    var mustDecode: Bool { state.withLock { $0.mustDecode } }
+
+    var progress: AudioRenderer.Progress { state.withLock { $0.progress } }
+
+    /// The timeline to which the synchronizer must be steered if the output's timing is fixed; usually nil.
+    var remoteTimeline: TimebaseSegment? {
+        guard var line = state.withLock({ $0.output })?.ownClock?.remoteTimeline else { return nil }
+        line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
+        return line
+    }
+
+    /// See `OwnClockOutput.adjustRemoteRate`.
+    func adjustRemoteRate(by offset: Double) -> Bool {
+        state.withLock { $0.output }?.ownClock?.adjustRemoteRate(by: offset) ?? false
+    }
+
+    // MARK: Commands
+
+    /// Changes the state, applies new settings to the output, and wakes the feeder.
+    func update(_ body: (inout FeedState) -> Void) {
+        let applies = state.withLock { state in
+            body(&state)
+            return state.beginOutputSettings()
+        }
+        while applies, let new = state.withLock({ $0.takeOutputSettings() }) {
+            if new.isItemNew { new.output?.display?.setNowPlaying(new.item) }
+            guard new.isGainNew else { continue }
+            if let gain = new.gain { new.output?.setGain(gain) } else { new.output?.restoreOwnersGain() }
+        }
+        wake.raise()
+    }
+
+    /// Applies a changed timeline to the output.
+    func timebaseDidChange() {
+        let output = state.withLock { state in
+            state.followTimebase()
+            return state.output
+        }
+        output?.timebaseDidChange(timebase.snapshot)
+        // The playhead may be closer to the end of the audio.
+        wake.raise()
+    }
+
+    /// Sets the delay against the renderer's timeline.
+    func setDelay(_ delay: Duration) {
+        timebase.delay = delay
+        timebaseDidChange()
+    }
+
+    /// Changes the role and the range of media in which the output is audible. The group serializes these calls.
+    func setRole(_ role: Role, gate: OutputGate) {
+        part.withLock { $0 = role }
+        timebase.setGate(gate)
+        timebaseDidChange()
+    }
+
+    /// Drops the accepted audio, and reads the store from a media time on; the output is silent until its gate opens.
+    /// The caller then calls `timebaseDidChange`.
+    func fill(from moment: MediaTime) {
+        timebase.setGate(OutputGate(isShut: true, opens: moment))
+        fed.store(true, ordering: .releasing)
+        update { [store] in $0.restart(at: store.cursor(startingAt: moment)) }
+    }
+
+    /// Drops the accepted audio, and continues at a position of the store, if the output receives audio.
+    ///
+    /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
+    func restart(at cursor: SoundCursor, resumingFrom moment: MediaTime?) {
+        if isFed { update { $0.restart(at: cursor, resumingFrom: moment) } }
+    }
+
+    /// Requests a partial flush.
+    ///
+    /// - Parameter completion: Called once on the feeder's thread, or on the caller's if the feed has ended.
+    func requestFlush(
+        fromSourceTime time: MediaTime, completion: @escaping @Sendable (PartialFlushResult) -> Void
+    ) {
+        let request = PartialFlushRequest(time: time, completion: completion)
+        if state.withLock({ $0.request(request) }) { wake.raise() } else { completion(.overtaken) }
+    }
+
+    // MARK: Reports of the feeder
+
+    /// Completes superseded requests with `overtaken`.
+    func reportOvertakenFlushes() {
+        for request in state.withLock({ $0.takeOvertaken() }) { request.completion(.overtaken) }
+    }
+
+    /// Reports that the output has accepted audio, or all of it.
+    func reportProgress() {
+        if progress.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
+        // The caller of a shared feeder checks after each iteration.
+        if !isShared { renderer.writable.raise() }
+        changes.noteMove()
+    }
+
+    /// Reports audio of a format that cannot be decoded.
+    func reportUndecodable(_ error: MediaError) {
+        undecodable.withLock { $0 = OutputError(.unsupportedFormat, error.message) }
+        signalMove()
+    }
+
+    /// Reports a failure of the output, which the feeder does not call any more. It is closed, and opened again if that
+    /// is useful.
+    func lose(_ failure: OutputError) {
+        fail(failure)
+        update { $0.setOutput(nil, preparedFor: nil) }
+        do throws(ExhaustionError) {
+            try perform("group closing") { self.member.close() }
+        } catch {
+            member.close()
+        }
+        if !timebase.clock.isRealTime { worker.withLock({ $0 })?.join() }
+        if mayTryAgain(after: failure) { open(after: Self.pauses[0]) }
+    }
+
+    /// Wakes the renderer's feeder and the current change of members.
+    private func signalMove() {
+        renderer.writable.raise()
+        changes.noteMove()
+    }
+
+    // MARK: Opening and closing
+
+    /// Starts to open the output for a format, with retries.
+    func start(_ format: AudioFormat) {
+        self.format.withLock { $0 = format }
+        open(after: .zero)
+    }
+
+    /// Waits for the first attempt to open the output, for a test with a manually driven clock.
+    func waitForAnswer() {
+        guard worker.withLock({ $0 }) != nil else { return }
+        while !hasAnswered { answer.wait() }
+    }
+
+    /// Prepares the open output for another delivery. The feeder makes no call of it until `FeedState.Command.prepared`
+    /// has the result.
+    func prepareAgain(_ delivery: AudioDelivery, for format: AudioFormat, mustDecode: Bool) {
+        // No time passes for a test that drives the clock and the feeder.
+        let decided = timebase.clock.isRealTime ? nil : Signal()
+        do throws(ExhaustionError) {
+            try perform("group opening") { [self] in
+                guard !isClosing.load(ordering: .acquiring) else { return }
+                defer { decided?.raise() }
+                do throws(OutputError) {
+                    let prepared = try member.prepare(delivery, for: format, mustDecode: mustDecode, context: context)
+                    member.timebaseDidChange(timebase.snapshot)
+                    update { $0.setPrepared(for: prepared) }
+                } catch {
+                    fail(error)
+                    update { $0.setOutput(nil, preparedFor: nil) }
+                    decided?.raise()
+                    if mayTryAgain(after: error) { keepOpening(after: Self.pauses[0]) }
+                }
+            }
+        } catch {
+            return lose(OutputError(error, output: member.name))
+        }
+        if worker.withLock({ $0 }) != nil { decided?.wait() }
+    }
+
+    /// Ends the delivery, before the output is closed. Does not block.
+    func stop() {
+        isClosing.store(true, ordering: .releasing)
+        closing.raise()
+        use.cancel()
+        update { $0.stop() }
+    }
+
+    /// Closes the output. Blocks until a running attempt to open it has ended.
+    func close() {
+        stop()
+        endFeeder()
+        worker.withLock({ $0 })?.join()
+        // Otherwise another feed has the output, or this one was closed before.
+        if use.isCurrent { member.close() }
+        use.end()
+    }
+
+    /// Records a failure and logs the loss of a playing output.
+    private func fail(_ error: OutputError) {
+        let isNews = condition.withLock { condition in
+            defer { condition = .failed(error) }
+            if case .failed = condition { return false }
+            if case .opening = condition { scope.unopened.insert(member) }
+            return true
+        }
+        // An output that never joined is not lost.
+        if isNews, role == .playing { events.append(.outputLost(output: id)) }
+        answered.store(true, ordering: .releasing)
+        answer.raise()
+        signalMove()
+    }
+
+    /// Runs work that may block on a thread, after any that was begun before.
+    private func perform(_ name: String, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) {
+        try worker.withLock { (worker) throws(ExhaustionError) in
+            let before = worker
+            worker = try work.run(name) {
+                before?.join()
+                body()
+            }
+        }
+    }
+
+    /// Starts a thread that opens the output after a pause.
+    private func open(after pause: Duration) {
+        guard !isClosing.load(ordering: .acquiring) else { return }
+        do throws(ExhaustionError) {
+            try perform("group opening") { self.keepOpening(after: pause) }
+        } catch {
+            fail(OutputError(error, output: member.name))
+        }
+    }
+
+    /// Opens the output, with retries while they are useful. Runs on the worker.
+    private func keepOpening(after pause: Duration) {
+        var pauses = Self.pauses[...]
+        use.waitForTurn()
+        work.pause(closing, pause)
+        while !isClosing.load(ordering: .acquiring), let format = format.withLock({ $0 }) {
+            do throws(OutputError) {
+                let mustDecode = mustDecode
+                let delivery = member.delivery(for: format, mustDecode: mustDecode)
+                // A session begins with it: some speakers are silent until they receive a title.
+                member.display?.setNowPlaying(state.withLock { $0.settings.nowPlaying })
+                return attach(
+                    preparedFor: try member.prepare(delivery, for: format, mustDecode: mustDecode, context: context))
+            } catch {
+                fail(error)
+                guard mayTryAgain(after: error) else { return }
+                work.pause(closing, pauses.popFirst() ?? Self.pauses.last!)
+            }
+        }
+    }
+
+    /// The context for the output.
+    private var context: AudioOutputContext {
+        AudioOutputContext(
+            timebase: timebase, writable: wake, events: events, id: id, group: scope, onCommand: renderer.onCommand)
+    }
+
+    /// Returns true if a retry is useful. A busy speaker stays with its sender, and missing permission persists. An
+    /// output that fails to join during playback is reported to the user instead.
+    private func mayTryAgain(after error: OutputError) -> Bool {
+        guard role == .playing else { return false }
+        return error.code == .unavailable || error.code == .lost || error.code == .failed
+    }
+
+    /// Lets the feeder deliver to the open output from the playhead on.
+    private func attach(preparedFor delivery: AudioDelivery) {
+        let wasLost = condition.withLock { condition in
+            defer { condition = .open }
+            scope.unopened.remove(member)
+            if case .failed = condition { return true }
+            return false
+        }
+        opened(self, false)
+        update { $0.setOutput(member, preparedFor: delivery) }
+        opened(self, true)
+        member.timebaseDidChange(timebase.snapshot)
+        if wasLost { events.append(.outputRestored(output: id)) }
+        answered.store(true, ordering: .releasing)
+        answer.raise()
+        signalMove()
+    }
+}
