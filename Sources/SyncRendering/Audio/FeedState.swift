@@ -115,11 +115,21 @@ struct FeedState {
 
     /// Requests a flush of the output, which then receives audio from a position on.
     ///
-    /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
-    mutating func restart(at position: SoundCursor, resumingFrom moment: MediaTime? = nil) {
+    /// - Parameters:
+    ///   - moment: Earlier audio only primes the codecs; nil: all audio is delivered.
+    ///   - delay: How much later than the renderer the output plays: it has not played that much before the moment.
+    mutating func restart(
+        at position: SoundCursor, resumingFrom moment: MediaTime? = nil, playingLaterBy delay: Duration = .zero
+    ) {
         cursor = position
         resumesFrom = moment
         isCutPending = false
+        if let moment, delay > .zero {
+            var position = position
+            let own = moment.advanced(by: .zero - delay * max(speed, settings.speed))
+            resumesFrom = store.move(&position, to: own) ? own : nil
+            cursor = position
+        }
         restart()
         status.undecodable = nil
         undecodable = []
@@ -180,8 +190,10 @@ struct FeedState {
     /// - Parameter isLast: Whether the audio that was taken ends at the time.
     /// - Returns: Whether no audio before the time remains to be taken.
     mutating func cut(at time: MediaTime, isLast: Bool) -> Bool {
-        guard let cursor else { return false }
+        guard var cursor else { return false }
         isCutPending = true
+        cursor.cut(at: time)
+        self.cursor = cursor
         if let end = store.level.enqueuedUntil, end <= time, !isLast { return false }
         status.isDrained = false
         return isLast || !store.hasUnread(cursor, before: time)

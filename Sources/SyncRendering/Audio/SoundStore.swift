@@ -12,6 +12,19 @@ struct SoundCursor: Sendable {
     fileprivate var start: MediaTime?
     /// The part from `start` on of the last buffer, if that spans it.
     fileprivate var rest: SampleBuffer?
+
+    /// Removes audio from a media time on that the reader holds, as `SoundStore.cut` does with the stored audio.
+    mutating func cut(at time: MediaTime) { rest = rest?.cut(at: time) }
+}
+
+extension SampleBuffer {
+    /// Returns the buffer trimmed to a media time; nil if it does not start before it.
+    fileprivate func cut(at time: MediaTime) -> SampleBuffer? {
+        guard presentationTime.map({ $0 < time }) ?? true else { return nil }
+        var part = self
+        if let end = soundEnd, end > time { part.heardUntil = min(heardUntil ?? time, time) }
+        return part
+    }
 }
 
 /// The audio of a renderer: from two seconds before the playhead, or from what was not read, to the last enqueued
@@ -359,9 +372,12 @@ extension SoundStore {
         mutating func cut(at time: MediaTime) -> Bool {
             level.changeCount &+= 1
             guard let end = level.enqueuedUntil, end > time else { return false }
-            while count > 0, self[count - 1].presentationTime.map({ $0 >= time }) ?? false { removeLast() }
-            if count > 0, let end = self[count - 1].soundEnd, end > time {
-                self[count - 1].heardUntil = min(self[count - 1].heardUntil ?? time, time)
+            while count > 0 {
+                if let part = self[count - 1].cut(at: time) {
+                    self[count - 1] = part
+                    break
+                }
+                removeLast()
             }
             level.enqueuedUntil = time
             level.isFinished = false

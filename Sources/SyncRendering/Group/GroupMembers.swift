@@ -144,9 +144,11 @@ struct GroupMembers {
 
     /// See `OutputGroup.desiredDepth`.
     var desiredDepth: Duration {
-        var depth = maximum { $0.desiredDepth } ?? .zero
-        for feed in feeds where feed.role == .joining && feed.isOpen { depth = max(depth, feed.member.desiredDepth) }
-        return depth
+        var depth: Duration?
+        for feed in feeds where feed.role != .leaving && feed.isOpen && feed.loss == nil {
+            depth = max(depth ?? .zero, feed.member.desiredDepth)
+        }
+        return depth ?? maximum { $0.desiredDepth } ?? .zero
     }
 
     /// Returns the media time up to which every playing member is filled as a start requires.

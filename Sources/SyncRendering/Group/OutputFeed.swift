@@ -175,7 +175,10 @@ final class OutputFeed: Sendable {
     ///
     /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
     func restart(at cursor: SoundCursor, resumingFrom moment: MediaTime?) {
-        if isFed { update { $0.restart(at: cursor, resumingFrom: moment) } }
+        guard isFed else { return }
+        // A stopped timeline is at the moment with any delay.
+        let delay = timebase.snapshot.upcoming.rate > 0 ? timebase.delay : .zero
+        update { $0.restart(at: cursor, resumingFrom: moment, playingLaterBy: delay) }
     }
 
     /// Requests a partial flush.

@@ -12,7 +12,8 @@ extension OutputGroup {
     /// with the longest delay.
     public var latency: OutputLatency { current.latency }
 
-    /// The maximum of all members. It includes joining members, because their audio is read before they play.
+    /// The maximum of the open members that are not lost, otherwise of all. It includes joining members, because their
+    /// audio is read before they play.
     public var desiredDepth: Duration { current.desiredDepth }
 
     /// The maximum preroll of all members.

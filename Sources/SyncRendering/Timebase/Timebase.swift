@@ -90,7 +90,7 @@ public final class Timebase: Sendable {
     private let cell: SeqLock<TimebaseSnapshot>
     /// The delay against `original`, in nanoseconds. Stored and loaded by any thread.
     private let delayNanoseconds = Atomic<Int64>(0)
-    /// The timeline from which this one is derived; its delay adds up. Nil: the synchronizer's own.
+    /// The timeline from which this one is derived, which has no gate; its delay adds up. Nil: the synchronizer's own.
     private let original: Timebase?
     /// Whether an external clock leads. Stored by any thread.
     private let led = Atomic<Bool>(false)
@@ -133,9 +133,10 @@ public final class Timebase: Sendable {
 
     /// The last published timeline. Any thread; lock-free.
     public var snapshot: TimebaseSnapshot {
-        var snapshot = original?.snapshot ?? cell.load()
-        if let gate { snapshot = snapshot.gated(by: gate.load(), at: clock.now) }
-        let delay = delayNanoseconds.load(ordering: .relaxed)
+        var snapshot = cell.load()
+        let delay = wholeDelay
+        // A gate opens and closes as late as its output plays.
+        if let gate { snapshot = snapshot.gated(by: gate.load(), at: clock.now.advanced(by: .nanoseconds(-delay))) }
         if delay != 0 {
             snapshot.current.hostAnchor.nanoseconds += delay
             snapshot.scheduled?.hostAnchor.nanoseconds += delay

@@ -176,6 +176,22 @@ private let format = AudioFormat(parameters: CodecParameters(codec: "x"), sample
         #expect(read(&again).isEmpty)
     }
 
+    @Test func aCutTrimsThePartOfABufferThatAReaderHasBegun() {
+        for start in 0..<2 as Range<Int64> { add(start * 1000) }
+        var reader = store.cursor(startingAt: millisecond(520))
+        var other = reader
+        let runIn = store.next(&reader)
+        _ = store.next(&other)
+        #expect(runIn?.end == millisecond(520))
+        #expect(store.cut(at: millisecond(800)))
+        reader.cut(at: millisecond(800))
+        #expect(store.next(&reader)?.heardUntil == millisecond(800))
+        #expect(read(&reader).isEmpty)
+        #expect(store.cut(at: millisecond(400)))
+        other.cut(at: millisecond(400))
+        #expect(read(&other).isEmpty)
+    }
+
     // MARK: Joining outputs
 
     @Test func whatJoinsBeginsAtAPacketAndWhatGoesBeforeIsForDecodersOnly() throws {

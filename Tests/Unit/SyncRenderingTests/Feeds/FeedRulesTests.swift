@@ -109,6 +109,12 @@ import Testing
         // Before the outputs are open, all of them count.
         rig.run(for: .seconds(6))
         #expect((4 * rate...4 * rate + GroupRig.length).contains(rig.next - rig.playhead))
+        deep.ownLoss = OutputError(.lost, "reconnecting")
+        rig.run(for: .seconds(5))
+        #expect((rate...rate + GroupRig.length).contains(rig.next - rig.playhead), "while it is lost")
+        deep.ownLoss = nil
+        rig.run(for: .seconds(1))
+        #expect((4 * rate...4 * rate + GroupRig.length).contains(rig.next - rig.playhead))
         deep.failure = OutputError(.busy, "another sender plays there")
         rig.run(for: .seconds(5))
         #expect((rate...rate + GroupRig.length).contains(rig.next - rig.playhead), "a lost one does not count")
@@ -304,6 +310,21 @@ import Testing
             #expect(output.takes.count == 1 && output.tape.first == first.tape.first)
             #expect(output.deviation(from: (1, moment..<rig.next), until: rig.playhead) == nil)
         }
+    }
+
+    @Test func anOutputWithADelayLosesNothingBeforeAChangeOfSpeed() {
+        let (first, later) = (TapeOutput.rig(), TapeOutput.rig("later"))
+        let rig = GroupRig(first, later)
+        rig.group.setDelay(.milliseconds(300), of: later)
+        rig.play()
+        rig.run(for: .seconds(2))
+        rig.synchronizer.setRate(1.5)
+        let moment = rig.synchronizer.timebase.snapshot.upcoming.mediaAnchor.rescaled(to: GroupRig.rate)
+        rig.run(for: .seconds(1))
+        #expect(first.deviation(from: (1, moment..<rig.next), until: rig.playhead) == nil)
+        // What it plays while the other one begins at the new speed.
+        let due = moment - rate * 3 / 10
+        #expect(later.deviation(from: (1, due..<rig.next), until: rig.playhead - rate / 2) == nil)
     }
 
     @Test func aLostMemberReturnsAtThePlayheadWithTheSpeedThatWasSetMeanwhile() throws {
