@@ -55,6 +55,6 @@ extension AudioRenderer {
 
     /// Completes superseded requests with `overtaken`.
     func reportOvertakenFlushes() {
-        for request in state.withLock({ $0.takeOvertaken() }) { request.completion(.overtaken) }
+        for request in state.withLock({ $0.partialFlushes.takeOvertaken() }) { request.completion(.overtaken) }
     }
 }

@@ -102,7 +102,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// The item that the output displays, and later outputs; nil: none. Any thread.
     public var nowPlaying: NowPlaying? {
         get { state.withLock { $0.nowPlaying } }
-        set { change { $0.setNowPlaying(newValue) } }
+        set { change { $0.nowPlaying = newValue } }
     }
 
     /// Starts the thread of the current use of the renderer, unless it runs. It waits for the thread of the preceding

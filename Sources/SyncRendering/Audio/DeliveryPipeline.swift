@@ -117,9 +117,9 @@ struct DeliveryPipeline {
 
     // MARK: Delivery
 
-    /// Offers the pending audio to an output; returns whether any was accepted.
-    mutating func offer(to output: any AudioOutput) -> Bool {
-        let (taken, packets) = pending.offer(to: output)
+    /// Offers the pending audio to the output; returns whether any was accepted.
+    mutating func offer() -> Bool {
+        let (taken, packets) = pending.offer(to: feed.member, feed.packets)
         if passesPackets { passed.noteDelivery(packets) }
         return taken > 0
     }
@@ -322,7 +322,7 @@ struct DeliveryPipeline {
         // The device keeps its format and audio is converted to it, so that gapless boundaries have no gap.
         if case .pcm = delivery, case .pcm = output.delivery(for: format, mustDecode: mustDecode) { return delivery }
         if mustRenegotiate { return output.delivery(for: format, mustDecode: mustDecode) }
-        if let same = output.packets?.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
+        if let same = feed.packets?.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
         if let until = output.acceptedUntil, until > feed.timebase.currentTime { return nil }
         return output.delivery(for: format, mustDecode: mustDecode)
     }

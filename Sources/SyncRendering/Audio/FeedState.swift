@@ -25,7 +25,7 @@ struct FeedState {
     private(set) var cursor: SoundCursor?
     /// Whether a partial flush of all outputs is decided here and audio is removed from the store next.
     private var isCutPending = false
-    private var partialFlushes = PartialFlushQueue()
+    var partialFlushes = PartialFlushQueue()
     /// Whether the feeder has to flush the output.
     private var flushRequested = false
     /// Used with a flush: audio before this media time only primes the codecs and is not delivered.
@@ -179,11 +179,6 @@ struct FeedState {
     mutating func beginPartialFlush() -> PartialFlushRequest? {
         flushRequested || outputChanged ? nil : partialFlushes.begin()
     }
-
-    mutating func endPartialFlush() { partialFlushes.end() }
-
-    /// Returns the superseded partial flushes once.
-    mutating func takeOvertaken() -> [PartialFlushRequest] { partialFlushes.takeOvertaken() }
 
     /// Takes nothing until audio from a time on is removed from the store (`endCut`).
     ///

@@ -5,7 +5,7 @@ extension OutputFeeder {
     /// Starts the next pending partial flush, or completes the one that the output has decided.
     mutating func servePartialFlush() {
         if let request = partialFlush {
-            guard let flushing = output as? any PartialFlushing, let result = flushing.partialFlushResult else {
+            guard output != nil, let flushing = feed.flushing, let result = flushing.partialFlushResult else {
                 return
             }
             partialFlush = nil
@@ -39,7 +39,7 @@ extension OutputFeeder {
 
     private mutating func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
         steps &+= 1
-        feed.state.withLock { $0.endPartialFlush() }
+        feed.state.withLock { $0.partialFlushes.end() }
         request.completion(result)
         if request.feedsAgain { continueChange(after: result, of: request) }
         feed.reportProgress()
@@ -62,7 +62,7 @@ extension OutputFeeder {
             }
             return answer(request, .flushed(from: time))
         }
-        guard let flushing = output as? any PartialFlushing, pipeline.canCutAccepted else {
+        guard let flushing = feed.flushing, pipeline.canCutAccepted else {
             return answer(request, .refused(leadNeeded: nil))
         }
         let lead = flushing.partialFlushLead
@@ -94,7 +94,7 @@ extension OutputFeeder {
         let timebase = feed.timebase
         let moment = change.place(
             until: until, playhead: timebase.currentTime, rate: timebase.snapshot.segment(at: timebase.clock.now).rate,
-            lead: (output as? any PartialFlushing)?.partialFlushLead)
+            lead: feed.flushing?.partialFlushLead)
         guard let moment else {
             change.finish()
             return restart()
@@ -109,7 +109,7 @@ extension OutputFeeder {
 
     /// Handles the result of the partial flush for a change.
     private mutating func continueChange(after result: PartialFlushResult, of request: PartialFlushRequest) {
-        let lead = (output as? any PartialFlushing)?.partialFlushLead ?? .zero
+        let lead = feed.flushing?.partialFlushLead ?? .zero
         let timebase = feed.timebase
         let now = timebase.rate > 0 ? timebase.clock.now : nil
         switch change.handle(result, of: request, lead: lead, now: now) {

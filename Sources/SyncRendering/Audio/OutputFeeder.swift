@@ -49,7 +49,8 @@ struct OutputFeeder {
             self.output = nil
             feed.lose(failure)
         }
-        if reports.noteReadiness(output?.starting?.isReadyToStart ?? true) { feed.reportProgress() }
+        let isReady = output == nil || feed.starting?.isReadyToStart ?? true
+        if reports.noteReadiness(isReady) { feed.reportProgress() }
         return HostInstant.first(feed.state.withLock { $0.nextNeed }, change.nextDue)
     }
 
@@ -87,7 +88,7 @@ struct OutputFeeder {
         }
         if toldSpeed != command.speed, !pipeline.isPreparing {
             toldSpeed = command.speed
-            output?.packets?.setSpeed(command.speed)
+            if output != nil { feed.packets?.setSpeed(command.speed) }
         }
         if command.isFlush || command.isOutputChange { pipeline.resume(from: command.resumesFrom) }
     }
@@ -113,7 +114,7 @@ struct OutputFeeder {
 
     private mutating func deliver(to output: any AudioOutput) -> Bool {
         // Signals raised meanwhile are handled by this attempt.
-        if pipeline.offer(to: output) {
+        if pipeline.offer() {
             let until = output.acceptedUntil
             feed.state.withLock { $0.accept(until: until) }
             log(until)

@@ -11,8 +11,11 @@ enum PendingSound {
 
     /// Offers the audio to an output, and keeps what it does not accept.
     ///
+    /// - Parameter packetOutput: The same output, if it receives packets.
     /// - Returns: The number of accepted frames or packets, and the accepted packets.
-    mutating func offer(to output: any AudioOutput) -> (taken: Int, packets: ArraySlice<PacketBatch.Packet>) {
+    mutating func offer(to output: any AudioOutput, _ packetOutput: (any PacketOutput)?) -> (
+        taken: Int, packets: ArraySlice<PacketBatch.Packet>
+    ) {
         switch self {
         case .nothing: return (0, [])
         case .block(let block, let offset):
@@ -20,7 +23,7 @@ enum PendingSound {
             self = offset + taken >= block.frames ? .nothing : .block(block, offset + taken)
             return (taken, [])
         case .packets(let batch, let offset):
-            let taken = output.packets?.accept(batch, from: offset) ?? 0
+            let taken = packetOutput?.accept(batch, from: offset) ?? 0
             let packets = batch.packets
             self = offset + taken >= packets.count ? .nothing : .packets(batch, offset + taken)
             return (taken, packets[offset..<min(offset + taken, packets.count)])

@@ -25,7 +25,7 @@ struct RendererState {
     let store = SoundStore()
     /// How far the outputs have read; after a flush, where they begin.
     private(set) var cursor: SoundCursor
-    private var partialFlushes = PartialFlushQueue()
+    var partialFlushes = PartialFlushQueue()
     /// Whether the feeder has to flush the outputs.
     private var flushRequested = false
     /// Used with a flush: audio before this media time only primes the codecs and is not delivered.
@@ -37,13 +37,13 @@ struct RendererState {
     /// Media seconds per second of audio.
     private(set) var speed: Double = 1
     /// The linear gain; nil: the outputs keep their own volumes.
-    private(set) var volume: Float?
-    private(set) var isMuted = false
+    var volume: Float? { didSet { (areSettingsNew, isGainNew) = (true, true) } }
+    var isMuted = false { didSet { if isMuted != oldValue { isGainNew = true } } }
     /// As requested; see `settings`.
-    private(set) var processing = AudioProcessing.none
-    private(set) var allowsPassThrough = true
+    var processing = AudioProcessing.none { didSet { areSettingsNew = true } }
+    var allowsPassThrough = true { didSet { areSettingsNew = true } }
     /// The item that the output displays; nil: none.
-    private(set) var nowPlaying: NowPlaying?
+    var nowPlaying: NowPlaying? { didSet { if nowPlaying != oldValue { areSettingsNew = true } } }
     /// Applies the settings to the outputs.
     private var pass = SettingsPass()
     private var (areSettingsNew, isGainNew) = (false, false)
@@ -258,9 +258,6 @@ struct RendererState {
         return .flushed(from: end)
     }
 
-    /// Returns the superseded partial flushes once.
-    mutating func takeOvertaken() -> [PartialFlushRequest] { partialFlushes.takeOvertaken() }
-
     /// Removes audio from a time on.
     ///
     /// - Parameter end: The end of the audio that the outputs have accepted.
@@ -281,12 +278,6 @@ struct RendererState {
         feedAgain()
         // Outputs keep their own volumes until one is set.
         (areSettingsNew, isGainNew) = (true, gain != nil)
-    }
-
-    mutating func setNowPlaying(_ nowPlaying: NowPlaying?) {
-        guard nowPlaying != self.nowPlaying else { return }
-        self.nowPlaying = nowPlaying
-        areSettingsNew = true
     }
 
     /// Sets the speed; returns false if it is the same.
@@ -310,28 +301,6 @@ struct RendererState {
             speed: speed, processing: processing, allowsPassThrough: allowsPassThrough, nowPlaying: nowPlaying)
         settings.processing.gain *= max(1, volume ?? 1)
         return settings
-    }
-
-    mutating func setAllowsPassThrough(_ allowed: Bool) {
-        allowsPassThrough = allowed
-        areSettingsNew = true
-    }
-
-    /// Sets the volume; nil restores the outputs' own.
-    mutating func setVolume(_ volume: Float?) {
-        self.volume = volume
-        (areSettingsNew, isGainNew) = (true, true)
-    }
-
-    mutating func setMuted(_ isMuted: Bool) {
-        guard isMuted != self.isMuted else { return }
-        self.isMuted = isMuted
-        isGainNew = true
-    }
-
-    mutating func setProcessing(_ processing: AudioProcessing) {
-        self.processing = processing
-        areSettingsNew = true
     }
 
     /// Returns whether the caller has to apply what was set, until `takeSettings` returns nil.

@@ -133,17 +133,17 @@ final class MemberChange: @unchecked Sendable {
         for feed in joining {
             if let failure = feed.failure {
                 leaveOut(feed, failure)
-            } else if now >= deadline, let wait = feed.member.starting?.wait {
+            } else if now >= deadline, let wait = feed.starting?.wait {
                 leaveOut(feed, Self.error(wait))
             }
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
-        if let wait = joining.compactMap({ $0.member.starting?.wait }).max(by: { $1.outlasts($0) }) {
+        if let wait = joining.compactMap({ $0.starting?.wait }).max(by: { $1.outlasts($0) }) {
             progress = .waiting(for: wait)
             return min(Self.interval, deadline - now)
         }
         if now < deadline, let feed = returning(context) {
-            progress = .waiting(for: feed.member.starting?.wait ?? OutputWait(.sound, of: feed.member.name))
+            progress = .waiting(for: feed.starting?.wait ?? OutputWait(.sound, of: feed.member.name))
             return min(Self.interval, deadline - now)
         }
         return beginFilling(context, now, waitsForFlush: now < deadline)
@@ -246,7 +246,7 @@ final class MemberChange: @unchecked Sendable {
         if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
         return (until - moment).duration >= feed.member.minPreroll
-            && feed.member.starting?.isReadyToStart ?? true
+            && feed.starting?.isReadyToStart ?? true
     }
 
     /// The lead by which the switch must be committed. Audio in a device's queue is not rewound for it.

@@ -14,6 +14,11 @@ final class OutputFeed: Sendable {
     enum Role { case playing, joining, leaving }
 
     let member: any AudioOutput
+    /// The output, as far as it can do more.
+    let packets: (any PacketOutput)?
+    let flushing: (any PartialFlushing)?
+    let starting: (any StartReportingOutput)?
+    private let ownClock: (any OwnClockOutput)?
     let id: OutputID
     let codecs: any AudioCodecs
     let store: SoundStore
@@ -76,6 +81,8 @@ final class OutputFeed: Sendable {
     ) {
         (self.member, self.id, self.codecs, self.work, self.scope) = (member, id, codecs, work, scope)
         (self.changes, self.store, self.opened, renderer) = (changes, store, opened, context)
+        (packets, flushing) = (member.packets, member as? any PartialFlushing)
+        (starting, ownClock) = (member.starting, member.ownClock)
         use = OutputUse(of: member)
         part = Lock(role)
         fed = Atomic(role == .playing)
@@ -111,16 +118,19 @@ final class OutputFeed: Sendable {
 
     var progress: AudioRenderer.Progress { state.withLock { $0.progress } }
 
+    /// Whether the feeder has the open output.
+    private var isAttached: Bool { state.withLock { $0.output != nil } }
+
     /// The timeline to which the synchronizer must be steered if the output's timing is fixed; usually nil.
     var remoteTimeline: TimebaseSegment? {
-        guard var line = state.withLock({ $0.output })?.ownClock?.remoteTimeline else { return nil }
+        guard var line = ownClock?.remoteTimeline, isAttached else { return nil }
         line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
         return line
     }
 
     /// See `OwnClockOutput.adjustRemoteRate`.
     func adjustRemoteRate(by offset: Double) -> Bool {
-        state.withLock { $0.output }?.ownClock?.adjustRemoteRate(by: offset) ?? false
+        isAttached && ownClock?.adjustRemoteRate(by: offset) ?? false
     }
 
     // MARK: Commands
@@ -195,7 +205,7 @@ final class OutputFeed: Sendable {
 
     /// Completes superseded requests with `overtaken`.
     func reportOvertakenFlushes() {
-        for request in state.withLock({ $0.takeOvertaken() }) { request.completion(.overtaken) }
+        for request in state.withLock({ $0.partialFlushes.takeOvertaken() }) { request.completion(.overtaken) }
     }
 
     /// Reports that the output has accepted audio, or all of it.

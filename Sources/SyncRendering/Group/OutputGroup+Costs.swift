@@ -54,7 +54,7 @@ extension OutputGroup {
     public var wait: OutputWait? {
         let members = current
         guard let feed = members.unanswered, isOpening else { return members.wait }
-        return feed.member.starting?.wait ?? OutputWait(.opening, of: feed.member.name)
+        return feed.starting?.wait ?? OutputWait(.opening, of: feed.member.name)
     }
 
     /// Whether members are being opened for which a start waits.

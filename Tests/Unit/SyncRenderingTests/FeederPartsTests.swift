@@ -338,10 +338,10 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     @Test func whatAnOutputDoesNotAcceptRemains() {
         let output = RecordingOutput(capacity: 100)
         var pending = PendingSound.block(block(at: 0, 150), 20)
-        #expect(pending.offer(to: output).taken == 100 && !pending.isEmpty)
+        #expect(pending.offer(to: output, output).taken == 100 && !pending.isEmpty)
         output.play(frames: 100)
-        #expect(pending.offer(to: output).taken == 30 && pending.isEmpty)
-        #expect(pending.offer(to: output).taken == 0)
+        #expect(pending.offer(to: output, output).taken == 30 && pending.isEmpty)
+        #expect(pending.offer(to: output, output).taken == 0)
     }
 
     @Test func aCutDropsWhatFollowsIt() {

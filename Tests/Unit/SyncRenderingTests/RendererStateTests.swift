@@ -70,7 +70,7 @@ import Testing
         _ = state.request(request)
         state.flush()
         #expect(state.beginPartialFlush() == nil, "the flush supersedes it")
-        #expect(state.takeOvertaken().count == 1)
+        #expect(state.partialFlushes.takeOvertaken().count == 1)
         _ = state.invalidate()
         let isAddedLate = state.request(request)
         #expect(!isAddedLate)
