@@ -98,6 +98,14 @@ public final class Player: Sendable {
         }
     }
 
+    /// Stops playback, as `shutDown`, but does not wait: the last reference may be released on the player's thread.
+    deinit {
+        guard !mailbox.isClosed else { return }
+        mailbox.cancelOpening()
+        mailbox.post { $0.shutDown() }
+        board.finish()
+    }
+
     /// The current state. The lock is held for nanoseconds.
     public var state: PlayerState { board.state }
 

@@ -35,6 +35,8 @@ public final class RouteController {
     private var detector: RouteDetector?
     private var reading: Task<Void, Never>?
     private var offered: [OutputPlace]
+    /// The identifiers of a choice of which no place is offered yet.
+    private var awaited: [String] = []
     /// Why the list of places may be incomplete; nil if there is no reason.
     private var note: String?
     /// When the search began; nil before that.
@@ -418,13 +420,17 @@ public final class RouteController {
 
     // MARK: Choice
 
-    /// Switches the audio to these places, by identifier; unknown and repeated ones are ignored. Returns at once; the
-    /// result is posted. The old places play until the new ones do, and continue if these cannot.
+    /// Switches the audio to these places, by identifier. Returns at once; the result is posted. The old places play
+    /// until the new ones do, and continue if these cannot.
+    ///
+    /// While none of the places is offered, the choice waits for the first list that has one, until another choice.
+    /// Places that are not offered when others are, and repeated ones, are ignored.
     public func choose(_ ids: [String]) {
         var routes: [OutputPlace] = []
         for id in ids where !routes.contains(where: { $0.id == id }) {
             if let route = offered.first(where: { $0.id == id }) { routes.append(route) }
         }
+        awaited = routes.isEmpty ? ids : []
         guard !routes.isEmpty, routes.map(\.id) != chosen.map(\.id) else { return }
         if before == nil { before = (chosen, languages) }
         chosen = routes
@@ -530,6 +536,7 @@ public final class RouteController {
                 offered.append(route)
             }
             note = offer.note
+            if !awaited.isEmpty { choose(awaited) }
             if isOpen, let notice = searchNotice { picker?.notice = notice }
             return takeNotes()
         case .changed(.superseded, _): return nil

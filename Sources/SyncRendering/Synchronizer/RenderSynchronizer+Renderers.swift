@@ -20,17 +20,23 @@ struct Roster: Sendable {
     var monitor = StartMonitor()
     var suspensions = SuspensionWatch(MonotonicClock())
     var lastRemoval: UInt64 = 0
+    /// Whether a rate that is not supported was reported.
+    private var hasReportedRate = false
 
     /// Stores a requested rate: invalid values become 0, and with renderers it is clamped to the range of audio
     /// stretching.
-    mutating func ask(for wanted: Float) -> (isCrowded: Bool, delays: Bool, rate: Float) {
+    ///
+    /// - Returns: `isReported` is true for the first rate that is not supported.
+    mutating func ask(for wanted: Float) -> (isCrowded: Bool, delays: Bool, rate: Float, isReported: Bool) {
         let isCrowded = !entries.isEmpty
         if isCrowded {
             rate = wanted > 0 ? Float(RenderSynchronizer.held(Double(wanted))) : 0
         } else {
             rate = wanted.isFinite ? max(0, wanted) : 0
         }
-        return (isCrowded, delaysStarts, rate)
+        let isReported = rate != wanted && !hasReportedRate
+        if isReported { hasReportedRate = true }
+        return (isCrowded, delaysStarts, rate, isReported)
     }
 
     func index(of renderer: any QueuedSampleBufferRendering) -> Int? {
@@ -104,7 +110,8 @@ extension RenderSynchronizer {
     /// waits for all of them.
     ///
     /// - Returns: The reason of a refusal (`alreadyAdded`, `secondLongFormAudio`, `invalidated`, `exhausted`), after
-    ///   which nothing has changed; nil on success. A refused renderer also reports it in `AudioRenderer.error`.
+    ///   which nothing has changed; nil on success. A refused renderer also reports it in `AudioRenderer.error`, and a
+    ///   line on standard error does.
     @discardableResult
     public func addRenderer(_ renderer: some QueuedSampleBufferRendering) -> RenderError? {
         let refusal = roster.withLock { roster -> RenderError? in
@@ -115,16 +122,22 @@ extension RenderSynchronizer {
         if let refusal {
             // A renderer that plays in another synchronizer has not failed.
             if refusal.code != .alreadyAdded { (renderer as? any ContentRendering)?.fail(with: refusal) }
-            return refusal
+            return refused(refusal)
         }
         do {
             try renderer.join(self)
         } catch {
             roster.withLock { $0.entries.removeAll { $0.renderer === renderer } }
-            return error
+            return refused(error)
         }
         add(renderer)
         return nil
+    }
+
+    /// Reports a refused renderer to the developer: the result of `addRenderer` may be discarded.
+    private func refused(_ error: RenderError) -> RenderError {
+        Complaint.write("RenderSynchronizer: the renderer was not added: \(error)")
+        return error
     }
 
     /// Removes a renderer when the timeline reaches a media time, or at once if that has passed. Any thread.

@@ -110,7 +110,7 @@ public final class RenderSynchronizer: Sendable {
         -> TimebaseSnapshot
     {
         command.withLock { _ in
-            let (isCrowded, delays, rate) = roster.withLock { $0.ask(for: rate) }
+            let (isCrowded, delays, rate) = ask(for: rate)
             forgetStart()
             guard hostInstant == nil, isCrowded else { return publish(Double(rate), time, at: hostInstant) }
             return rate > 0 ? begin(rate, time, delays: delays) : halt(at: time)
@@ -125,7 +125,7 @@ public final class RenderSynchronizer: Sendable {
     @discardableResult
     package func setRate(_ rate: Float, time: MediaTime, byAppointment appointment: HostInstant) -> TimebaseSnapshot {
         command.withLock { _ in
-            let (isCrowded, delays, rate) = roster.withLock { $0.ask(for: rate) }
+            let (isCrowded, delays, rate) = ask(for: rate)
             forgetStart()
             guard isCrowded, rate > 0 else { return publish(Double(rate), time, at: appointment) }
             let still = publish(0, time, at: nil)
@@ -140,6 +140,15 @@ public final class RenderSynchronizer: Sendable {
     }
 
     // MARK: Under the command lock
+
+    /// Stores a requested rate. The first one that is not supported is reported to the developer.
+    private func ask(for wanted: Float) -> (isCrowded: Bool, delays: Bool, rate: Float) {
+        let asked = roster.withLock { $0.ask(for: wanted) }
+        if asked.isReported {
+            Complaint.write("RenderSynchronizer: the rate \(wanted) is not supported; \(asked.rate) is used")
+        }
+        return (asked.isCrowded, asked.delays, asked.rate)
+    }
 
     private func begin(_ rate: Float, _ time: MediaTime?, delays: Bool) -> TimebaseSnapshot {
         let stands = timebase.snapshot.upcoming.rate == 0

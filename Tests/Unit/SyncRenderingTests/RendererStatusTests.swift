@@ -190,6 +190,22 @@ import Testing
         #expect(count == 1, "\(said)")
     }
 
+    /// In a separate process, whose standard error is captured.
+    @Test func aRefusedRendererAndAnUnsupportedRateAreReported() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let tests = RendererStatusTests()
+            let renderer = AudioRenderer(codecs: SyntheticCodecs())
+            tests.synchronizer.addRenderer(renderer)
+            RenderSynchronizer(clock: ManualClock()).addRenderer(renderer)
+            for rate in [-1, 16, 16, 1] as [Float] { tests.synchronizer.setRate(rate, time: .zero) }
+        }
+        let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+        let reported = lines.filter { $0.hasPrefix("RenderSynchronizer: ") }
+        #expect(reported.count == 2, "\(lines)")
+        #expect(reported.first?.contains("this renderer has a synchronizer; remove it there first") == true)
+        #expect(reported.last == "RenderSynchronizer: the rate -1.0 is not supported; 0.0 is used")
+    }
+
     /// In a separate process, which ends.
     @Test func anOutputThatRetainsALentBlockEndsADebugBuild() async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {

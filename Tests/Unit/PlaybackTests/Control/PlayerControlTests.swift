@@ -221,6 +221,25 @@ import Testing
         #expect(codes.withLock { $0 } == ["unavailable"])
     }
 
+    @Test func aPlayerWithoutReferencesStops() throws {
+        var engine: PlaybackEngine?
+        let parts = Player.Parts(
+            open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "nothing") },
+            codecs: SyntheticCodecs(),
+            makeDecoder: { (_) throws(MediaError) in throw MediaError(.unsupported, "nothing") },
+            audioOutput: RecordingOutput(capacity: 1), clock: ManualClock())
+        var player: Player? = Player(
+            parts: parts, options: PlayerOptions(), events: EventLog(clock: ManualClock())
+        ) { _ in
+        } start: { make throws(ExhaustionError) in
+            engine = make(Player.EngineWork())
+            return nil
+        }
+        #expect(try #require(engine).runIteration() && player != nil)
+        player = nil
+        #expect(try !#require(engine).runIteration())
+    }
+
     // MARK: Volume
 
     @Test func theVolumeIsThatOfTheOutputs() throws {

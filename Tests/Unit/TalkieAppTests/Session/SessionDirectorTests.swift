@@ -330,6 +330,26 @@ import Testing
         #expect(desk.handle(.offered(OutputOffer())) == nil)
     }
 
+    @Test(.timeLimit(.minutes(5))) func aPlaceThatIsChosenBeforeItIsFoundPlaysOnceItIs() throws {
+        let rig = Rig("long")
+        defer { rig.player.shutDown() }
+        let (chosen, arrival) = (Lock<[String]>([]), Signal())
+        let controller = RouteController(
+            player: rig.player, registry: OutputRegistry([rig.toys]), routes: [], home: rig.toys.place("card"),
+            post: { event in
+                guard case .changed(_, let ids) = event else { return }
+                chosen.withLock { $0 = ids }
+                arrival.raise()
+            })
+        defer { controller.close() }
+        controller.choose(["toy:cellar"])
+        _ = controller.handle(.offered(OutputOffer()))
+        #expect(rig.toys.wanted.withLock { !$0.contains("cellar") })
+        _ = controller.handle(.offered(OutputOffer(places: [rig.toys.place("cellar")])))
+        arrival.wait()
+        #expect(chosen.withLock { $0 } == ["toy:cellar"])
+    }
+
     /// Outputs are created on another thread, because that reads files.
     @Test(.timeLimit(.minutes(5))) func aPlaceWhoseVolumeCannotBeSetSaysWhyLater() throws {
         let rig = Rig("long")
