@@ -32,6 +32,7 @@ package final class RequestedPieces: Sendable {
                     state.withLock { $0.isOver = true }
                     return renderer.stopRequestingMediaData()
                 }
+                // ignored: a piece that cannot be read is silent, which the recording shows.
                 if let buffer = try? list[index].source.read() {
                     renderer.enqueue(SinePieces.moved(buffer, by: list[index].offset))
                 } else {

@@ -10,6 +10,8 @@ struct AudioFeeder {
     var isRetired = false
 
     private var outputs: OutputGroup?
+    /// Earlier outputs that may still be closing.
+    private var closing: [OutputGroup] = []
     private var context: AudioOutputContext?
     /// Whether the outputs were started; see `OutputGroup.start`.
     private var isStarted = false
@@ -75,8 +77,20 @@ struct AudioFeeder {
     private mutating func retire() {
         isRetired = true
         overtakePartialFlush()
-        outputs?.beginClosing()
-        renderer.retire(closing: outputs.take())
+        if let outputs = outputs.take() { close(outputs) }
+        closeUnadopted()
+        renderer.retire(closing: closing)
+    }
+
+    private mutating func closeUnadopted() {
+        for group in renderer.state.withLock({ $0.takeUnadopted() }) where group !== outputs { close(group) }
+    }
+
+    /// Begins to close outputs.
+    private mutating func close(_ group: OutputGroup) {
+        group.beginClosing()
+        closing.removeAll { $0 === group || !$0.isClosing }
+        closing.append(group)
     }
 
     // MARK: Outputs
@@ -92,10 +106,11 @@ struct AudioFeeder {
         if command.isFlush { outputs?.restart(at: command.cursor, resumingFrom: command.resumesFrom) }
         guard command.isOutputChange else { return }
         if let old = outputs, old !== command.outputs {
-            old.beginClosing()
+            close(old)
             if held != nil { renderer.reportAutomaticFlush(from: renderer.timebase.currentTime) }
         }
         outputs = command.outputs
+        closeUnadopted()
         (isStarted, isPrepared, due) = (false, false, nil)
         context = renderer.outputContext(command.outputID)
         outputs?.attach(to: renderer.store)

@@ -138,7 +138,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
             detach {}
             let outputs = state.withLock { $0.outputs }
             outputs?.beginClosing()
-            retire(closing: outputs)
+            retire(closing: [outputs].compactMap { $0 })
             let refusal = RenderError(.exhausted, "this audio cannot be rendered: \(error.message)")
             fail(with: refusal)
             throw refusal
@@ -164,13 +164,16 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     }
 
     /// Calls the completion handlers of `detach` once the outputs are closed.
-    func retire(closing outputs: OutputGroup?) {
+    func retire(closing outputs: [OutputGroup]) {
         let completions = state.withLock { state in
             state.retired = outputs
             return state.takeRetired()
         }
-        @Sendable func complete() { for completion in completions { completion() } }
-        if let outputs { outputs.whenClosed(complete) } else { complete() }
+        @Sendable func complete(after rest: ArraySlice<OutputGroup>) {
+            guard let first = rest.first else { return completions.forEach { $0() } }
+            first.whenClosed { complete(after: rest.dropFirst()) }
+        }
+        complete(after: outputs[...])
     }
 }
 

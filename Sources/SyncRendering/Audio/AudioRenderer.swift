@@ -138,7 +138,11 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             thread?.worker.join()
             thread = nil
         }
-        state.withLock { $0.retired.take() }?.waitUntilClosed()
+        let retired = state.withLock { state in
+            defer { state.retired = [] }
+            return state.retired
+        }
+        for outputs in retired { outputs.waitUntilClosed() }
         reportOvertakenFlushes()
     }
 

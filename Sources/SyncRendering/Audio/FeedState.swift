@@ -45,6 +45,8 @@ struct FeedState {
     private var pass = SettingsPass()
     /// What was not applied yet.
     private var (isGainNew, isItemNew) = (false, false)
+    /// Whether a gain was applied to the output, which it keeps when it is closed.
+    private var hasSetGain = false
     /// The progress, without the values that are read from the store.
     private var status = AudioRenderer.Progress(
         acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, decodeErrorCount: 0)
@@ -218,7 +220,7 @@ struct FeedState {
         (self.output, self.delivery, prepared) = (output, delivery, nil)
         outputChanged = true
         restartAtPlayhead()
-        (isGainNew, isItemNew) = (output != nil && gain != nil, output != nil)
+        (isGainNew, isItemNew) = (output != nil && (gain != nil || hasSetGain), output != nil)
     }
 
     /// Records that the output was prepared for another delivery.
@@ -264,6 +266,7 @@ struct FeedState {
     mutating func takeOutputSettings() -> OutputSettings? {
         guard pass.next() else { return nil }
         defer { (isGainNew, isItemNew) = (false, false) }
+        if isGainNew { hasSetGain = gain != nil }
         return OutputSettings(
             output: output, isGainNew: isGainNew, gain: gain.map { min(1, $0) }, isItemNew: isItemNew,
             item: settings.nowPlaying)

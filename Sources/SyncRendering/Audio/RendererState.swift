@@ -69,7 +69,9 @@ struct RendererState {
     /// Called when the output of the ended use is closed.
     private var onRetired: [@Sendable () -> Void] = []
     /// The outputs of the ended use, which are being closed.
-    var retired: OutputGroup?
+    var retired: [OutputGroup] = []
+    /// Outputs that were replaced before the feeder has adopted them, and may be open ahead.
+    private var unadopted: [OutputGroup] = []
     var eventHandler: HandlerBox<AudioRenderer.Event>?
     var onAutomaticFlush: HandlerBox<MediaTime>?
     var commandHandler: HandlerBox<(OutputCommand, OutputID)>?
@@ -272,12 +274,13 @@ struct RendererState {
 
     /// Replaces the outputs, which receive the unplayed audio.
     mutating func setOutputs(_ outputs: OutputGroup?, id: OutputID, depth: Duration) {
+        if outputChanged, let old = self.outputs, old !== outputs { unadopted.append(old) }
         self.outputs = outputs
         (outputID, desiredDepth) = (id, depth)
         outputChanged = true
         feedAgain()
         // Outputs keep their own volumes until one is set.
-        (areSettingsNew, isGainNew) = (true, gain != nil)
+        (areSettingsNew, isGainNew) = (true, isGainNew || gain != nil)
     }
 
     /// Sets the speed; returns false if it is the same.
@@ -348,6 +351,13 @@ struct RendererState {
         return Command(
             isFlush: flushRequested || !isCurrent, cursor: cursor, isOutputChange: outputChanged && isCurrent,
             outputs: outputs, outputID: outputID, resumesFrom: isCurrent ? resumesFrom : nil)
+    }
+
+    /// Returns the outputs that no feeder has adopted and that are not wanted any more, once.
+    mutating func takeUnadopted() -> [OutputGroup] {
+        defer { unadopted = [] }
+        let isUnused = outputChanged && (stopping || !isJoined)
+        return unadopted.filter { $0 !== outputs } + (isUnused ? [outputs].compactMap { $0 } : [])
     }
 
     /// Applies a changed timeline. A stopped one leaves the speed unchanged.

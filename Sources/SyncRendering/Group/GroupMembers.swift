@@ -68,7 +68,12 @@ struct GroupMembers {
 
     mutating func append(_ feed: OutputFeed) { feeds.append(feed) }
 
-    mutating func remove(_ removed: [OutputFeed]) { feeds.removeAll { feed in removed.contains { $0 === feed } } }
+    /// Removes and returns those of the given feeds that are here: a feed is closed by whoever removes it.
+    mutating func remove(_ wanted: [OutputFeed]) -> [OutputFeed] {
+        let removed = feeds.filter { feed in wanted.contains { $0 === feed } }
+        feeds.removeAll { feed in removed.contains { $0 === feed } }
+        return removed
+    }
 
     /// Removes and returns all feeds.
     mutating func removeFeeds() -> [OutputFeed] {

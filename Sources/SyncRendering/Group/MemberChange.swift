@@ -37,6 +37,8 @@ final class MemberChange: @unchecked Sendable {
     private let wish: MemberChanges.Wish
     private let group: OutputGroup
     private var phase = Phase.beginning
+    /// The group's use in which the change began.
+    private var use: UInt64?
     private var joining: [OutputFeed] = []
     private var leaving: [OutputFeed] = []
     /// The group's members before `changeOver`.
@@ -55,10 +57,17 @@ final class MemberChange: @unchecked Sendable {
 
     /// Performs due work; returns the time until the next call without a signal, or nil when the change has ended.
     func step() -> Duration? {
-        guard let context = group.state.withLock({ $0.context }) else {
+        let (current, use) = group.state.withLock { ($0.context, $0.use) }
+        guard let context = current else {
             abandon()
             return noteOnly()
         }
+        if let begun = self.use, begun != use {
+            // The group was closed and started again: its feeds are others.
+            abandon()
+            (leaving, refusals, phase) = ([], [], .beginning)
+        }
+        self.use = use
         let now = context.timebase.clock.now
         switch phase {
         case .beginning: return begin(context, now)
@@ -351,10 +360,7 @@ final class MemberChange: @unchecked Sendable {
     }
 
     private func remove(_ feeds: [OutputFeed]) {
-        guard !feeds.isEmpty else { return }
-        group.state.withLock { $0.members.remove(feeds) }
-        group.seatFeeders()
-        group.close(feeds)
+        if !feeds.isEmpty { group.remove(feeds) }
     }
 
     /// Reports the result; returns nil.

@@ -40,6 +40,8 @@ public final class OutputGroup: AudioDestination {
         var format: AudioFormat?
         /// Until when a start waits for outputs that have not answered, although another one is open.
         var openingDeadline: HostInstant?
+        /// Counts the uses: a change of members that was begun in another one begins again.
+        var use: UInt64 = 0
         /// The number of outputs that are being closed, and what to do once there are none.
         var closings = 0
         var afterClosing: [@Sendable () -> Void] = []
@@ -338,18 +340,25 @@ public final class OutputGroup: AudioDestination {
             defer {
                 state.isOpenedAhead = false
                 state.context = nil
+                state.use &+= 1
                 state.flushes &+= 1
                 state.partialFlush = nil
                 state.isFlushPending = false
             }
-            return (
-                state.members.removeFeeds(), state.isOpenedAhead ? state.members.outputs : [],
-                state.context?.timebase.clock
-            )
+            let (feeds, unused) = (state.members.removeFeeds(), state.isOpenedAhead ? state.members.outputs : [])
+            state.closings += feeds.count + unused.count
+            return (feeds, unused, state.context?.timebase.clock)
         }
         changes.noteMove()
         for feed in feeds { feed.stop() }
-        state.withLock { $0.closings += feeds.count + unused.count }
+        let threads = startClosing(feeds, unused)
+        // No time passes for a test that drives the clock and the feeder.
+        if let clock, !clock.isRealTime { for thread in threads { thread.join() } }
+    }
+
+    /// Closes feeds, and outputs that were opened and have no feed, which `closings` counts, each on a thread. Another
+    /// use of these outputs waits until they are closed.
+    private func startClosing(_ feeds: [OutputFeed], _ unused: [any AudioOutput]) -> [WorkerThread] {
         @Sendable func end() { for next in state.withLock({ $0.endClosing() }) { next() } }
         var bodies = feeds.map { feed -> @Sendable () -> Void in
             {
@@ -358,15 +367,19 @@ public final class OutputGroup: AudioDestination {
             }
         }
         bodies += unused.map { member -> @Sendable () -> Void in
-            {
-                member.close()
+            let use = OutputUse(of: member)
+            return {
+                // Otherwise a feed has the output meanwhile.
+                if use.isCurrent { member.close() }
+                use.end()
                 end()
             }
         }
-        let threads = work.startAll("group closing", bodies)
-        // No time passes for a test that drives the clock and the feeder.
-        if let clock, !clock.isRealTime { for thread in threads { thread.join() } }
+        return work.startAll("group closing", bodies)
     }
+
+    /// Whether a member is being closed.
+    var isClosing: Bool { state.withLock { $0.closings > 0 } }
 
     /// Calls `body` once no member is being closed: at once, or on the thread that closes the last one.
     func whenClosed(_ body: @escaping @Sendable () -> Void) {
@@ -386,11 +399,18 @@ public final class OutputGroup: AudioDestination {
 
     /// Closes outputs that were opened and have no feed. Blocks until all are closed.
     func close(_ members: [any AudioOutput]) {
-        for thread in work.startAll("group closing", members.map { member in { member.close() } }) { thread.join() }
+        state.withLock { $0.closings += members.count }
+        for thread in startClosing([], members) { thread.join() }
     }
 
-    /// Closes feeds that were removed. Blocks until all are closed.
-    func close(_ feeds: [OutputFeed]) {
-        for thread in work.startAll("group closing", feeds.map { feed in { feed.close() } }) { thread.join() }
+    /// Removes feeds and closes them, except those that were removed before. Blocks until all are closed.
+    func remove(_ feeds: [OutputFeed]) {
+        let removed = state.withLock { state in
+            let removed = state.members.remove(feeds)
+            state.closings += removed.count
+            return removed
+        }
+        seatFeeders()
+        for thread in startClosing(removed, []) { thread.join() }
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import MediaCore
 import Synchronization
 import TalkieTestKit
@@ -129,6 +130,92 @@ import Testing
         #expect(other.deviation(from: (1, 0..<second.next), until: second.playhead) == nil)
         rig.releaseClosings()
         #expect(isRemoved.withLock { $0 } && output.closings == 1)
+    }
+
+    @Test func aRemovalIsReportedOnceAnOutputThatWasReplacedBeforeItIsClosed() {
+        let (old, next) = (TapeOutput.rig("old"), TapeOutput.rig("next"))
+        let rig = GroupRig(old)
+        rig.play()
+        rig.run(for: .seconds(1))
+        rig.holdClosings()
+        rig.renderer.setOutput(OutputGroup(members: [next], codecs: rig.codecs, work: rig.work))
+        rig.runUntilIdle()
+        rig.renderer.setOutput(nil)
+        rig.runUntilIdle()
+        let isRemoved = Lock(false)
+        rig.synchronizer.removeRenderer(rig.renderer) { done in isRemoved.withLock { $0 = done } }
+        rig.runRenderer()
+        #expect(!isRemoved.withLock { $0 } && old.closings == 0 && next.closings == 0)
+        rig.releaseClosings()
+        #expect(isRemoved.withLock { $0 } && old.closings == 1 && next.closings == 1)
+    }
+
+    @Test func anOutputThatWasOpenedAheadIsClosedBeforeAnotherGroupOpensIt() {
+        let (output, other) = (TapeOutput.rig("output"), TapeOutput.rig("other"))
+        let rig = GroupRig(output)
+        rig.runUntilIdle()
+        rig.holdClosings()
+        rig.renderer.setOutput(OutputGroup(members: [output, other], codecs: rig.codecs, work: rig.work))
+        rig.holdOpenings()
+        rig.fill()
+        rig.runUntilIdle()
+        #expect(output.openings == 0 && rig.renderer.startWait?.cause == .opening)
+        rig.releaseClosings()
+        rig.releaseOpenings()
+        rig.runUntilIdle()
+        #expect(output.openings == 1 && output.closings == 0 && other.openings == 1)
+    }
+
+    /// An output whose `prepare` waits for the test.
+    private final class SlowOutput: AudioOutput {
+        let name = "slow"
+        let kind = AudioRouteKind.virtual
+        let latency = OutputLatency(startLead: .zero)
+        let desiredDepth = Duration.seconds(1)
+        let calls = Lock<[String]>([])
+        let (begun, proceed) = (Signal(), Signal())
+        var acceptedUntil: MediaTime? { nil }
+        func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+            .pcm(PCMFormat(sampleRate: 48_000, layout: .stereo))
+        }
+        func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) {
+            calls.withLock { $0.append("prepare") }
+            begun.raise()
+            proceed.wait()
+            calls.withLock { $0.append("prepared") }
+        }
+        func finish() {}
+        func flush() {}
+        func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+        func setGain(_ gain: Float) {}
+        func close() { calls.withLock { $0.append("close") } }
+    }
+
+    /// On threads: the change of members and the renderer both end the joining output.
+    @Test func anOutputThatJoinsWhileItsRendererEndsIsClosedOnceItIsOpen() async throws {
+        let (first, slow) = (RecordingOutput(capacity: 10_000_000), SlowOutput())
+        let codecs = SyntheticCodecs()
+        let group = OutputGroup(members: [first], codecs: codecs)
+        let (renderer, synchronizer) = (AudioRenderer(codecs: codecs), RenderSynchronizer())
+        renderer.setOutput(group)
+        synchronizer.addRenderer(renderer)
+        let film = SyntheticFilm(duration: MediaTime(value: 5, timescale: 1))
+        renderer.enqueue(try #require(try film.source(for: film.summary.tracks[1]).read()))
+        while !group.feeds.contains(where: \.isOpen) { sched_yield() }
+        let change = Task { await group.change(to: [slow]) }
+        slow.begun.wait()
+        let ended = Signal()
+        let ending = try WorkerThread.start(name: "ending") {
+            renderer.invalidate()
+            ended.raise()
+        }
+        while !group.feeds.isEmpty { sched_yield() }
+        #expect(!ended.tryWait() && slow.calls.withLock { $0 } == ["prepare"])
+        slow.proceed.raise()
+        ended.wait()
+        ending.join()
+        _ = await change.value
+        #expect(slow.calls.withLock { $0 } == ["prepare", "prepared", "close"])
     }
 
     /// As when packets that passed through a speaker have to be decoded.

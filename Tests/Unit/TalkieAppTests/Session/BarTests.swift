@@ -127,7 +127,7 @@ import Testing
         let rig = SessionRig("long")
         rig.mailbox.post(.pointer(.bar(.volume(0.35), isDragged: true)))
         #expect(rig.run(.pointer(.bar(.mute, isDragged: false)), .screen(.close)) == 0)
-        #expect(rig.player.volume == 35)
+        #expect(rig.player.masterVolume == 35)
         #expect(rig.player.state.isMuted)
     }
 
@@ -142,7 +142,7 @@ import Testing
         rig.mailbox.post(.pointer(.wheel(over: nil, turned: -1)))
         rig.mailbox.post(.terminalKey("ENTER"))
         #expect(rig.run(.screen(.close)) == 0)
-        #expect(rig.player.volume == 94)
+        #expect(rig.player.masterVolume == 94)
         #expect(rig.player.state.speed == 1.25, "the row below ×1")
     }
 

@@ -330,14 +330,14 @@ import Testing
         #expect(desk.handle(.offered(OutputOffer())) == nil)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aPlaceThatIsChosenBeforeItIsFoundPlaysOnceItIs() throws {
+    @Test(.timeLimit(.minutes(5))) func aPlaceThatIsChosenBeforeItIsFoundIsUsedOnceItIs() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
         let (chosen, arrival) = (Lock<[String]>([]), Signal())
         let controller = RouteController(
             player: rig.player, registry: OutputRegistry([rig.toys]), routes: [], home: rig.toys.place("card"),
             post: { event in
-                guard case .changed(_, let ids) = event else { return }
+                guard case .failed(_, let ids) = event else { return }
                 chosen.withLock { $0 = ids }
                 arrival.raise()
             })
