@@ -68,7 +68,7 @@ struct GroupMembers {
 
     mutating func append(_ feed: OutputFeed) { feeds.append(feed) }
 
-    /// Removes and returns those of the given feeds that are here: a feed is closed by whoever removes it.
+    /// Removes and returns those of the given feeds that are here: the caller closes them, once each.
     mutating func remove(_ wanted: [OutputFeed]) -> [OutputFeed] {
         let removed = feeds.filter { feed in wanted.contains { $0 === feed } }
         feeds.removeAll { feed in removed.contains { $0 === feed } }
