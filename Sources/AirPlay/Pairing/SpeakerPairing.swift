@@ -45,8 +45,8 @@ struct SpeakerPairing: Sendable {
     ///   - traits: The traits known from discovery.
     ///   - query: The name given by the user; from now on it denotes only this speaker.
     ///   - askForPIN: Called once the speaker displays a PIN; nil cancels.
-    /// - Throws: `AirPlayError`, `StateError`, or `TalkieError` if the speaker does not describe itself. Keys that the speaker has accepted are stored even if a later step
-    ///   fails.
+    /// - Throws: `AirPlayError`, `StateError`, or `TalkieError` if the speaker does not describe itself. Keys that the
+    ///   speaker has accepted are stored even if a later step fails.
     func pair(
         _ address: SpeakerAddress, traits announced: SpeakerTraits = SpeakerTraits(), query: SpeakerQuery? = nil,
         method: Method, askForPIN: () -> String?

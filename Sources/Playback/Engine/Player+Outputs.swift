@@ -48,8 +48,8 @@ extension Player {
     /// volume is known. Any thread.
     public var masterVolume: Double { outputs?.volume ?? 100 }
 
-    /// The master volume as a linear factor, as `AudioRenderer.volume`: 1 is unchanged, 0 is silent, above 1 samples are
-    /// amplified. Setting it is `setMasterVolume`. Any thread.
+    /// The master volume as a linear factor, as `AudioRenderer.volume`: 1 is unchanged, 0 is silent, above 1 samples
+    /// are amplified. Setting it is `setMasterVolume`. Any thread.
     public var volume: Float {
         get { VolumeCurve.gain(volume: masterVolume) }
         set { setMasterVolume(VolumeCurve.volume(gain: newValue)) }
