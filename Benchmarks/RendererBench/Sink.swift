@@ -2,7 +2,7 @@ import MediaCore
 import SyncRendering
 
 /// An output that accepts and discards everything at once, so that only the renderer's work is measured.
-final class Sink: AudioOutput {
+final class Sink: PacketOutput {
     let name = "sink"
     let kind = AudioRouteKind.virtual
     let latency = OutputLatency(startLead: .milliseconds(20))
