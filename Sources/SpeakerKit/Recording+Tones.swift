@@ -21,6 +21,11 @@ extension Recording {
         package var hertz: Int
         package var start: Double
         package var end: Double
+
+        package init(hertz: Int, start: Double, end: Double) {
+            (self.hertz, self.start, self.end) = (hertz, start, end)
+        }
+
         package var description: String { "\(hertz) Hz \(String(format: "%.2f…%.2f", start, end))" }
     }
 

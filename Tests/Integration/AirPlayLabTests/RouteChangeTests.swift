@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayTransport
 import CardOutput
 import MediaCore
 import Testing
