@@ -110,8 +110,8 @@ extension RenderSynchronizer {
     /// waits for all of them.
     ///
     /// - Returns: The reason of a refusal (`alreadyAdded`, `secondLongFormAudio`, `invalidated`, `exhausted`), after
-    ///   which nothing has changed; nil on success. A refused renderer also reports it in `AudioRenderer.error`, and a
-    ///   line on standard error does.
+    ///   which nothing has changed; nil on success. A refused renderer also reports it in `AudioRenderer.error`, and
+    ///   a line on standard error does, unless it was added to this synchronizer already.
     @discardableResult
     public func addRenderer(_ renderer: some QueuedSampleBufferRendering) -> RenderError? {
         let refusal = roster.withLock { roster -> RenderError? in
@@ -120,8 +120,9 @@ extension RenderSynchronizer {
             return nil
         }
         if let refusal {
-            // A renderer that plays in another synchronizer has not failed.
-            if refusal.code != .alreadyAdded { (renderer as? any ContentRendering)?.fail(with: refusal) }
+            // One that was added here already plays as it did.
+            if refusal.code == .alreadyAdded { return refusal }
+            (renderer as? any ContentRendering)?.fail(with: refusal)
             return refused(refusal)
         }
         do {
