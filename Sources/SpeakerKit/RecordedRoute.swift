@@ -20,7 +20,7 @@ public protocol RecordedRoute: AnyObject {
     /// Adds the removed renderer to its synchronizer again.
     func addAgain()
     /// Ends the route and returns everything that was audible. Call once.
-    func finish() throws -> Recording
+    func finish() throws -> OutputCapture
 }
 
 /// A kind of route, of which each body of the contract opens one.

@@ -46,7 +46,7 @@ extension RouteContract {
     ///   - following: seconds of the tone after the boundary.
     ///   - factor: for the bounds, 1 where they are exact.
     package static func checkJoint(
-        _ recording: Recording, kept: Double, following: Double, factor: Double, _ name: String
+        _ recording: OutputCapture, kept: Double, following: Double, factor: Double, _ name: String
     ) throws {
         let stretches = recording.stretches(of: Tone.allCases.map(\.rawValue))
         print("\(name): \(stretches)")

@@ -48,7 +48,7 @@ extension RouteContract {
         try checkStart(recording, due: start, on: route)
 
         let all = recording.stretches(of: [500, 750, 1000, 1200, 1500, 1800, 2000, 3000])
-        var stretches: [Recording.Stretch] = []
+        var stretches: [OutputCapture.Stretch] = []
         for stretch in all where stretch.end - stretch.start > 0.05 {
             // A change of rate leaves a hole in a tone.
             if stretch.hertz == stretches.last?.hertz {

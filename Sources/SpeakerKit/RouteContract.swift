@@ -39,7 +39,7 @@ public enum RouteContract {
     }
 
     /// Checks how late the first sound is.
-    package static func checkStart(_ recording: Recording, due: HostInstant, on route: any RecordedRoute) throws {
+    package static func checkStart(_ recording: OutputCapture, due: HostInstant, on route: any RecordedRoute) throws {
         let first = try #require(recording.onset(above: 0.02), "nothing was heard of \(route.name)")
         let late = (recording.instant(of: Double(first)) - Double(due.nanoseconds)) / 1e6
         print("\(route.name): begins \(rounded(late)) ms after its instant")

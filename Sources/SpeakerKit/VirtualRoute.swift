@@ -1,7 +1,7 @@
 internal import MediaCodecs
 public import MediaCore
 public import SyncRendering
-public import TalkieTestKit
+@_exported public import TalkieTestKit
 
 /// An output on a manually advanced clock: the recording is exact, and the test needs no real time.
 ///
@@ -15,9 +15,9 @@ public final class VirtualRoute: RecordedRoute {
     public let promises: RoutePromises
     private let clock: ManualClock
     private let manualQueue: ManualQueue
-    private var feeder: ManualFeeder
+    private var feeder: AudioFeeder
     private let runOutput: (HostInstant) -> Void
-    private let recording: () -> Recording
+    private let recording: () -> OutputCapture
 
     /// Opens a route.
     ///
@@ -26,7 +26,7 @@ public final class VirtualRoute: RecordedRoute {
     ///   - recording: Returns what the output has played. Called once, at the end.
     public init(
         _ output: any AudioDestination, clock: ManualClock, promises: RoutePromises = RoutePromises(),
-        runOutput: @escaping (HostInstant) -> Void, recording: @escaping () -> Recording
+        runOutput: @escaping (HostInstant) -> Void, recording: @escaping () -> OutputCapture
     ) {
         name = output.name
         self.clock = clock
@@ -38,7 +38,7 @@ public final class VirtualRoute: RecordedRoute {
         synchronizer = RenderSynchronizer(clock: clock, events: events)
         renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)
         synchronizer.addRenderer(renderer)
-        feeder = ManualFeeder(renderer)
+        feeder = renderer.startWithoutThread { _ in }
         renderer.setOutput(output)
     }
 
@@ -62,10 +62,10 @@ public final class VirtualRoute: RecordedRoute {
     public func addAgain() {
         synchronizer.addRenderer(renderer)
         // The earlier feeder has ended, and without threads the route starts the next one.
-        feeder = ManualFeeder(renderer)
+        feeder = renderer.startWithoutThread { _ in }
     }
 
-    public func finish() throws -> Recording {
+    public func finish() throws -> OutputCapture {
         renderer.invalidate()
         return recording()
     }
@@ -94,12 +94,9 @@ extension VirtualRoute {
         return VirtualRoute(card, clock: clock) {
             card.run(until: $0)
         } recording: {
-            Recording(
+            OutputCapture(
                 samples: samples.withLock { $0 }, rate: Double(rate),
                 start: start.withLock { $0 } ?? HostInstant(nanoseconds: 0))
         }
     }
 }
-
-/// A clock that advances only when a test says so.
-public typealias VirtualClock = ManualClock

@@ -105,7 +105,7 @@ package final class AirPlaySession: SenderSession {
     /// Whether the speaker shows no sign of life; it may still play its buffered audio. Any thread.
     package var isUnresponsive: Bool { shared.isUnresponsive }
 
-    package var events: AsyncStream<SessionEvent> { shared.status.events }
+    package var events: AsyncStream<SenderSessionEvent> { shared.status.events }
     package var address: SpeakerAddress { configuration.address }
 
     /// Whether the session has failed or ended.

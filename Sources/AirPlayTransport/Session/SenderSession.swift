@@ -22,7 +22,7 @@ package protocol SenderSession: AnyObject, Sendable {
     associatedtype Core: SenderSessionCore
 
     var control: ControlThread<Core> { get }
-    var events: AsyncStream<SessionEvent> { get }
+    var events: AsyncStream<SenderSessionEvent> { get }
     /// The address of the speaker.
     var address: SpeakerAddress { get }
     /// Whether the session has failed or ended.

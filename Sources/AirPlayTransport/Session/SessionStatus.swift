@@ -3,7 +3,7 @@ package import MediaCore
 internal import Synchronization
 
 /// An event of a session with a speaker.
-package enum SessionEvent: Sendable {
+package enum SenderSessionEvent: Sendable {
     /// A command from the speaker: a button, or its remote control.
     case command(RemoteCommand)
     /// The session has failed; sent once. The owner calls `end`.
@@ -13,8 +13,8 @@ package enum SessionEvent: Sendable {
 /// The events of a session, its failure, and when it was answered last. Any thread.
 package final class SessionStatus: Sendable {
     /// At most 256 unread events are kept, the newest ones. One consumer.
-    package let events: AsyncStream<SessionEvent>
-    private let continuation: AsyncStream<SessionEvent>.Continuation
+    package let events: AsyncStream<SenderSessionEvent>
+    private let continuation: AsyncStream<SenderSessionEvent>.Continuation
     private let commandRate = Lock(CommandRateLimit())
     /// The first failure; set once.
     private let failure = Lock<AirPlayError?>(nil)

@@ -70,7 +70,7 @@ package final class ClassicSession: SenderSession {
         control.closeWithoutWaiting()
     }
 
-    package var events: AsyncStream<SessionEvent> { shared.status.events }
+    package var events: AsyncStream<SenderSessionEvent> { shared.status.events }
     package var address: SpeakerAddress { configuration.address }
     package var isLost: Bool { shared.status.isLost }
     package var isUnresponsive: Bool { shared.isUnresponsive }

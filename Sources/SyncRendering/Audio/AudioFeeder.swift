@@ -1,8 +1,8 @@
-internal import MediaCore
+package import MediaCore
 
 /// The work of a renderer: opens its outputs, runs the feeder of a single one, and reports progress. Confined to the
 /// renderer's thread.
-struct AudioFeeder {
+package struct AudioFeeder {
     let renderer: AudioRenderer
     /// The use of the renderer that this feeder serves; the feeder ends when the renderer's `life` differs.
     let life: UInt64
@@ -52,7 +52,7 @@ struct AudioFeeder {
     ///
     /// - Returns: When the next work is due without a signal; nil: not scheduled.
     @discardableResult
-    mutating func performDueWork() -> HostInstant? {
+    package mutating func performDueWork() -> HostInstant? {
         guard !isRetired else { return nil }
         guard renderer.state.withLock({ $0.isServed(by: life) }) else {
             retire()

@@ -122,7 +122,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     }
 
     /// Same as `start` without a thread, for tests that drive the feeder.
-    func startWithoutThread(onEvent handler: @escaping @Sendable (Event) -> Void) -> AudioFeeder {
+    package func startWithoutThread(onEvent handler: @escaping @Sendable (Event) -> Void) -> AudioFeeder {
         onEvent(handler)
         return AudioFeeder(renderer: self)
     }

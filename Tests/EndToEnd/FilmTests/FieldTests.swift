@@ -77,7 +77,7 @@ struct FieldTests {
             Setup("--speaker", "airplay://127.0.0.46:\(speaker.port)", try stepBack())
         ])[0]
         speaker.stop()
-        run.sound = try Recording(file: URL(filePath: recording))
+        run.sound = try OutputCapture(file: URL(filePath: recording))
         run.expect(seconds: Array(0..<6))
     }
 

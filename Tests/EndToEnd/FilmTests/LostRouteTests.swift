@@ -17,7 +17,7 @@ struct LostRouteTests {
     /// instant of the switch-off, and the program's result.
     private func play(
         _ policy: String, recording: (PulseServer) throws -> PulseServer.Recorder
-    ) throws -> (heard: Recording, off: HostInstant, result: Program.Result) {
+    ) throws -> (heard: OutputCapture, off: HostInstant, result: Program.Result) {
         let server = try PulseServer()
         defer { server.stop() }
         let recorder = try recording(server)

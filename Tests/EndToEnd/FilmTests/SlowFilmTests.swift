@@ -214,7 +214,7 @@ struct SlowFilmTests {
         let played = try play(Server(share: 0.5), ["--speaker", "airplay://127.0.0.61:\(speaker.port)"])
         #expect(played.run.heard().isEmpty, "nothing on the card")
         speaker.stop()
-        played.run.sound = try Recording(file: URL(filePath: recording))
+        played.run.sound = try OutputCapture(file: URL(filePath: recording))
         try expectWhole(played)
         try expectWaits(played)
     }

@@ -46,7 +46,7 @@ import VirtualSpeaker
             line.hasPrefix("sound at ") ? Double(line.dropFirst(9)) : nil
         }
         speaker.stop()
-        let received = Self.onsets(in: try Recording(file: URL(fileURLWithPath: heard)))
+        let received = Self.onsets(in: try OutputCapture(file: URL(fileURLWithPath: heard)))
         let offsets = zip(played, received).map { ($0 - $1) / 1e6 }
         print("outside speaker against the network speaker: \(offsets.map(RouteContract.rounded)) ms")
         #expect(played.count == 6 && received.count == 6, "\(result.output)\(received)")
@@ -54,7 +54,7 @@ import VirtualSpeaker
     }
 
     /// Returns when sound followed 100 ms of silence, in host nanoseconds, as the demo does.
-    private static func onsets(in recording: Recording) -> [Double] {
+    private static func onsets(in recording: OutputCapture) -> [Double] {
         let least = Int(recording.rate / 10)
         var (onsets, silence) = ([Double](), least)
         for (index, sample) in recording.samples.enumerated() {

@@ -75,7 +75,7 @@ import VirtualSpeaker
         #expect(sent == "buffered AAC-LC 48 5.1")
         speaker.stop()
         let levels = try (0...1).map { channel in
-            let recording = try Recording(file: URL(fileURLWithPath: heard), channel: channel)
+            let recording = try OutputCapture(file: URL(fileURLWithPath: heard), channel: channel)
             let begin = try #require(recording.samples.firstIndex { abs($0) > 0.05 })
             // One second, in which each tone has whole periods.
             let range = (begin + Int(recording.rate))..<(begin + 2 * Int(recording.rate))

@@ -10,10 +10,10 @@ import VirtualSpeaker
 extension SpeakerLabTests {
     @Suite struct FilmRowTests {
         /// Plays to the peer and returns the recording.
-        private func play(_ words: [String], to peer: Peer, seconds: Int) throws -> Recording {
+        private func play(_ words: [String], to peer: Peer, seconds: Int) throws -> OutputCapture {
             try peer.record(seconds: seconds)
             try play(words, host: peer.host, port: peer.port)
-            return try Recording(file: peer.recorded())
+            return try OutputCapture(file: peer.recorded())
         }
 
         private func play(_ words: [String], host: String, port: UInt16) throws {
@@ -39,7 +39,7 @@ extension SpeakerLabTests {
         }
 
         /// Expects that a recording has three consecutive films with different tones.
-        private func expectOneFilm(in recording: Recording, _ name: String) {
+        private func expectOneFilm(in recording: OutputCapture, _ name: String) {
             let stretches = recording.stretches(of: [500, 1000, 2000])
             let errors = zip(stretches, stretches.dropFirst()).map { recording.jointError($0, $1) }
             let holes = zip(stretches, stretches.dropFirst()).map { $1.start - $0.end }
@@ -71,7 +71,7 @@ extension SpeakerLabTests {
             try play(beside + files.map(\.path), host: "127.0.0.2", port: speaker.port)
             speaker.stop()
             expectOneFilm(
-                in: try Recording(file: URL(fileURLWithPath: heard)),
+                in: try OutputCapture(file: URL(fileURLWithPath: heard)),
                 beside.isEmpty ? "software, realtime" : "software, group")
         }
 

@@ -65,7 +65,7 @@ extension SpeakerLabTests {
             sound.end()
             for (number, recording) in recordings.enumerated() {
                 try RouteContract.checkJoint(
-                    try Recording(file: recording.file), kept: 4, following: 2, factor: Bounds.factor,
+                    try OutputCapture(file: recording.file), kept: 4, following: 2, factor: Bounds.factor,
                     "group, member \(number + 1)")
             }
         }

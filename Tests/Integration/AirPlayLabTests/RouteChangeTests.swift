@@ -23,7 +23,7 @@ extension SpeakerLabTests {
                 try peer.record(seconds: 12)
             }
             let atCard = try #require(recorder).finish()
-            let atSpeaker = try Recording(file: peer.recorded())
+            let atSpeaker = try OutputCapture(file: peer.recorded())
             try chain.check(
                 ["card", "shairport-sync", "card"],
                 [RouteChain.Heard(atCard), RouteChain.Heard(atSpeaker), RouteChain.Heard(atCard)],

@@ -89,7 +89,7 @@ extension SpeakerLabTests {
             #expect(running.end() == 0)
             print(running.said)
             #expect(!running.said.contains("playing \(files[1].path)"))
-            let recording = try Recording(file: peer.recorded())
+            let recording = try OutputCapture(file: peer.recorded())
             let stretches = recording.stretches(of: [500, 1000, 1200, 2000])
             print("\(receiver): \(stretches)")
             #expect(!stretches.contains { $0.hertz == 1200 }, "the removed item is heard: \(stretches)")

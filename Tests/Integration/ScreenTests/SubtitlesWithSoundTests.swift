@@ -36,13 +36,14 @@ final class SubtitlesWithSoundTests {
         let name: String
         let played: PlayedFilm
         /// Ends the recording and returns it.
-        let recording: () throws -> Recording
+        let recording: () throws -> OutputCapture
         var watch = FilmWatch()
         /// Actions and the conditions that trigger them, in order.
         var steps: [(isDue: (FilmWatch) -> Bool, act: (VirtualDisplay) throws -> Void)] = []
         var isOver: (FilmWatch) -> Bool
 
-        init(_ name: String, _ played: PlayedFilm, until end: Double, _ recording: @escaping () throws -> Recording) {
+        init(_ name: String, _ played: PlayedFilm, until end: Double, _ recording: @escaping () throws -> OutputCapture)
+        {
             (self.name, self.played, self.recording) = (name, played, recording)
             isOver = { ($0.moment ?? 0) >= end }
         }
@@ -57,7 +58,7 @@ final class SubtitlesWithSoundTests {
         let home = "\(folder)/home-\(name)"
         try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
         var (words, sink) = (["--audio-device", "pulse"], "out")
-        let recording: () throws -> Recording
+        let recording: () throws -> OutputCapture
         switch output {
         case .card:
             sinks += 1
@@ -74,7 +75,7 @@ final class SubtitlesWithSoundTests {
             words = ["--speaker", "airplay://\(address):\(speaker.port)"]
             recording = {
                 speaker.stop()
-                return try Recording(file: URL(fileURLWithPath: file))
+                return try OutputCapture(file: URL(fileURLWithPath: file))
             }
         }
         let played = try PlayedFilm(

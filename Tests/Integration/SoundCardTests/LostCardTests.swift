@@ -26,7 +26,7 @@ extension SoundCardTests {
         /// Returns the number of pulses in an interval of a recording, the median of their lateness in milliseconds,
         /// and the first one.
         private func heard(
-            _ recording: Recording, _ line: TimebaseSegment, from: HostInstant, for length: Duration
+            _ recording: OutputCapture, _ line: TimebaseSegment, from: HostInstant, for length: Duration
         ) -> (count: Int, median: Double, first: Double?) {
             let begin = (from - line.hostAnchor).inSeconds
             let all = PulsedTone.lateness(recording, line)

@@ -11,7 +11,7 @@ import Testing
     .serialized, .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"),
     .repeatedWhenTheMachineStalls)
 struct SoundCardTests {
-    static func report(_ title: String, _ all: [(seconds: Double, late: Double)], _ recording: Recording) {
+    static func report(_ title: String, _ all: [(seconds: Double, late: Double)], _ recording: OutputCapture) {
         func line(_ name: String, _ part: [Double]) {
             guard !part.isEmpty else { return }
             let sorted = part.sorted()

@@ -89,10 +89,10 @@ final class Peer {
     }
 
     /// Ends the recording and returns the audio of all sessions, joined with the silence between them.
-    func heardSound() throws -> Recording {
-        let first = try Recording(file: recorded())
+    func heardSound() throws -> OutputCapture {
+        let first = try OutputCapture(file: recorded())
         guard speaker != nil else { return first }
-        return try parts.dropFirst().reduce(first) { $0.followed(by: try Recording(file: $1)) }
+        return try parts.dropFirst().reduce(first) { $0.followed(by: try OutputCapture(file: $1)) }
     }
 
     /// Ends the recording and returns the instants at which the beeps were audible, on CLOCK_MONOTONIC, in nanoseconds.

@@ -102,10 +102,10 @@ final class PulseServer {
             guard process.waitForOutput() else { throw CocoaError(.fileReadUnknown) }
         }
 
-        func finish() throws -> Recording {
+        func finish() throws -> OutputCapture {
             // The process has already exited if its sink was removed.
             process.end()
-            return try Recording(file: file)
+            return try OutputCapture(file: file)
         }
     }
 }

@@ -39,7 +39,7 @@ enum PulsedTone {
 
     /// Returns how late each pulse of a recording was relative to a timebase segment, in milliseconds, and the seconds
     /// since the segment's start.
-    static func lateness(_ recording: Recording, _ line: TimebaseSegment) -> [(seconds: Double, late: Double)] {
+    static func lateness(_ recording: OutputCapture, _ line: TimebaseSegment) -> [(seconds: Double, late: Double)] {
         recording.pulses(above: 0.2).map { pulse in
             let instant = HostInstant(nanoseconds: Int64(pulse.at))
             let film = line.mediaTime(at: instant).seconds

@@ -72,7 +72,7 @@ final class CardRoute: RecordedRoute {
 
     func run(until instant: HostInstant) { instant.sleep() }
 
-    func finish() throws -> Recording {
+    func finish() throws -> OutputCapture {
         renderer.invalidate()
         defer { server.stop() }
         return try recorder.finish()
@@ -110,7 +110,7 @@ final class SpeakerRoute: RecordedRoute {
 
     func run(until instant: HostInstant) { instant.sleep() }
 
-    func finish() throws -> Recording {
+    func finish() throws -> OutputCapture {
         renderer.invalidate()
         return try peer.heardSound()
     }

@@ -22,7 +22,7 @@ struct RouteChain {
     struct Heard {
         var instants: [Double]
 
-        init(_ recording: Recording) {
+        init(_ recording: OutputCapture) {
             instants = recording.samples.indices.filter { abs(recording.samples[$0]) > 0.02 }
                 .map { recording.instant(of: Double($0)) }
         }
@@ -102,7 +102,7 @@ struct RouteChain {
 
     /// Returns how late the film was audible in a recording: the median of its pulses between two instants, in
     /// milliseconds. Nil without pulses.
-    func offset(_ recording: Recording, from: HostInstant, to: HostInstant) -> Double? {
+    func offset(_ recording: OutputCapture, from: HostInstant, to: HostInstant) -> Double? {
         let range = (from - line.hostAnchor).inSeconds...(to - line.hostAnchor).inSeconds
         let late = PulsedTone.lateness(recording, line).filter { range.contains($0.seconds) }.map(\.late).sorted()
         return late.isEmpty ? nil : late[late.count / 2]

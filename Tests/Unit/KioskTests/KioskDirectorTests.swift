@@ -155,11 +155,7 @@ import Testing
             $0.onBrokenItem = .slate
         }
         rig.start()
-        let played = {
-            rig.said.withLock { lines in
-                lines.compactMap { line in films.first { line.contains("playing '\($0)'") } }
-            }
-        }
+        let played = { rig.played(among: films) }
         #expect(rig.wait { played().count >= count * 3 }, "\(played())")
         for pass in 0..<3 {
             #expect(Set(played().dropFirst(pass * count).prefix(count)).count == count, "each once: \(played())")
@@ -177,11 +173,7 @@ import Testing
             $0.onBrokenItem = .slate
         }
         rig.start()
-        let played = {
-            rig.said.withLock { lines in
-                lines.compactMap { line in films.first { line.contains("playing '\($0)'") } }
-            }
-        }
+        let played = { rig.played(among: films) }
         #expect(rig.wait { played().count >= 15 }, "\(played())")
         let passes = (0..<3).map { Array(played().dropFirst($0 * 5).prefix(5)) }
         #expect(passes.allSatisfy { Set($0).count == 5 } && Set(passes).count > 1, "\(passes)")

@@ -278,6 +278,11 @@ final class KioskRig: @unchecked Sendable {
 
     func hasSaid(_ part: String) -> Bool { said.withLock { $0.contains { $0.contains(part) } } }
 
+    /// The films that were played, in order, each time.
+    func played(among films: [String]) -> [String] {
+        said.withLock { lines in lines.compactMap { line in films.first { line.contains("playing '\($0)'") } } }
+    }
+
     /// Requests the end; returns how the kiosk ended.
     func end() -> KioskEnd {
         mailbox.post(.request(.end(status: 143)))

@@ -8,13 +8,13 @@ import Testing
 @Suite struct ContractTests {
     struct Memory: OpenableRoute {
         func open(seconds: Double, isExact: Bool) -> any RecordedRoute {
-            let (speaker, clock) = (MemorySpeaker(), VirtualClock())
+            let (speaker, clock) = (MemorySpeaker(), ManualClock())
             return VirtualRoute(speaker, clock: clock) { instant in
                 clock.advance(to: instant)
                 speaker.play(until: instant)
             } recording: {
                 let (samples, start) = speaker.recording
-                return Recording(samples: samples, rate: 48_000, start: start ?? clock.now)
+                return OutputCapture(samples: samples, rate: 48_000, start: start ?? clock.now)
             }
         }
     }

@@ -332,7 +332,7 @@ struct FeatureTests {
         let card = run.heard().map(\.second)
         #expect(card.starts(with: [0, 1]) && card.count < 6, "the card falls silent: \(card)")
         speaker.stop()
-        run.sound = try Recording(file: URL(filePath: recording))
+        run.sound = try OutputCapture(file: URL(filePath: recording))
         run.expect(seconds: both, offset: -0.12...0.12)
     }
 
@@ -351,7 +351,7 @@ struct FeatureTests {
         let gaps = zip(card, card.dropFirst()).map { $1.start - $0.end }
         #expect(gaps.allSatisfy { $0 < 0.1 }, "the card is interrupted: \(card)")
         speaker.stop()
-        run.sound = try Recording(file: URL(filePath: recording))
+        run.sound = try OutputCapture(file: URL(filePath: recording))
         let german = run.heard(FeatureFilms.secondTones).map(\.second)
         #expect(german.starts(with: [0, 1, 2]) && german.count < 6, "\(german)")
         let english = run.heard().map(\.second)

@@ -44,7 +44,7 @@ final class ObservedPlayback: @unchecked Sendable {
     /// The screen at each change and once a second.
     private(set) var pictures: [DisplayPicture] = []
     /// Recording of the sink. A test replaces it by the recording of a speaker.
-    var sound: Recording?
+    var sound: OutputCapture?
     /// Keys not pressed yet, by second.
     private var keys: [Int: [String]]
     /// Output of pactl for the program's stream.
@@ -175,7 +175,7 @@ final class ObservedPlayback: @unchecked Sendable {
     func heard(_ tones: [Int] = FeatureFilms.tones) -> [Stretch] { heard(tones, in: sound) }
 
     /// Returns the seconds of the film in a recording, by the tones of a track.
-    func heard(_ tones: [Int] = FeatureFilms.tones, in sound: Recording?) -> [Stretch] {
+    func heard(_ tones: [Int] = FeatureFilms.tones, in sound: OutputCapture?) -> [Stretch] {
         guard let sound else { return [] }
         var all: [Stretch] = []
         for stretch in sound.stretches(of: tones, above: 0.002) where stretch.end - stretch.start > 0.05 {

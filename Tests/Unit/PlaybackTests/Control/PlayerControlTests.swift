@@ -221,28 +221,8 @@ import Testing
         #expect(codes.withLock { $0 } == ["unavailable"])
     }
 
-    @Test func aPlayerWithoutReferencesStops() throws {
-        var engine: PlaybackEngine?
-        let parts = Player.Parts(
-            open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "nothing") },
-            codecs: SyntheticCodecs(),
-            makeDecoder: { (_) throws(MediaError) in throw MediaError(.unsupported, "nothing") },
-            audioOutput: RecordingOutput(capacity: 1), clock: ManualClock())
-        var player: Player? = Player(
-            parts: parts, options: PlayerOptions(), events: EventLog(clock: ManualClock())
-        ) { _ in
-        } start: { make throws(ExhaustionError) in
-            engine = make(Player.EngineWork())
-            return nil
-        }
-        #expect(try #require(engine).runIteration() && player != nil)
-        player = nil
-        #expect(try !#require(engine).runIteration())
-    }
-
-    // MARK: Volume
-
-    @Test func theVolumeIsThatOfTheOutputs() throws {
+    /// Returns a player without films, whose engine the test runs.
+    private func playerAndEngine() throws -> (player: Player, engine: PlaybackEngine) {
         var engine: PlaybackEngine?
         let parts = Player.Parts(
             open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "nothing") },
@@ -254,23 +234,38 @@ import Testing
             engine = make(Player.EngineWork())
             return nil
         }
+        return (player, try #require(engine))
+    }
+
+    @Test func aPlayerWithoutReferencesStops() throws {
+        var made = try Optional(playerAndEngine())
+        let engine = try #require(made).engine
+        #expect(engine.runIteration())
+        made = nil
+        #expect(!engine.runIteration())
+    }
+
+    // MARK: Volume
+
+    @Test func theVolumeIsThatOfTheOutputs() throws {
+        let (player, engine) = try playerAndEngine()
         let control = PlayerControl(player)
         control.set("volume", to: .whole(50))
         control.perform([.text("add"), .text("volume"), .text("-2")])
-        _ = try #require(engine).runIteration()
+        _ = engine.runIteration()
         #expect(abs(player.masterVolume - 48) < 1e-3)
         for gain in [0, 0.05, 0.5, 1, 2] as [Float] {
             player.volume = gain
             #expect(abs(player.volume - gain) < 1e-4)
         }
         (player.isMuted, player.rate) = (true, 1.5)
-        _ = try #require(engine).runIteration()
+        _ = engine.runIteration()
         #expect(player.isMuted && player.rate == 1.5 && !player.state.isPaused)
         player.rate = 0
-        _ = try #require(engine).runIteration()
+        _ = engine.runIteration()
         #expect(player.rate == 0 && player.state.isPaused && player.state.speed == 1.5)
         player.volume = VolumeCurve.gain(volume: 48)
-        _ = try #require(engine).runIteration()
+        _ = engine.runIteration()
         #expect(try control.value(of: "volume").number.map { abs($0 - 48) < 1e-3 } == true)
     }
 }

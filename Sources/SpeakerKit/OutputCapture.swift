@@ -2,7 +2,7 @@ package import Foundation
 public import MediaCore
 
 /// Samples that an output played, with the host instants at which they were audible.
-public struct Recording: Sendable {
+public struct OutputCapture: Sendable {
     /// One channel, full scale ±1.
     public let samples: [Float]
     /// Frames per second.
@@ -58,11 +58,11 @@ public struct Recording: Sendable {
     }
 
     /// Returns this recording and a later one of the same rate, joined with the silence between them.
-    package func followed(by later: Recording) -> Recording {
+    package func followed(by later: OutputCapture) -> OutputCapture {
         let gap = (later.instant(of: 0) - instant(of: Double(samples.count))) / times.perFrame
         let start = HostInstant(nanoseconds: Int64(instant(of: 0)))
         let silence = [Float](repeating: 0, count: max(0, Int(gap.rounded())))
-        return Recording(samples: samples + silence + later.samples, rate: rate, start: start)
+        return OutputCapture(samples: samples + silence + later.samples, rate: rate, start: start)
     }
 
     private static func sound(in bytes: [UInt8], _ channel: Int) -> (samples: [Float], rate: Double) {

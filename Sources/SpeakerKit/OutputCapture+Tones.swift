@@ -2,7 +2,7 @@ internal import Foundation
 internal import MediaCore
 
 /// Analysis of a recording by tones.
-extension Recording {
+extension OutputCapture {
     /// Returns the level of a frequency in a range of samples (1 for a full-scale tone), and its phase in turns at
     /// sample 0.
     package func tone(_ hertz: Int, _ range: Range<Int>) -> (level: Double, turns: Double) {
