@@ -63,7 +63,7 @@ extension AirPlaySpeaker: PartialFlushing {
         }
         // The speaker's buffer is kept: the renderer flushes explicitly.
         if kept { return }
-        close()
+        endSession()
         try open(choice, context)
     }
 

@@ -134,11 +134,17 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
     /// Ends the session and stops background work. May block for a few seconds. Volume, speed and address are kept for
     /// the next use.
     package func close() {
+        endSession()
+        // A route that has not played is no reason to give up a better one.
+        guard !configuration.lessons.learned.contains(.played) else { return }
+        state.withLock { $0.details.routes = $0.details.allRoutes }
+    }
+
+    /// Ends the session for another stream of the same use.
+    func endSession() {
         endUse { details in
             (details.setup, details.cuts) = (nil, StreamCutRecord())
             details.reported.endUse()
-            // A route that has not played is no reason to give up a better one.
-            if !configuration.lessons.learned.contains(.played) { details.routes = details.allRoutes }
         }
     }
 }

@@ -104,6 +104,10 @@ import VirtualSpeaker
         defer { speaker.stop() }
         let state = folder.path("state")
         #expect(try stream(speaker, of: film, state: state) == "realtime ALAC 44.1/16")
+        let refusals = speaker.record.events.count { event in
+            if case .request(method: "SETUP", target: _, status: 400) = event { true } else { false }
+        }
+        #expect(refusals == 1, "the refused route is not tried again")
         let route = try FileManager.default.contentsOfDirectory(atPath: "\(state)/talkie/routes").first ?? ""
         let kept = try String(contentsOfFile: "\(state)/talkie/routes/\(route)", encoding: .utf8)
         #expect(kept.contains("realtime"), "\(kept)")
