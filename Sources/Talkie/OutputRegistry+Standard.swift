@@ -27,16 +27,17 @@ extension OutputRegistry {
     ///   - card: Nil: speakers only.
     ///   - phrases: The wording of remedies.
     ///   - preferences: What the user wants of speakers.
+    ///   - trace: Records the conversations with speakers.
     package convenience init(
         card: SoundCardProvider?, saying phrases: RemedyPhrases,
         preferring preferences: SpeakerPreferenceTable = SpeakerPreferenceTable(),
-        adding others: [any OutputProvider] = []
+        tracing trace: ConversationTrace? = nil, adding others: [any OutputProvider] = []
     ) {
         let cards: [any OutputProvider] = card.map { [$0] } ?? []
         self.init(
             cards + [
-                AirPlayProvider(saying: phrases, preferring: preferences),
-                ClassicAirPlayProvider(saying: phrases, preferring: preferences),
+                AirPlayProvider(saying: phrases, preferring: preferences, tracing: trace),
+                ClassicAirPlayProvider(saying: phrases, preferring: preferences, tracing: trace),
             ] + others)
     }
 }

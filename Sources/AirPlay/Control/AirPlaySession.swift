@@ -55,6 +55,8 @@ package final class AirPlaySession: SenderSession {
         var phrases = RemedyPhrases()
         /// Timeout for establishing a connection.
         var connectTimeout = Duration.seconds(3)
+        /// Records the conversation; nil: it is not recorded.
+        var trace: ConversationTrace?
         /// Initial counters of the stream; nil: random, as RFC 3550, section 5.1 requires.
         var firstCounters: StreamCounters?
         /// Maximum age of an anchor before it is renewed; nil: `SentAnchor.longestReach`.

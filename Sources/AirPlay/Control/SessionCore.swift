@@ -102,7 +102,7 @@ package final class SessionCore: SenderSessionCore {
             deadline: .now.advanced(by: configuration.connectTimeout))
         socket.setPersistence(.requests)
         let connection = RTSPConnection(
-            socket: socket, identity: configuration.identity, activeRemote: activeRemote)
+            socket: socket, identity: configuration.identity, activeRemote: activeRemote, trace: configuration.trace)
         self.connection = connection
         configuration.remote?.register(activeRemote, of: socket.remote, local: socket.local) { [shared] command in
             shared.status.publish(command)
@@ -162,7 +162,9 @@ package final class SessionCore: SenderSessionCore {
                 at: remote, port: configuration.address.port, deadline: .now.advanced(by: configuration.connectTimeout)
             )
             socket.setPersistence(.requests)
-            return RTSPConnection(socket: socket, identity: configuration.identity, activeRemote: activeRemote)
+            return RTSPConnection(
+                socket: socket, identity: configuration.identity, activeRemote: activeRemote,
+                trace: configuration.trace)
         }
         let (secret, connection) = try pairing.run(on: first, info: info)
         self.connection = connection
@@ -209,11 +211,12 @@ package final class SessionCore: SenderSessionCore {
             HostInstant.now.advanced(by: Deadline.eventsPause).sleep()
         }
         guard let socket else { return }
-        let shared = shared
+        let (shared, trace) = (shared, configuration.trace)
         do throws(ExhaustionError) {
             events = try EventChannel(socket: socket, keys: .events(from: secret)) { event in
                 switch event {
                 case .message(let message):
+                    trace?.record(event: message)
                     if let command = RemoteCommand(event: message) { shared.status.publish(command) }
                 case .ended(let error): shared.status.fail(error)
                 }
@@ -307,6 +310,7 @@ package final class SessionCore: SenderSessionCore {
             // ignored: see above; the closed connection ends the session at the speaker.
             _ = try? request("TEARDOWN", SessionRequests.tearDown(), timeout: Deadline.tearDown)
         }
+        recordFacts()
         shared.writer?.close()
         shared.setWriter(nil)
         events?.close()
@@ -321,6 +325,19 @@ package final class SessionCore: SenderSessionCore {
         controlSocket = nil
         timing?.close()
         timing = nil
+    }
+
+    /// Records in the trace what its messages do not show.
+    private func recordFacts() {
+        guard let trace = configuration.trace, stream != nil else { return }
+        let role = configuration.lessons.learned.clockRole ?? configuration.clockRole
+        trace.record([
+            ("route", .text(configuration.route.rawValue)), ("clock_role", .text("\(role)")),
+            ("clock", .text("\(clock.readiness)")),
+            ("timing_requests", .optional(ptp.flatMap { ptp in remote.flatMap { ptp.peer($0)?.readiness.probes } })),
+            ("sent_bytes", .whole(Int(shared.writer?.sentBytes ?? 0))),
+            ("resent_packets", .whole(Int(shared.writer?.resentPackets ?? 0))),
+        ])
     }
 
     /// Records what this session revealed about the speaker's clock behaviour.

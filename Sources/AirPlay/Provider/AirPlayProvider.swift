@@ -29,6 +29,7 @@ public final class AirPlayProvider: OutputProvider {
     private let network = SpeakerNetwork()
     let phrases: RemedyPhrases
     private let preferences: SpeakerPreferenceTable
+    private let trace: ConversationTrace?
 
     /// Creates a provider.
     ///
@@ -38,15 +39,20 @@ public final class AirPlayProvider: OutputProvider {
     }
 
     /// Creates a provider with the user's preferences for speakers.
-    package init(saying phrases: RemedyPhrases, preferring preferences: SpeakerPreferenceTable) {
-        self.phrases = phrases
-        self.preferences = preferences
+    ///
+    /// - Parameter trace: Records all conversations; nil: none.
+    package init(
+        saying phrases: RemedyPhrases, preferring preferences: SpeakerPreferenceTable,
+        tracing trace: ConversationTrace? = nil
+    ) {
+        (self.phrases, self.preferences, self.trace) = (phrases, preferences, trace)
     }
 
     /// Creates a provider with another state folder, for tests.
     package init(knowledge: SpeakerKnowledge, saying phrases: RemedyPhrases = RemedyPhrases()) {
         self.phrases = phrases
         preferences = SpeakerPreferenceTable()
+        trace = nil
         state.withLock { $0.knowledge = knowledge }
     }
 
@@ -227,7 +233,7 @@ public final class AirPlayProvider: OutputProvider {
     }
 
     private func output(of chosen: ChosenSpeaker) -> DrivenSpeaker {
-        let (knowledge, clocks, remote, phrases) = (knowledge, clocks, remote, phrases)
+        let (knowledge, clocks, remote, phrases, trace) = (knowledge, clocks, remote, phrases, trace)
         network.start()
         network.wish(for: SpeakerWishes([.name(chosen.name)], ids: chosen.speaker.id.map { [$0] } ?? []))
         let key = Self.key(chosen.speaker)
@@ -235,8 +241,7 @@ public final class AirPlayProvider: OutputProvider {
             if let known = state.driven[key] { return known }
             let driven = DrivenSpeaker(
                 chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks, network: network,
-                remote: remote,
-                phrases: phrases)
+                remote: remote, phrases: phrases, trace: trace)
             state.driven[key] = driven
             return driven
         }

@@ -16,15 +16,17 @@ struct DrivenSpeaker: Sendable {
     ///   - network: Finds the speaker again after an address change.
     ///   - remote: Receives the commands of all speakers.
     ///   - phrases: The application's wording of remedies.
+    ///   - trace: Records the conversation.
     init(
         _ chosen: ChosenSpeaker, knowledge: SpeakerKnowledge, sender: SenderIdentity, clocks: PTPDirectory,
         network: (any SpeakerSource)? = nil, remote: RemoteControlServer? = nil,
-        phrases: RemedyPhrases = RemedyPhrases()
+        phrases: RemedyPhrases = RemedyPhrases(), trace: ConversationTrace? = nil
     ) {
         var configuration = chosen.configuration(knowledge, sender: sender)
         configuration.network = network
         configuration.remote = remote
         configuration.phrases = phrases
+        configuration.trace = trace
         self.chosen = chosen
         output = AirPlaySpeaker(
             name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route,

@@ -10,6 +10,8 @@ package final class RTSPConnection {
     private let identity: SenderIdentity
     /// The token of this speaker's commands.
     private let activeRemote: UInt32
+    /// Records the requests and responses; nil: they are not recorded.
+    private let trace: ConversationTrace?
     private var sequence = 0
     /// Whether a response has carried a CSeq; later responses without one are ignored.
     private var isNumbering = false
@@ -24,7 +26,11 @@ package final class RTSPConnection {
     /// Receivers refuse versions below about 300; one changes its latency rule below 371.
     package static let userAgent = "AirPlay/670.6.2"
 
-    package init(socket: TCPSocket, identity: SenderIdentity, activeRemote: UInt32 = .random(in: 1 ... .max)) {
+    package init(
+        socket: TCPSocket, identity: SenderIdentity, activeRemote: UInt32 = .random(in: 1 ... .max),
+        trace: ConversationTrace? = nil
+    ) {
+        self.trace = trace
         self.socket = socket
         self.identity = identity
         self.activeRemote = activeRemote
@@ -61,7 +67,21 @@ package final class RTSPConnection {
             "X-Apple-Client-Name": identity.name,
         ]
         for field in headers.fields { all.append(field.name, field.value) }
-        var wire = RTSPRequest(method, target, headers: all, body: body).encoded()
+        let request = RTSPRequest(method, target, headers: all, body: body)
+        let sent = HostInstant.now
+        let outcome: Result<RTSPResponse, AirPlayError>
+        do throws(AirPlayError) {
+            try send(request, deadline: deadline)
+            outcome = .success(try answer(to: sequence, deadline: deadline))
+        } catch {
+            outcome = .failure(error)
+        }
+        trace?.record(request, sent: sent, outcome)
+        return try outcome.get()
+    }
+
+    private func send(_ request: RTSPRequest, deadline: HostInstant) throws(AirPlayError) {
+        var wire = request.encoded()
         if let sealed = sealer?.seal(wire) { wire = sealed }
         do {
             try socket.sendAll(wire, deadline: deadline)
@@ -70,7 +90,6 @@ package final class RTSPConnection {
             isBroken = true
             throw AirPlayError(error)
         }
-        return try answer(to: sequence, deadline: deadline)
     }
 
     private func answer(to sequence: Int, deadline: HostInstant) throws(AirPlayError) -> RTSPResponse {

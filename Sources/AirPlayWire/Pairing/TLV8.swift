@@ -7,7 +7,7 @@ package struct TLV8: Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        static let method = Tag(rawValue: 0x00)
+        package static let method = Tag(rawValue: 0x00)
         static let identifier = Tag(rawValue: 0x01)
         package static let salt = Tag(rawValue: 0x02)
         package static let publicKey = Tag(rawValue: 0x03)
@@ -17,11 +17,11 @@ package struct TLV8: Hashable, Sendable {
         package static let error = Tag(rawValue: 0x07)
         static let retryDelay = Tag(rawValue: 0x08)
         static let signature = Tag(rawValue: 0x0A)
-        static let flags = Tag(rawValue: 0x13)
+        package static let flags = Tag(rawValue: 0x13)
     }
 
     package struct Item: Hashable, Sendable {
-        var tag: Tag
+        package var tag: Tag
         package var value: [UInt8]
         package init(_ tag: Tag, _ value: [UInt8]) {
             self.tag = tag

@@ -58,6 +58,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
     private let served = ServedTimeline()
     private let phrases: RemedyPhrases
     private let preferences: SpeakerPreferenceTable
+    private let trace: ConversationTrace?
 
     /// Creates a provider.
     ///
@@ -67,8 +68,13 @@ public final class ClassicAirPlayProvider: OutputProvider {
     }
 
     /// Creates a provider with the user's preferences for speakers.
-    package init(saying phrases: RemedyPhrases, preferring preferences: SpeakerPreferenceTable) {
-        (self.phrases, self.preferences) = (phrases, preferences)
+    ///
+    /// - Parameter trace: Records all conversations; nil: none.
+    package init(
+        saying phrases: RemedyPhrases, preferring preferences: SpeakerPreferenceTable,
+        tracing trace: ConversationTrace? = nil
+    ) {
+        (self.phrases, self.preferences, self.trace) = (phrases, preferences, trace)
     }
 
     /// Creates a provider with another state folder, for tests.
@@ -247,6 +253,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
             configuration.network = network
             configuration.remote = remote
             configuration.phrases = phrases
+            configuration.trace = trace
             let output = ClassicSpeaker(
                 name: choice.speaker.name, configuration: configuration, serving: served,
                 metadata: choice.speaker.traits.classic?.metadata ?? [])

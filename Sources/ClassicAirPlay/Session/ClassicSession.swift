@@ -20,6 +20,8 @@ package final class ClassicSession: SenderSession {
         var network: (any SpeakerSource)?
         /// Receives the receiver's commands by DACP.
         var remote: RemoteControlServer?
+        /// Records the conversation; nil: it is not recorded.
+        var trace: ConversationTrace?
         /// The application's wording of remedies.
         var phrases = RemedyPhrases()
         /// Timeout for establishing a connection.

@@ -68,7 +68,8 @@ package final class ClassicSessionCore: SenderSessionCore {
         let socket = try TCPSocket.speaker(
             at: address, port: configuration.address.port, deadline: .now.advanced(by: configuration.connectTimeout))
         socket.setPersistence(.requests)
-        connection = RTSPConnection(socket: socket, identity: configuration.identity, activeRemote: activeRemote)
+        connection = RTSPConnection(
+            socket: socket, identity: configuration.identity, activeRemote: activeRemote, trace: configuration.trace)
         return socket
     }
 

@@ -100,6 +100,9 @@ package struct SpeakerQuirks: Sendable {
     /// The number of requests for 65,535 packets each that are sent at the start of a realtime stream.
     var resendFlood: Int?
 
+    /// The recorded responses of another speaker, which replace this speaker's.
+    var replay: ConversationReplay?
+
     package init() {}
 
     /// The names accepted by `set`, with their arguments.
@@ -111,7 +114,7 @@ package struct SpeakerQuirks: Sendable {
         "presses=AFTER:COMMAND", "lists", "busy", "dies=SECONDS", "known-sender", "shairport-start",
         "freezes=AFTER:LASTING", "late-events=SECONDS", "no-events", "stripped-zeros",
         "output-latency=STATED:REAL", "arrival=SECONDS", "stereo-only", "refuses-buffered=CODE", "auth-setup",
-        "silent-auth-setup", "timing-stops=SECONDS", "timing-moves", "resend-flood=COUNT",
+        "silent-auth-setup", "timing-stops=SECONDS", "timing-moves", "resend-flood=COUNT", "replay=FILE",
     ]
 
     /// Enables one quirk by its command-line syntax: `late-clock=3`, `slow=SETUP:2`.
@@ -180,6 +183,9 @@ package struct SpeakerQuirks: Sendable {
         case "silent-auth-setup": isSilentAfterSetup = true
         case "timing-stops": timingStopsAfter = try seconds(0)
         case "timing-moves": movesTimingPort = true
+        case "replay":
+            guard parts.count == 2 else { throw unusable() }
+            replay = try ConversationReplay(file: parts[1])
         case "resend-flood": resendFlood = Int(try number(0, 0...1_000_000))
         default: throw unusable()
         }

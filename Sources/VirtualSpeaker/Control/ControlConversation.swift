@@ -24,6 +24,7 @@ struct ControlConversation {
     private var opener: HAPFrameOpener?
     private var sealer: HAPFrameSealer?
     private let faults: [String: SpeakerQuirks.ReplyFault]
+    private let replay: ConversationReplay?
     /// The reason for the end of the connection; nil while it is open.
     private(set) var ending: String?
 
@@ -32,6 +33,7 @@ struct ControlConversation {
             backend.configuration.isClassic
             ? ClassicSpeakerSession(backend: backend) : SpeakerSession(backend: backend)
         faults = backend.configuration.quirks.replyFaults
+        replay = backend.configuration.quirks.replay
     }
 
     /// Whether a request has begun and is incomplete.
@@ -62,7 +64,7 @@ struct ControlConversation {
 
     private mutating func answer(_ request: RTSPRequest, _ steps: inout [Step]) throws(WireError) {
         requests += 1
-        let reply = session.handle(request)
+        let reply = replay?.next(to: request).map { recorded(request, $0) } ?? session.handle(request)
         parser.bodyLimit = session.standing == .begun ? RTSPParser.bodyLimit : Self.smallBody
         let path = String(request.target.prefix { $0 != "?" })
         let bytes = reply.response.encoded()
@@ -100,6 +102,29 @@ struct ControlConversation {
             ending = "the sender ended the session"
             steps.append(.close)
         }
+    }
+
+    /// Returns the recorded reply. What the recorded speaker has refused does not change this speaker's session.
+    private mutating func recorded(
+        _ request: RTSPRequest, _ recorded: ConversationReplay.Response
+    ) -> SpeakerSession.Reply {
+        var reply = SpeakerSession.Reply(response: RTSPResponse(status: recorded.status))
+        if (200..<300).contains(recorded.status) {
+            reply = session.handle(request)
+            // What this speaker cannot do, it cannot replay.
+            guard (200..<300).contains(reply.response.status) else { return reply }
+        }
+        // ignored: without a property list every value is the recorded one.
+        let own = try? PropertyList(binary: reply.response.body)
+        let body = recorded.list.map { ConversationReplay.merged($0, own).binary() } ?? []
+        var headers: RTSPHeaders = [:]
+        if let sequence = request.headers["CSeq"] { headers.append("CSeq", sequence) }
+        for field in recorded.headers { headers.append(field.name, field.value) }
+        if body.isEmpty { headers.append("Content-Length", "0") }
+        reply.response = RTSPResponse(
+            status: recorded.status, reason: SpeakerSession.reason(recorded.status), version: request.version,
+            headers: headers, body: body)
+        return reply
     }
 
     private mutating func sealed(_ bytes: [UInt8]) -> [UInt8] { sealer?.seal(bytes) ?? bytes }
