@@ -71,6 +71,11 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
         return .chooseRoute(other, of: name)
     }
 
+    /// The remedy for a speaker that reads nothing of the stream; nil without another route.
+    var remedyForUnreadAudio: Remedy? {
+        state.withLock { $0.details.routes.dropFirst().first }.map { .chooseRoute($0, of: name) }
+    }
+
     // MARK: Status
 
     /// A sentence about the last interruption; kept after the speaker is back. Any thread.

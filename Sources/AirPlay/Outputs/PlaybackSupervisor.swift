@@ -25,6 +25,8 @@ final class PlaybackSupervisor: Sendable {
         var renewal = HostInstant(nanoseconds: .min)
         /// The number of bytes sent when the clock stalled, and when.
         var stalled: (sent: Int64, since: HostInstant)?
+        /// The number of bytes acknowledged when the speaker stopped reading, and when.
+        var unread: (arrived: Int64, since: HostInstant)?
     }
 
     /// A smaller change of the timeline is ignored, because a new anchor is audible.
@@ -47,6 +49,11 @@ final class PlaybackSupervisor: Sendable {
     private static let stallTimeout: Duration = .seconds(10)
     /// A speaker that has sent no timing request after this does not receive us.
     private static let silenceTimeout: Duration = .seconds(8)
+
+    /// A speaker that reads nothing of a buffered stream for this long after its start is silent.
+    private static let readingTimeout: Duration = .seconds(12)
+    /// The kernel buffers of both ends accept about this much although nothing is read.
+    private static let unreadLimit: Int64 = 1 << 20
 
     /// Poll interval for a clock that is not ready.
     private static let clockLook: Duration = .milliseconds(50)
@@ -127,6 +134,15 @@ final class PlaybackSupervisor: Sendable {
             }
             if segment.rate == 0 { return try stop(segment, core: core, speaker: speaker, sent: &sent) ?? wait }
             if let moment = lookAfterClock(core, &sent) { return moment }
+            if sent.line != nil, isUnread(core, &sent) {
+                let error = OutputError(
+                    .failed, "\(speaker.name) has accepted the audio stream but does not read it.",
+                    remedy: speaker.remedyForUnreadAudio)
+                // It has accepted a start, but it has not played.
+                speaker.configuration.lessons.forget()
+                speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
+                return nil
+            }
             // `accept` requests a call once there is enough.
             guard input.isStartable else { return nil }
             let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
@@ -209,6 +225,23 @@ final class PlaybackSupervisor: Sendable {
             speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
         }
         return HostInstant(nanoseconds: .max)
+    }
+
+    /// Whether the speaker plays by its own account, and reads nothing: it has accepted the stream of a route that it
+    /// does not support. Its kernel then acknowledges no further bytes.
+    private func isUnread(_ core: SessionCore, _ sent: inout SentState) -> Bool {
+        guard let writer = core.shared.writer, writer.sentBytes < Self.unreadLimit, writer.unacknowledgedBytes > 0,
+            !core.shared.isUnresponsive
+        else {
+            sent.unread = nil
+            return false
+        }
+        let (now, arrived) = (core.host.now, writer.sentBytes - Int64(writer.unacknowledgedBytes))
+        guard let unread = sent.unread, unread.arrived == arrived else {
+            sent.unread = (arrived, now)
+            return false
+        }
+        return now - unread.since >= Self.readingTimeout
     }
 
     /// The current state of the timebase.

@@ -69,7 +69,7 @@ final class BufferedWriter: StreamWriter {
         return instant == 0 ? nil : HostInstant(nanoseconds: instant)
     }
 
-    /// The number of bytes that the speaker has not acknowledged.
+    /// The number of bytes that the speaker's kernel has not acknowledged.
     var unacknowledgedBytes: Int { socket.unacknowledgedBytes }
 
     /// The shortest round trip of the connection.

@@ -13,6 +13,8 @@ package protocol StreamWriter: AnyObject, Sendable {
     /// The shortest round trip of the connection; nil without one.
     var shortestRoundTrip: Duration? { get }
 
+    /// The number of bytes that the speaker's kernel has not acknowledged.
+    var unacknowledgedBytes: Int { get }
     /// The number of retransmitted packets since the start.
     var resentPackets: Int { get }
 
@@ -31,6 +33,8 @@ package protocol StreamWriter: AnyObject, Sendable {
 }
 
 extension StreamWriter {
+    /// Zero: packets of the stream are not acknowledged.
+    package var unacknowledgedBytes: Int { 0 }
     /// Zero: the connection retransmits.
     package var resentPackets: Int { 0 }
     /// False: the stream has no pacing.

@@ -32,15 +32,22 @@ package struct ReceiverInfo: Hashable, Sendable {
         let media = ["media", "default"].lazy.compactMap { kind in latencies.first { $0["audioType"]?.string == kind } }
         let micros = (media.first ?? latencies.first)?["outputLatencyMicros"]?.integer(Int.self)
         outputLatency = micros.flatMap { (0...2_000_000).contains($0) ? .microseconds($0) : nil }
-        func formats(_ key: String) -> Set<Int>? {
+        // 32 suffice: one for each type of stream and kind of audio.
+        let listed = (reply["audioFormats"]?.array ?? []).prefix(32)
+        func formats(_ key: String, listedAs type: Int64) -> Set<Int>? {
             if let bits = reply["supportedAudioFormatsExtended"]?[key]?.array {
                 return Set(bits.compactMap { $0.integer(Int.self) })
             }
-            guard let mask = reply["supportedFormats"]?[key]?.uint64 else { return nil }
+            // Receivers without `supportedFormats` list types of streams with what they accept and what they send.
+            let masks =
+                (reply["supportedFormats"]?[key]?.uint64).map { [$0] }
+                ?? listed.filter { $0["type"]?.int64 == type }.compactMap { $0["audioOutputFormats"]?.uint64 }
+            guard !masks.isEmpty else { return nil }
+            let mask = masks.reduce(0, |)
             return Set((0..<64).filter { mask >> UInt64($0) & 1 == 1 })
         }
-        bufferedFormats = formats("bufferStream")
-        realtimeFormats = formats("audioStream")
+        bufferedFormats = formats("bufferStream", listedAs: 101)
+        realtimeFormats = formats("audioStream", listedAs: 100)
     }
 }
 

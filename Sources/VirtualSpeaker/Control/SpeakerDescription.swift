@@ -72,7 +72,7 @@ struct SpeakerDescription {
                 "outputLatencyMicros": .integer(stated.wholeNanoseconds / 1000),
             ])
         }
-        propertyList = [
+        var members: [String: PropertyList] = [
             "audioLatencies": .array(latencies), "name": .string(configuration.name),
             "deviceID": .string(identity.deviceID),
             "pi": .string(identity.publicID), "pk": .data(key), "model": .string(model), "manufacturer": "Talkie",
@@ -80,10 +80,18 @@ struct SpeakerDescription {
             "features": PropertyList(features.rawValue), "statusFlags": PropertyList(flags.rawValue),
             "initialVolume": .real(volume), "volumeControlType": 3,
             "senderAddress": .string(senderAddress), "txtAirPlay": .data(record),
-            "supportedFormats": [
-                "audioStream": .integer(realtime), "bufferStream": .integer(offersPTP ? buffered : 0),
-            ],
             "keepAliveLowPower": true, "keepAliveSendStatsAsBody": true,
         ]
+        let masks: [(name: String, type: PropertyList, mask: Int64)] = [
+            ("audioStream", 100, realtime), ("bufferStream", 101, offersPTP ? buffered : 0),
+        ]
+        if configuration.quirks.listsFormats {
+            members["audioFormats"] = .array(
+                masks.map { ["type": $0.type, "audioInputFormats": 0, "audioOutputFormats": .integer($0.mask)] })
+        } else {
+            members["supportedFormats"] = .dictionary(
+                Dictionary(masks.map { ($0.name, .integer($0.mask)) }, uniquingKeysWith: { first, _ in first }))
+        }
+        propertyList = .dictionary(members)
     }
 }

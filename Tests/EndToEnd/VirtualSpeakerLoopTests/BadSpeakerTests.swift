@@ -52,11 +52,11 @@ extension LoopTests {
             try speaker.prepare(.encoded(alac, from: PCMFormat(sampleRate: 44100, layout: .stereo)), context: context)
         }
 
-        /// Writes one second of audio.
-        private func fill(_ speaker: AirPlaySpeaker) {
+        /// Writes seconds of audio.
+        private func fill(_ speaker: AirPlaySpeaker, seconds: Int = 1) {
             let packet = LosslessEscape.frame([Int16](repeating: 7, count: 704))
             let batch = PacketBatch()
-            for index in 0..<Int64(125) {
+            for index in 0..<Int64(125 * seconds) {
                 packet.withUnsafeBytes {
                     batch.append(
                         $0,
@@ -65,12 +65,12 @@ extension LoopTests {
                             duration: MediaTime(value: 352, timescale: 44100)))
                 }
             }
-            #expect(speaker.accept(batch, from: 0) == 125)
+            #expect(speaker.accept(batch, from: 0) == 125 * seconds)
         }
 
-        /// Writes one second of audio and starts it.
-        private func play(_ speaker: AirPlaySpeaker) {
-            fill(speaker)
+        /// Writes audio and starts it.
+        private func play(_ speaker: AirPlaySpeaker, seconds: Int = 1) {
+            fill(speaker, seconds: seconds)
             synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: speaker.latency.startLead))
             speaker.timebaseDidChange(synchronizer.timebase.snapshot)
         }
@@ -166,6 +166,19 @@ extension LoopTests {
             #expect(speaker.failure?.remedy?.action == (alternatives.isEmpty ? .checkFirewall : .chooseRoute))
             #expect(speaker.failure?.remedy?.place == (alternatives.isEmpty ? nil : "Test;route=ntp"))
             #expect(speaker.isReadyToStart, "the film is held no longer")
+        }
+
+        /// It accepts the route's stream and its start, and is silent.
+        @Test func aSpeakerThatReadsNoAudioIsReportedWithAnotherRoute() throws {
+            let receiver = try receiver(["read-pauses=0:86400"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver, alternatives: [.realtime])
+            defer { speaker.close() }
+            try prepare(speaker)
+            play(speaker, seconds: 8)
+            #expect(eventually(within: .seconds(25)) { speaker.failure != nil })
+            #expect(speaker.failure?.message.contains("does not read it") == true, "\(speaker.failure?.message ?? "")")
+            #expect(speaker.failure?.remedy?.place == "Test;route=realtime")
         }
 
         @Test func aReceiverGetsTheRateBeforeItsFirstAnchor() throws {

@@ -41,8 +41,11 @@ import Testing
         #expect(session.handle(request("TEARDOWN", [:])).response.status == 470)
     }
 
-    @Test func aSenderFindsInInfoWhatItDecidesItsRouteBy() throws {
-        var session = SpeakerSession(backend: NotedBackend())
+    @Test(arguments: [false, true])
+    func aSenderFindsInInfoWhatItDecidesItsRouteBy(isList: Bool) throws {
+        var configuration = SpeakerConfiguration()
+        if isList { try configuration.quirks.set("format-list") }
+        var session = SpeakerSession(backend: NotedBackend(configuration))
         let reply = session.handle(RTSPRequest("GET", "/info")).response
         let info = ReceiverInfo(try PropertyList(binary: reply.body))
         #expect(info.features?.isSuperset(of: [.audio, .bufferedAudio, .ptp, .transientPairing]) == true)
