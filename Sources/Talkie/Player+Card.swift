@@ -74,10 +74,11 @@ extension Player {
     /// - Parameters:
     ///   - registry: Identifies the outputs of its providers.
     ///   - profiles: The results of calibrations.
-    ///   - willOpen: Called with the address of each film before it is opened, on the opening thread.
+    ///   - willOpen: Called with the address of each film before it is opened, on the opening thread. Returns media to
+    ///     play instead; nil: the film is opened.
     package convenience init(
         _ output: any AudioDestination, registry: OutputRegistry?, profiles: ProfileStore = ProfileStore(),
-        options: PlayerOptions, willOpen: (@Sendable (String) -> Void)? = nil,
+        options: PlayerOptions, willOpen: (@Sendable (String) -> (any MediaSource)?)? = nil,
         onEvent: @escaping @Sendable (PlayerEvent) -> Void
     ) {
         let group = output.group(codecs: FilmAudioCodecs())
@@ -93,11 +94,11 @@ extension Player {
         if let willOpen {
             let (open, openListed) = (parts.open, parts.openListed)
             parts.open = { (address, cancellation) throws(MediaError) in
-                willOpen(address)
+                if let media = willOpen(address) { return media }
                 return try open(address, cancellation)
             }
             parts.openListed = { (address, cancellation) throws(MediaError) in
-                willOpen(address)
+                if let media = willOpen(address) { return media }
                 return try openListed(address, cancellation)
             }
         }

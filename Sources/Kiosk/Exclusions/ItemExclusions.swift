@@ -48,6 +48,8 @@ struct ItemExclusions {
     static let maxSlowPause = Duration.seconds(900)
     /// The delay before items that ended the program are played because nothing else is left.
     static let crashedPause = Duration.seconds(60)
+    /// The same for stuck items.
+    static let onlyStuckPause = Duration.seconds(900)
     /// The playing time after which an item that was excluded is not considered failed any more.
     private static let recoveryTime = Duration.seconds(15)
     private static let maxEntries = 1024
@@ -70,16 +72,16 @@ struct ItemExclusions {
     private var stallCounts: [Item: Int] = [:]
     private var entries: [Item: Entry] = [:]
     private var excluded: [(item: Item, reason: Reason)] = []
-    /// When items that ended the program are played because nothing else is left; nil while other items are.
-    private var playsCrashedFrom: HostInstant?
+    /// When stuck items, or those that ended the program, are played because nothing is left; nil while others are.
+    private var playsExcludedFrom: HostInstant?
     private var playing: (item: Item, since: HostInstant)?
 
     init(_ crashes: CrashRecord) { self.crashes = crashes }
 
     // MARK: Playlist
 
-    /// Returns the items to play. If all others are excluded, slow and stuck items are returned; if only items that
-    /// ended the program are left, these are returned after `crashedPause`.
+    /// Returns the items to play. If all others are excluded, slow items are returned; if only stuck items are left,
+    /// these are returned after `onlyStuckPause`, and items that ended the program after `crashedPause`.
     ///
     /// - Returns: Also the items that were not excluded at the last call, with their reasons.
     mutating func admit(_ items: [Item], at now: HostInstant) -> (items: [Item], new: [(item: Item, reason: Reason)]) {
@@ -101,15 +103,18 @@ struct ItemExclusions {
             }
         }
         if admitted.isEmpty {
-            admitted = runnable
-            excluded.removeAll { $0.reason != .crashed }
+            admitted = excluded.filter { $0.reason == .slow }.map(\.item)
+            excluded.removeAll { $0.reason == .slow }
         }
         if admitted.isEmpty, !items.isEmpty {
-            let due = playsCrashedFrom ?? now.advanced(by: Self.crashedPause)
-            playsCrashedFrom = due
-            if due <= now { (admitted, excluded) = (items, []) }
+            let due = playsExcludedFrom ?? now.advanced(by: runnable.isEmpty ? Self.crashedPause : Self.onlyStuckPause)
+            playsExcludedFrom = due
+            if due <= now {
+                admitted = runnable.isEmpty ? items : runnable
+                excluded.removeAll { runnable.isEmpty || $0.reason != .crashed }
+            }
         } else {
-            playsCrashedFrom = nil
+            playsExcludedFrom = nil
         }
         return (admitted, excluded.filter { !known.contains(Exclusion($0.item, $0.reason)) })
     }
@@ -172,6 +177,7 @@ struct ItemExclusions {
         let pause =
             reason == .slow ? min(Self.maxSlowPause, Self.slowPause * (1 << min(count - 1, 8))) : Self.stuckPause
         if entries.count >= Self.maxEntries { entries.removeAll() }
+        playsExcludedFrom = nil
         entries[item] = Entry(reason: reason, until: now.advanced(by: pause), count: count)
     }
 
@@ -179,8 +185,13 @@ struct ItemExclusions {
     mutating func expire(at now: HostInstant, wall: WallTime) -> Bool {
         var hasExpired = false
         crashes.update { if $0.expire(at: wall) { hasExpired = true } }
-        if let due = playsCrashedFrom, due <= now, !excluded.isEmpty { return true }
+        if let due = playsExcludedFrom, due <= now, !excluded.isEmpty { return true }
         return hasExpired || excluded.contains { $0.reason != .crashed && (entries[$0.item]?.until ?? now) <= now }
+    }
+
+    /// When items are retried of which no other one is left.
+    var retryText: String {
+        excluded.allSatisfy { $0.reason == .crashed } ? "after a minute" : "after a quarter of an hour"
     }
 
     /// Sentences about the excluded items, for health and MQTT.
@@ -259,10 +270,13 @@ struct ItemExclusions {
         if let entry = entries[item], entry.until <= now { entries[item] = nil }
     }
 
-    /// Records that an item cannot be played; the process continues.
-    func noteFailed(_ address: String) {
-        let key = CrashHistory.key(of: address)
+    /// Records that nothing of an item could be played; the process continues. A stall of an item that has stalled
+    /// before.
+    mutating func noteFailed(_ item: Item) {
+        let key = CrashHistory.key(of: item.address)
         crashes.update { $0.noteFailed(key) }
+        if stallCounts[item] != nil { noteStalled(item, for: .decoder, isDamaged: true) }
+        if playing?.item == item { playing = nil }
     }
 
     /// Records the end of the current item.

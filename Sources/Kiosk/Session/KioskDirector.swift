@@ -550,6 +550,8 @@ final class KioskDirector: @unchecked Sendable {
             .error,
             "\(repair.cause.rawValue) for \(Decimals.text(repair.duration.inSeconds, 0)) s: \(repair.stage.words)",
             KioskNote(.repair, item: repair.item, stage: repair.stage.name))
+        // Neither the item nor the test sound advances: the outputs are at fault.
+        guard !playback.isTesting else { return end(.needsRestart(repair.cause.rawValue)) }
         switch repair.stage {
         case .anchor: playback.restart(isWaiting: repair.cause == .waiting)
         case .route:
@@ -558,6 +560,9 @@ final class KioskDirector: @unchecked Sendable {
         case .next:
             watch.startOver()
             playback.passOver(for: repair.cause)
+        case .test:
+            watch.startOver()
+            playback.test(for: repair.cause)
         case .window:
             playback.forgiveStuckItems()
             screen.remake()

@@ -34,6 +34,8 @@ final class KioskPlayback {
     private var rules = TimelineRules.own
     /// True while the player plays an item of the playlist.
     private(set) var isPlaying = false
+    /// True while the player plays the test sound, because no item advances.
+    private(set) var isTesting = false
     /// Whether an item has played.
     private var hasPlayed = false
     /// The last failure, shown on the slate.
@@ -50,6 +52,8 @@ final class KioskPlayback {
     private var shuffledPass: [String] = []
     /// The address of an item that lacks progress, with the cause; nil if the current one advances.
     var stalledItem: (address: String, cause: Liveness.Cause)?
+    /// The address of an item that was reported as one that cannot be played, while it is the current one.
+    private var unplayable: String?
     /// Whether a command had paused the kiosk before `lend`.
     private var wasHeld = false
     /// The item that was shown last.
@@ -139,7 +143,9 @@ final class KioskPlayback {
         let (admitted, new) = exclusions.admit(items.found, at: now)
         for (item, reason) in new {
             let sentence = ItemExclusions.sentence(item, reason)
-            if admitted.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
+            if admitted.isEmpty {
+                lastFailure = "\(sentence); no other item is left, so it is retried \(exclusions.retryText)"
+            }
             messages.sayAlways(.error, sentence, KioskNote(.broken, item: item.address))
         }
         if pausePoint != nil {
@@ -204,7 +210,7 @@ final class KioskPlayback {
         guard !items.isEmpty, current != nil else { return show(.nothing(lastFailure)) }
         if hours.isWaiting { return }
         if startOnWall() { return }
-        isPlaying = true
+        (isPlaying, isTesting) = (true, false)
         slate.noteImageReplaced()
         let attempt = retry.take()
         if let unopened = items.takeUnopened() {
@@ -235,21 +241,49 @@ final class KioskPlayback {
         if isWaiting || !rules.allowsSeeking { open() } else { player.seek(to: player.state.position) }
     }
 
-    /// Skips an item that makes no progress.
-    func passOver(for cause: Liveness.Cause) {
-        guard let current else { return }
+    /// Records that the current item is left because it makes no progress. Returns the sentence about it; nil if the
+    /// kiosk ends, or without an item.
+    private func leaveCurrent(for cause: Liveness.Cause) -> String? {
+        guard let current else { return nil }
         let sentence = "'\(ItemProgress.name(of: current))' was left: \(cause.rawValue)"
         record(problemOf: current, sentence, isSkipped: false, .error)
         let moment = player.synchronizer.currentTime()
         exclusions.noteStalled(current, for: cause, isDamaged: player.state.isSoundUndecodable(at: moment))
         exclusions.noteLeft()
-        if configuration.onBrokenItem == .stop { return end(.broken(TalkieError(.failed, sentence))) }
+        guard configuration.onBrokenItem == .stop else { return sentence }
+        end(.broken(TalkieError(.failed, sentence)))
+        return nil
+    }
+
+    /// Skips an item that makes no progress.
+    func passOver(for cause: Liveness.Cause) {
+        guard let sentence = leaveCurrent(for: cause), let current else { return }
         if rules.restartsByClock { return open() }
         guard configuration.onBrokenItem == .slate else {
             progress.leave()
             return player.skip()
         }
         interrupt(after: current.address, in: player.state.items.map(\.address), showing: sentence)
+    }
+
+    /// Leaves the only item, which makes no progress, and plays the test sound under a slate with the reason.
+    func test(for cause: Liveness.Cause) {
+        guard let sentence = leaveCurrent(for: cause) else { return }
+        progress.leave()
+        (isPlaying, isTesting, lastFailure) = (false, true, sentence)
+        showNothing(sentence)
+        slate.noteImageReplaced()
+        player.openOutsideList(TestSound.address)
+        player.play()
+        progress.expectOpening()
+    }
+
+    /// Ends the test after the test sound has advanced: the item that was left is at fault.
+    private func endTest(at now: HostInstant) {
+        isTesting = false
+        let test = Item(address: TestSound.address)
+        guard exclusions.noteAdvancing(test, hasSound: player.state.hasAudio, at: now) else { return open() }
+        applyExclusions()
     }
 
     /// Pauses the current item, and shows a slate before the item that follows another one.
@@ -272,13 +306,13 @@ final class KioskPlayback {
         case .phase(.opening):
             if let isCommanded = progress.takeOpening() { noteOpening(isCommanded: isCommanded) }
         case .phase(let phase):
-            guard !progress.isReplaced else { return }
+            guard !progress.isReplaced, !isTesting else { return }
             if slate.isImage { return slate.handleImage(phase) }
             handlePhase(phase)
         case .began(let item, let moment, let isJoined):
-            if !progress.isReplaced, !slate.isImage { film(item, beganAt: moment, isJoined: isJoined) }
+            if !progress.isReplaced, !isTesting, !slate.isImage { film(item, beganAt: moment, isJoined: isJoined) }
         case .failed(let item, let failure):
-            exclusions.noteFailed(item.address)
+            exclusions.noteFailed(Item(item))
             guard !progress.isReplaced else { return }
             record(progress.skip(item))
             if configuration.onBrokenItem != .skip, rules.allowsSeeking { return pause(at: item, failure) }
@@ -286,10 +320,11 @@ final class KioskPlayback {
         case .incomplete(let item, let failure):
             guard !progress.isReplaced else { return }
             record(problemOf: Item(item), failure.error.message, isSkipped: false, .warning)
+            if failure.error.code != .failed { unplayable = item.address }
             if configuration.onBrokenItem != .skip, rules.allowsSeeking {
                 pause(at: item, failure.error, isPlayed: true)
             }
-        case .ended(let item): noteEnded(Item(item))
+        case .ended(let item): if !isTesting { noteEnded(Item(item)) }
         case .lost(let failure):
             guard !progress.isReplaced else { return }
             guard rules.allowsWaiting else { return messages.say(.error, failure.message) }
@@ -325,7 +360,7 @@ final class KioskPlayback {
         case .failed:
             let state = player.state
             let item = state.current.map { Item($0) } ?? current ?? Item(address: "")
-            exclusions.noteFailed(item.address)
+            exclusions.noteFailed(item)
             noteBroken(item, state.failure ?? TalkieError(.failed, "the film cannot be played"))
             continueAfterFailure()
         case .paused where isUnannounced:
@@ -336,7 +371,7 @@ final class KioskPlayback {
     }
 
     private func noteOpening(isCommanded: Bool) {
-        guard !slate.isImage, let item = player.state.current else { return }
+        guard !slate.isImage, !isTesting, let item = player.state.current else { return }
         let isAlone = items.isAlone(item.address) || current.map { items.isAlone($0.address) } ?? false
         guard let change = progress.open(item, isCommanded: isCommanded, isSeparate: isAlone) else { return }
         record(change.remarks)
@@ -348,8 +383,10 @@ final class KioskPlayback {
     }
 
     /// Records that an item has ended. A damaged one that has lacked progress is charged as one that was left: once all
-    /// of it was read and nothing could be decoded, it ends early.
+    /// of it was read and nothing could be decoded, it ends early. So is one that has stalled before, and cannot be
+    /// played.
     private func noteEnded(_ item: Item) {
+        if unplayable.take() == item.address { exclusions.noteFailed(item) }
         guard let (address, cause) = stalledItem, address == item.address, items.hasProblem(item) else {
             return items.noteEnded(item)
         }
@@ -406,9 +443,11 @@ final class KioskPlayback {
         guard let current else { return }
         let state = player.state
         isUnannounced = false
-        messages.say(
-            .info, "playing '\(current.title ?? state.title)' (\(state.itemNumber) of \(state.itemCount))",
-            KioskNote(.item, item: current.address))
+        // The player may have passed an item without media already.
+        let isPresent = state.current.map { Item($0) == current } ?? false
+        let title = current.title ?? (isPresent ? state.title : PrintableText.name(of: current.address))
+        let place = isPresent ? " (\(state.itemNumber) of \(state.itemCount))" : ""
+        messages.say(.info, "playing '\(title)'\(place)", KioskNote(.item, item: current.address))
     }
 
     // MARK: Ends and failures
@@ -675,7 +714,7 @@ final class KioskPlayback {
 
     /// The configured image; nil if it cannot be shown at present.
     private var slateImage: String? {
-        configuration.slate.flatMap { isPlaying || exclusions.isSkipped($0) ? nil : $0 }
+        configuration.slate.flatMap { isPlaying || isTesting || exclusions.isSkipped($0) ? nil : $0 }
     }
 
     /// Updates the text of the slate, which may have changed.
@@ -702,7 +741,7 @@ final class KioskPlayback {
     /// Whether something is shown, or the reason why not is known.
     var isReady: Bool { slate.shown != nil || hours.isWaiting || player.state.phase == .playing }
     /// Whether an item should be visible and audible.
-    var isExpected: Bool { isPlaying && !hours.isWaiting && !slate.isHeld }
+    var isExpected: Bool { (isPlaying || isTesting) && !hours.isWaiting && !slate.isHeld }
     /// Whether the kiosk is in sync with others.
     var isWall: Bool { rules == .wall }
     /// Sentences about items that are not played at present.
@@ -722,24 +761,26 @@ final class KioskPlayback {
 
     /// The current item, as the watch sees it; nil without one.
     var watchedItem: RepairLadder.Item? {
+        if isTesting { return RepairLadder.Item(TestSound.address, hasOther: false) }
         guard let current else { return nil }
         let address = current.address
         let isListed = items.contains(address)
         let hasOther = rules.allowsSeeking && (items.count > 1 || !isListed || !configuration.loops)
         return RepairLadder.Item(
             address, isRemote: InputCheck.isAddress(address), hasOther: hasOther, otherCount: items.count - 1,
-            hasFailed: exclusions.hasFailed(current))
+            hasFailed: exclusions.hasFailed(current), isTestable: rules.allowsSeeking && configuration.hasSound)
     }
 
     /// Records that the current item has advanced for some time: items that were left before it are at fault.
     func noteAdvancing(at now: HostInstant) {
+        if isTesting { return endTest(at: now) }
         guard let current, exclusions.noteAdvancing(current, hasSound: player.state.hasAudio, at: now) else { return }
         applyExclusions()
     }
 
     /// Records that the current item presents video or audio.
     func noteProgress(at now: HostInstant) {
-        guard let current else { return }
+        guard let current, !isTesting else { return }
         if exclusions.noteProgress(of: current, at: now) { applySuspects() }
     }
 

@@ -65,7 +65,8 @@ struct PlaybackWatch: Sendable {
         outcome.isProved = liveness.isAdvancing && liveness.fault == nil
         if outcome.isProved || !beat.isExpected { faultBefore = nil }
         outcome.isHealthy = isAdvancing && fault == nil
-        if isAdvancing { ladder.noteAlive(at: now) }
+        // A wait that has not lasted long enough yet is no progress.
+        if outcome.isHealthy { ladder.noteAlive(at: now) }
         stalledItem = item.flatMap { item in liveness.lack(at: now).map { (item.address, $0) } }
         guard var item, let (cause, since) = stall(of: item, at: now) else { return outcome }
         item.isArriving = liveness.hasArrived(within: RepairLadder.serverPause, at: now)
@@ -84,9 +85,9 @@ struct PlaybackWatch: Sendable {
     ) -> (cause: Liveness.Cause, since: HostInstant)? {
         if case .stalled(let cause, let since) = liveness.verdict { return (cause, since) }
         // The other repairs need time to show an effect.
-        guard let fault = liveness.fault, liveness.isOverdue(at: now), ladder.canPass(item, for: fault.cause) else {
-            return nil
-        }
+        guard let fault = liveness.fault, liveness.isOverdue(at: now),
+            ladder.canPass(item, for: fault.cause) || ladder.canTest(item, for: fault.cause)
+        else { return nil }
         return fault
     }
 

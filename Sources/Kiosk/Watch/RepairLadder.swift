@@ -11,6 +11,8 @@ struct RepairLadder: Sendable {
         case route
         /// Plays the next item.
         case next
+        /// Leaves the only item, and plays the test sound on the same outputs.
+        case test
         /// Recreates the window.
         case window
         /// Ends the program; its supervisor restarts it.
@@ -24,6 +26,7 @@ struct RepairLadder: Sendable {
             case .anchor: "anchor"
             case .route: "route"
             case .next: "next"
+            case .test: "test"
             case .window: "window"
             case .exit: "exit"
             }
@@ -35,6 +38,7 @@ struct RepairLadder: Sendable {
             case .anchor: "playback is restarted at the current position"
             case .route: "the film and its audio output are reopened"
             case .next: "the next film is played"
+            case .test: "the film is left, and the outputs are tested with silence"
             case .window: "the window is recreated"
             case .exit: "the program exits to be restarted"
             }
@@ -55,14 +59,16 @@ struct RepairLadder: Sendable {
         var otherCount = 1
         /// The item was excluded before, and has not played since.
         var hasFailed = false
+        /// The test sound can be played instead.
+        var isTestable = false
 
         init(
             _ address: String, isRemote: Bool = false, isArriving: Bool = false, hasOther: Bool = true,
-            otherCount: Int = 1, hasFailed: Bool = false
+            otherCount: Int = 1, hasFailed: Bool = false, isTestable: Bool = false
         ) {
             (self.address, self.otherCount) = (address, otherCount)
             (self.isRemote, self.isArriving, self.hasOther) = (isRemote, isArriving, hasOther)
-            self.hasFailed = hasFailed
+            (self.hasFailed, self.isTestable) = (hasFailed, isTestable)
         }
     }
 
@@ -109,6 +115,12 @@ struct RepairLadder: Sendable {
                 || cause == .waiting && item.isRemote)
     }
 
+    /// Returns true if the test sound can be played instead of a stalled item, because no other item can.
+    func canTest(_ item: Item, for cause: Liveness.Cause) -> Bool {
+        item.isTestable && !canPass(item, for: cause)
+            && (ItemExclusions.Reason(of: cause) != nil || cause == .sound && !item.hasOther)
+    }
+
     private func choice(
         for cause: Liveness.Cause, of item: Item, _ isOverdue: Bool, at now: HostInstant
     ) -> Stage? {
@@ -125,10 +137,14 @@ struct RepairLadder: Sendable {
         }
         let isFaultOfItem = ItemExclusions.Reason(of: cause) != nil
         if isOverdue || item.hasFailed && isFaultOfItem, canPass { return .next }
+        let canTest = canTest(item, for: cause)
+        if isOverdue || item.hasFailed || cause == .waiting, canTest { return .test }
         switch before {
         case nil, .next?: return .anchor
         case .anchor?: return .route
         case .route? where canPass: return .next
+        case .route? where canTest: return .test
+        case .test?: return canTest ? .test : .anchor
         // A new window does not repair audio.
         case .route?: return cause == .sound || cause == .silence ? .exit : .window
         case .window?, .exit?: return .exit

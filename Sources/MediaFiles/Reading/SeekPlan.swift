@@ -58,6 +58,11 @@ struct SeekPlan {
                 try context.seek(toByte: 0, at: .zero)
                 landed = try readToStart(context, packager)
             }
+            if isLast, landed == nil, isVideo, mode != .syncAfter {
+                // No sync sample, as where the media was overwritten: the decoder reports the damage.
+                try place(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
+                return try readToStart(context, packager, needsSync: false)
+            }
             // Timestamps before the film's start belong to a part after an unknown discontinuity.
             if !isLast, mode != .syncAfter, let place = landed, place < start - Self.slack, context.mayJump(jumps) {
                 back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
@@ -167,7 +172,11 @@ struct SeekPlan {
     }
 
     /// Reads to the first packet at which decoding can start and puts it back.
-    private func readToStart(_ context: DemuxContext, _ packager: PacketBatcher) throws(MediaError) -> MediaTime? {
+    ///
+    /// - Parameter needsSync: False: any packet of the track will do.
+    private func readToStart(
+        _ context: DemuxContext, _ packager: PacketBatcher, needsSync: Bool = true
+    ) throws(MediaError) -> MediaTime? {
         // If only some packets have timestamps, libavformat's guesses for the others are unreliable after a seek. Start
         // at a packet with a timestamp.
         let needsStamp = isVideo && packager.clock.wraps
@@ -177,7 +186,8 @@ struct SeekPlan {
             let moment = packager.filmTime(of: packet, shift: context.shift)
             // Streams with gradual refresh have no sync sample: start anywhere after 600 packets.
             let isStamped = !needsStamp || packet.pointee.pts != cff_nopts_value
-            let isSync = !isVideo || (packet.pointee.flags & AV_PKT_FLAG_KEY != 0 && isStamped) || passed > 600
+            let isKey = packet.pointee.flags & AV_PKT_FLAG_KEY != 0 && isStamped
+            let isSync = !isVideo || !needsSync || isKey || passed > 600
             let isLateEnough = mode != .syncAfter || moment.map { $0 >= target } ?? true
             passed += 1
             if isSync, isLateEnough {

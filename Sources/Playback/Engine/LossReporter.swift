@@ -56,7 +56,9 @@ final class LossReporter {
     /// Returns the reason why neither audio nor video of an entry was decoded.
     static func reasonForNothing(in entry: PlaybackList.ScheduledItem) -> TalkieError {
         let (losses, summary) = (entry.losses, entry.film.summary)
-        if losses.failures.isEmpty, !summary.isDurationStated, let end = summary.duration, entry.start >= end {
+        if losses.failures.isEmpty, !summary.isDurationStated, let end = summary.duration, entry.start > .zero,
+            entry.start >= end
+        {
             return TalkieError(
                 .cannotOpen,
                 "“\(entry.title)” ends before the requested start at \(entry.start.clock); choose an earlier start.")

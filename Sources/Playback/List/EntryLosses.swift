@@ -47,10 +47,19 @@ struct EntryLosses: Sendable {
         if lostSegment.map({ loss.place < $0.place }) ?? true { lostSegment = loss }
     }
 
-    /// Adds undecodable audio.
+    /// Adds undecodable audio. What precedes the end of audio that was added before is not added again: it was decoded
+    /// by another output, or before a seek.
     mutating func record(undecodable sound: UndecodableSound) {
-        undecodable = undecodable?.adding(sound) ?? sound
         addSilence(sound)
+        guard let before = undecodable, sound.start < before.end else {
+            return undecodable = undecodable?.adding(sound) ?? sound
+        }
+        guard sound.end > before.end else { return }
+        var rest = sound
+        rest.start = before.end
+        let share = (rest.end - rest.start).seconds / (sound.end - sound.start).seconds
+        rest.duration = MediaTime(seconds: sound.duration.seconds * share)
+        undecodable = before.adding(rest)
     }
 
     private mutating func addSilence(_ sound: UndecodableSound) {
@@ -127,7 +136,14 @@ extension PlaybackList.ScheduledItem {
         // A truncated entry is reported once its end is settled.
         guard !losses.isReported, moment == nil || brokenOff == nil else { return nil }
         return lossOfSegment(at: moment) ?? lossOfTracks(at: moment) ?? lossOfSound(at: moment)
-            ?? endOfSound(at: moment)
+            ?? endOfSound(at: moment) ?? lossOfAll(at: moment)
+    }
+
+    /// Returns why an entry that has ended at its start has no media: it was passed without a frame and without audio.
+    private func lossOfAll(at moment: MediaTime?) -> MediaFailure? {
+        guard moment == nil, isEmpty, !isPart, listPosition.interstitialPart == nil else { return nil }
+        let reason = LossReporter.reasonForNothing(in: self)
+        return MediaFailure(error: reason, position: start)
     }
 
     private func lossOfSegment(at moment: MediaTime?) -> MediaFailure? {

@@ -445,6 +445,8 @@ extension PlaybackOrder {
             guard let same, let slot = known[item.media]?.remove(at: same) else { continue }
             next[index].item = slot.item.prepared(as: item)
             next[index].hasPlayed = slot.hasPlayed
+            // Reported in this pass already.
+            if retry == .eachPass { next[index].failedPass = slot.failedPass }
             present.insert(slot.item.id)
         }
         (history, forgotten) = ([], 0)

@@ -95,12 +95,28 @@ import Testing
         #expect(exclusions.admit([item] + items, at: start).items.count == 4)
     }
 
-    @Test func whereNothingElseIsLeftSlowAndStuckItemsArePlayed() {
+    @Test func whereNothingElseIsLeftSlowItemsArePlayed() {
         var exclusions = exclusions()
         exclusions.exclude(items[0], for: .slow, at: start)
         exclusions.exclude(items[1], for: .stuck, at: start)
-        #expect(exclusions.admit(Array(items.prefix(2)), at: start).items == Array(items.prefix(2)))
-        #expect(exclusions.sentences.isEmpty)
+        #expect(exclusions.admit(Array(items.prefix(2)), at: start).items == [items[0]])
+        #expect(exclusions.sentences.count == 1)
+    }
+
+    @Test func whereNothingElseIsLeftStuckItemsArePlayedAfterAQuarterOfAnHourEachTime() {
+        var exclusions = exclusions()
+        var now = start
+        for _ in 0..<2 {
+            exclusions.exclude(items[0], for: .stuck, at: now)
+            let (admitted, new) = exclusions.admit([items[0]], at: now)
+            #expect(admitted.isEmpty && new.count == 1 && exclusions.retryText == "after a quarter of an hour")
+            let soon = exclusions.admit([items[0]], at: now.advanced(by: .seconds(899)))
+            now = now.advanced(by: .seconds(900))
+            let isDue = exclusions.expire(at: now, wall: WallTime(seconds: 1_700_000_000))
+            let later = exclusions.admit([items[0]], at: now)
+            #expect(soon.items.isEmpty && isDue && later.items == [items[0]])
+            #expect(exclusions.hasFailed(items[0]))
+        }
     }
 
     @Test func whereNothingElseIsLeftItemsThatEndedTheProgramArePlayedAfterAMinute() {
@@ -262,6 +278,21 @@ import Testing
             #expect(isExcluding == (pass == 2))
             #expect(excluded(&exclusions) == (pass == 2 ? [items[0], items[1]] : []))
         }
+    }
+
+    /// Opened alone, nothing of it is decoded, and it is passed at once.
+    @Test func anItemThatHasStalledAndThenCannotBePlayedIsExcluded() {
+        var exclusions = exclusions()
+        for item in items.prefix(2) { exclusions.noteStalled(item, for: .hole, isDamaged: false) }
+        let isExcluding = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        #expect(!isExcluding)
+        exclusions.notePlaying(items[0], at: start)
+        exclusions.noteFailed(items[0])
+        exclusions.noteEnded(at: start)
+        let isExcludingNow = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        #expect(isExcludingNow && excluded(&exclusions) == [items[0]])
+        exclusions.noteFailed(items[2])
+        #expect(!exclusions.hasFailed(items[2]), "it may be opened later")
     }
 
     @Test func whereNoItemHasSoundAFaultOfTheDisplayEndsWithAnItemThatIsSeen() {

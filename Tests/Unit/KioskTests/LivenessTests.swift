@@ -285,6 +285,20 @@ import Testing
         #expect(stages == [.anchor, .route, .window, .exit, .exit])
     }
 
+    @Test func theOnlyFilmIsLeftForTheTestSoundUnlessTheScreenIsAtFault() {
+        let only = RepairLadder.Item("a.mp4", hasOther: false, isTestable: true)
+        for cause in [Liveness.Cause.hole, .silence, .sound] {
+            #expect(stages(for: cause, seconds: [5, 10, 14, 25]) { _ in only } == [.anchor, .route, .test, .test])
+        }
+        #expect(stages(for: .picture, seconds: [5, 10, 14]) { _ in only } == [.anchor, .route, .window])
+        #expect(stages(for: .waiting, seconds: [13]) { _ in only } == [.test])
+        var ladder = RepairLadder()
+        #expect(ladder.next(for: .silence, of: only, isOverdue: true, at: start) == .test)
+        var failed = only
+        failed.hasFailed = true
+        #expect(stages(for: .hole, seconds: [5]) { _ in failed } == [.test])
+    }
+
     @Test func aFilmIsPassedOverAfterTheSecondRepairThatDidNotHelp() {
         #expect(stages(for: .hole, seconds: [5, 10, 14]) { _ in film } == [.anchor, .route, .next])
     }

@@ -4,6 +4,7 @@ import TalkieTestKit
 import Testing
 
 @testable import Kiosk
+@testable import Storage
 
 /// Films whose audio cannot be decoded ("dead…", 20 s) among good ones of a minute, on outputs that buffer a second, as
 /// a card, and a minute, as a speaker, which accepts packets undecoded.
@@ -21,6 +22,8 @@ import Testing
             films: films, depth: .seconds(output == .card ? 1 : 50), capacity: .seconds(output == .card ? 1 : 60),
             passesPackets: output == .speakerThatAcceptsPackets
         ) {
+            // In a folder, the order is that of the names.
+            guard films.count > 1 else { return }
             let folder = $0.programme.playlist[0]
             $0.programme.playlist = films.map { "\(folder)/\($0)" }
         }
@@ -76,6 +79,52 @@ import Testing
         #expect(rig.director.result == nil && !rig.hasSaid("long.mp4' is skipped"))
         #expect(dead.allSatisfy { count("playing '\($0).mp4'", rig) <= 2 })
         _ = rig.end()
+    }
+
+    @Test(arguments: Output.allCases) func theOnlyFilmIsExcludedOnceTheTestSoundHasPlayedAndAFilmThatComesPlays(
+        _ output: Output
+    ) {
+        let rig = rig(["dead.mp4"], on: output)
+        rig.start()
+        #expect(run(rig) { rig.hasSaid("playing 'dead.mp4'") })
+        #expect(run(rig, atMost: .seconds(15)) { rig.hasSaid("dead.mp4' was left") })
+        #expect(run(rig) { rig.hasSaid("dead.mp4' is skipped for a day") }, "\(rig.said.withLock { $0 })")
+        #expect(rig.director.result == nil && rig.hasSaid("the outputs are tested with silence"))
+        let isSlate = run(rig, atMost: .seconds(5)) {
+            if case .nothing(let reason) = rig.health.withLock({ $0.shown }) {
+                reason.contains("no other item is left")
+            } else {
+                false
+            }
+        }
+        #expect(isSlate)
+        let attempts = count("playing 'dead.mp4'", rig)
+        _ = run(rig, atMost: .seconds(600)) { false }
+        #expect(count("playing 'dead.mp4'", rig) == attempts)
+        #expect(rig.said.withLock { $0.count { $0.hasPrefix("'") && $0.contains("is skipped for a day") } } == 1)
+        rig.write("long.mp4")
+        #expect(run(rig) { rig.health.withLock { $0.shown == .playing } } && rig.hasSaid("playing 'long.mp4'"))
+        _ = rig.end()
+    }
+
+    @Test func aFilmThatEndsAtItsStartIsNamedAndTheNextOnePlays() {
+        let rig = rig(["none.mp4", "long.mp4"], on: .card)
+        rig.start()
+        #expect(run(rig) { rig.hasSaid("playing 'long.mp4'") })
+        _ = run(rig, atMost: .seconds(5)) { false }
+        #expect(count("“none.mp4” cannot be decoded", rig) == 1, "\(rig.said.withLock { $0 })")
+        _ = rig.end()
+    }
+
+    @Test func ifTheTestSoundDoesNotAdvanceEitherTheKioskEndsAndTheOnlyFilmIsNotAtFault() {
+        let rig = rig(["dead.mp4"], on: .card)
+        rig.start()
+        #expect(run(rig, plays: { false }) { rig.director.result != nil })
+        #expect(rig.hasSaid("the outputs are tested with silence") && !rig.hasSaid("is skipped"))
+        guard case .needsRestart = rig.join() else { return _ = Issue.record("\(rig.said.withLock { $0 })") }
+        let crashes = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
+        crashes.begin(at: WallTime(seconds: 1_700_000_000))
+        #expect(!crashes.history.isSuspect(CrashHistory.key(of: rig.folder + "/films/dead.mp4")))
     }
 
     /// The sound server stops before the film is due, and plays again once the kiosk has left some films.

@@ -201,6 +201,25 @@ import Testing
         }
     }
 
+    /// libavformat finds no sync sample in overwritten media: it judges by its contents.
+    @Test func aSeekInAFilmWithoutSyncSamplesFindsWhatIsThere() throws {
+        let path = try TestClips.make(
+            "overwritten.mp4",
+            ["-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=4"]
+                + TestClips.words("-c:v libx264 -g 25 -movflags +faststart"))
+        var bytes = try TestClips.bytes(of: path)
+        let media = try #require(bytes.firstRange(of: Array("mdat".utf8))).upperBound
+        bytes.replaceSubrange(media..., with: [UInt8](repeating: 0, count: bytes.count - media))
+        let film = try MediaFile.open(try folder.write(bytes, to: "overwritten.mp4"))
+        let reader = try film.reader(for: try #require(film.summary.track(.video)))
+        for seconds in [0, 2] as [Int64] {
+            try reader.seek(to: MediaTime(value: seconds, timescale: 1), mode: .exact)
+            var count = 0
+            while try reader.read() != nil { count += 1 }
+            #expect(count == 100)
+        }
+    }
+
     @Test func openingDamagedFilmsLeavesNothingOpen() throws {
         let bytes = try TestClips.bytes(of: try clip("a.mp4"))
         let path = try folder.write(Array(bytes.prefix(500)), to: "cut.mp4")

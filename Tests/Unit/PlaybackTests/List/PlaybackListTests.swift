@@ -82,12 +82,18 @@ import Testing
         // An output that joins decodes it again.
         list.record(undecodable: UndecodableSound(start: time(2500), duration: time(1000)))
         #expect(list.entries[1].losses.silences.count == 1 && list.entries[2].losses.silences.count == 1)
+        #expect(list.entries[1].losses.undecodable?.duration.seconds == 2.021, "counted once")
+        #expect(list.entries[2].losses.undecodable?.duration == time(500))
         var scattered = UndecodableSound(start: time(4600), duration: time(20))
         scattered.end = time(5000)
         list.record(undecodable: scattered)
         #expect(list.entries[2].losses.silences.count == 1)
         list.record(undecodable: UndecodableSound(start: time(5000), duration: time(100)))
         #expect(list.entries[2].losses.silences.count == 2)
+        #expect(list.entries[2].losses.undecodable?.duration == time(620))
+        // Partly new.
+        list.record(undecodable: UndecodableSound(start: time(5000), duration: time(200)))
+        #expect(abs((list.entries[2].losses.undecodable?.duration.seconds ?? 0) - 0.72) < 0.001)
     }
 
     @Test func anItemThatHasBeenPlayedIsNotInTheListAndAnEditThatNamesItIsRefused() throws {

@@ -68,6 +68,18 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         return played
     }
 
+    /// As where a kiosk finds other files while it plays.
+    @Test func anItemThatFailedInAPassIsNotTriedAgainInItWhenTheListIsReplaced() throws {
+        let all = items("a", "bad", "c")
+        var list = try PlaybackList(all, loop: .forever)
+        try list.begin()
+        list.noteBarren(all[1].id, in: 0)
+        let isReplaced = list.apply(.replaceAll(items("a", "bad", "c", "d"), order: nil))
+        #expect(isReplaced)
+        list.layOut(atMost: 7)
+        #expect(Array(list.toCome.prefix(6)) == ["c", "d", "a", "bad", "c", "d"])
+    }
+
     @Test func theListIsPlayedInOrderAndAsOftenAsItWasAskedFor() throws {
         #expect(play(try PlaybackList(items("a", "b"), loop: .times(0))) == ["a", "b"])
         #expect(play(try PlaybackList(items("a", "b"), loop: .times(2))) == ["a", "b", "a", "b", "a", "b"])

@@ -43,6 +43,24 @@ import Testing
 
     // MARK: Gapless boundaries
 
+    /// Between two others, and as the first one.
+    @Test func anItemThatEndsAtItsStartWithoutMediaIsNamedAndPassed() {
+        let all = items(["1/none/25:1/0", "2/8000/25:1/25", "3/none/25:1/0", "4/8000/25:1/25"])
+        let queue = queue(all)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["2:0...24", "4:0...24"])
+        let named = queue.playerEvents.withLock { events in
+            events.compactMap { event -> QueueItem? in
+                switch event {
+                case .failed(let item, let failure) where failure.message.contains("cannot be decoded"): item
+                case .incomplete(let item, let failure) where failure.error.message.contains("cannot be decoded"): item
+                default: nil
+                }
+            }
+        }
+        #expect(named == [all[0], all[2]], "\(queue.playerEvents.withLock { $0 })")
+    }
+
     @Test func theFirstPictureOfEachItemIsDueWithItsFirstSample() throws {
         let queue = queue(
             items(["1/16000/25:1/50", "2/16016/24000:1001/48", "3/8008/30000:1001/30", "4/8000/25:1/25"]))
