@@ -27,7 +27,8 @@ final class SessionShared: Sendable {
 
     /// Whether the speaker has sent no response, no timing request and read no audio for a while. Any thread.
     var isUnresponsive: Bool {
-        status.isUnresponsive(lastSign: [clock?.lastSign, writer?.lastRead].compactMap { $0 }.max())
+        let (sign, read) = (clock?.lastSign, writer?.lastRead)
+        return status.isUnresponsive(lastSign: sign.map { max($0, read ?? $0) } ?? read)
     }
 
     /// Whether the speaker has announced our group.
