@@ -12,11 +12,6 @@ public final class Signal: @unchecked Sendable {
     private let echoDescriptor = Atomic<Int32>(-1)
     /// All echo targets so far: retained, because a concurrent `raise` may still write to an earlier descriptor.
     private let echoes = Lock<[PollableSignal]>([])
-    /// The signal to raise instead of this one.
-    private let heir = Atomic<Unmanaged<Signal>?>(nil)
-    /// All forwarding targets so far: retained, because a concurrent `raise` may still use an earlier one.
-    private let heirs = Lock<[Signal]>([])
-
     /// Creates a signal that is not raised.
     public init() {
         semaphore = .allocate(capacity: 1)
@@ -30,7 +25,6 @@ public final class Signal: @unchecked Sendable {
 
     /// Wakes one waiting thread, or lets the next wait return. Any thread.
     public func raise() {
-        if let heir = heir.load(ordering: .acquiring) { return heir._withUnsafeGuaranteedRef { $0.raise() } }
         sem_post(semaphore)
         let descriptor = echoDescriptor.load(ordering: .relaxed)
         if descriptor >= 0 { cshim_event_raise(descriptor) }
@@ -41,15 +35,6 @@ public final class Signal: @unchecked Sendable {
     package func echo(to other: PollableSignal?) {
         if let other { echoes.withLock { if !$0.contains(where: { $0 === other }) { $0.append(other) } } }
         echoDescriptor.store(other?.descriptor ?? -1, ordering: .relaxed)
-    }
-
-    /// From now on, forwards raises to another signal; nil ends this. Earlier raises stay pending here. Any thread.
-    ///
-    /// - Precondition: `other` is not this signal.
-    package func pass(to other: Signal?) {
-        precondition(other !== self, "a signal cannot pass its raises to itself")
-        if let other { heirs.withLock { if !$0.contains(where: { $0 === other }) { $0.append(other) } } }
-        heir.store(other.map(Unmanaged.passUnretained), ordering: .releasing)
     }
 
     /// Waits until raised, and consumes one raise.

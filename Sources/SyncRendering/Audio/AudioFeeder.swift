@@ -27,7 +27,8 @@ package struct AudioFeeder {
     private var failure: OutputError?
     /// The partial flush that the outputs have to decide.
     private var partialFlush: PartialFlushRequest?
-    private var reports = FeederReports()
+    /// The last reported ability of the outputs to schedule a start.
+    private var wasReadyToStart = true
     /// When an output's feeder is due that runs here.
     private var due: HostInstant?
 
@@ -67,7 +68,9 @@ package struct AudioFeeder {
             hasMoved = runOutputs()
             reportProgress()
             announceReadiness()
-            if reports.noteReadiness(outputs?.isReadyToStart ?? true) { renderer.report(.progress) }
+            let isReady = outputs?.isReadyToStart ?? true
+            if isReady != wasReadyToStart { renderer.report(.progress) }
+            wasReadyToStart = isReady
             attention = renderer.serviceTimeline()
         } while hasMoved
         return HostInstant.first(HostInstant.first(attention, renderer.state.withLock { $0.nextNeed }), due)
@@ -103,17 +106,17 @@ package struct AudioFeeder {
         (refused, failure) = (nil, nil)
         // Read before the flush, which resets it.
         let held = outputs?.acceptedUntil
-        if command.isFlush { outputs?.restart(at: command.cursor, resumingFrom: command.resumesFrom) }
+        if command.isFlush { outputs?.restart(from: command.resumesFrom) }
         guard command.isOutputChange else { return }
         if let old = outputs, old !== command.outputs {
             close(old)
-            if held != nil { renderer.reportAutomaticFlush(from: renderer.timebase.currentTime) }
+            if held != nil { reportAutomaticFlush() }
         }
         outputs = command.outputs
         closeUnadopted()
         (isStarted, isPrepared, due) = (false, false, nil)
         context = renderer.outputContext(command.outputID)
-        outputs?.attach(to: renderer.store)
+        outputs?.attach(to: renderer.store, renderer.settings)
     }
 
     /// Starts the outputs with the first audio, and follows their opening.
@@ -169,11 +172,8 @@ package struct AudioFeeder {
             renderer.state.withLock { $0.cut(at: request.time, until: nil) }
             return answer(request, .flushed(from: request.time))
         }
-        let lead = outputs.partialFlushLead
-        let snapshot = renderer.timebase.snapshot
-        let now = renderer.timebase.clock.now
-        let due = snapshot.hostInstant(of: request.time, at: now)
-        if request.time < snapshot.mediaTime(at: now) || due.map({ $0 - now < lead }) ?? false {
+        let lead = outputs.current.partialFlushLead
+        guard renderer.timebase.isFlushInTime(from: request.time, lead: lead) else {
             return answer(request, .refused(leadNeeded: lead))
         }
         outputs.beginPartialFlush(from: request.time)
@@ -185,7 +185,7 @@ package struct AudioFeeder {
     /// Cancels all partial flushes, because another operation discards the audio.
     private mutating func overtakePartialFlush() {
         if let request = partialFlush.take() { answer(request, .overtaken) }
-        renderer.reportOvertakenFlushes()
+        renderer.partialFlushes.reportOvertaken()
     }
 
     private func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
@@ -201,7 +201,7 @@ package struct AudioFeeder {
         if isPrepared { followFailure(of: outputs) }
         let until = outputs.acceptedUntil
         if isPrepared, renderer.state.withLock({ $0.accept(until: until) }) { renderer.report(.progress) }
-        guard renderer.state.withLock({ $0.isAtEnd(for: life) }), outputs.isDrained else { return }
+        guard renderer.state.withLock({ $0.isAtEnd(for: life) }), outputs.current.isDrained else { return }
         renderer.state.withLock { $0.drain(acceptedUntil: until) }
         renderer.report(.progress)
     }
@@ -213,13 +213,22 @@ package struct AudioFeeder {
         if let failure {
             if before == nil { renderer.report(.outputFailed(failure), isFailed: true) }
         } else if let before {
-            renderer.recover(isFedAgain: before.code != .unsupportedFormat)
+            renderer.state.withLock { $0.clearFailure() }
+            // An output that has failed receives the stored audio again.
+            if before.code != .unsupportedFormat { reportAutomaticFlush() }
+            renderer.report(.progress)
         }
+    }
+
+    /// Calls the handler of automatic flushes.
+    private func reportAutomaticFlush() {
+        let (handler, playhead) = renderer.state.withLock { ($0.onAutomaticFlush, $0.timebase.currentTime) }
+        handler?.call(playhead)
     }
 
     /// Requests more audio if the outputs have become ready since they were last full.
     private func announceReadiness() {
-        let depth = outputs?.desiredDepth ?? .seconds(1)
+        let depth = outputs?.current.desiredDepth ?? .seconds(1)
         guard renderer.state.withLock({ $0.takeReadiness(depth) }) else { return }
         renderer.report(.readyForMoreMediaData)
         renderer.demand.offer()

@@ -101,10 +101,10 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// The reason why a start has to wait for this renderer; nil if it need not. Any thread.
     public var startWait: OutputWait? {
         let level = store.level
-        let (output, id, status, playhead, isAllRead) = state.withLock { state in
-            (state.outputs, state.outputID, state.status, state.master.currentTime, state.isAllRead)
+        let (output, id, status, playhead) = state.withLock { state in
+            (state.outputs, state.outputID, state.status, state.master.currentTime)
         }
-        let (isLast, isEmpty) = ((level.isEnding || level.isFinished) && isAllRead, level.enqueuedUntil == nil)
+        let (isLast, isEmpty) = ((level.isEnding || level.isFinished) && level.isAllRead, level.enqueuedUntil == nil)
         guard let output, !status.hasFailed, !(isLast && isEmpty) else { return nil }
         // Even short audio is scheduled only after the output knows its delay.
         if status.isDrained, status.acceptedUntil == nil || output.isReadyToStart { return nil }
@@ -113,13 +113,15 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         var wait = output.wait
         wait?.id = id
         guard output.isReadyToStart else { return wait ?? OutputWait(.ownDelay, of: output.name, id: id) }
-        if let until = status.acceptedUntil, isLast || (until - playhead).duration >= output.preroll { return nil }
+        if let until = status.acceptedUntil {
+            if isLast || (until - playhead).duration >= output.current.preroll { return nil }
+        }
         // A speaker accepts audio while it synchronizes its clock; the clock is then the reason reported to the user.
         return wait ?? OutputWait(.sound, of: output.name, id: id)
     }
 
     /// See `AudioOutput.earliestStart`. Any thread.
-    public var earliestStart: HostInstant? { state.withLock { $0.outputs }?.earliestStart }
+    public var earliestStart: HostInstant? { outputs?.current.earliestStart }
 
     // MARK: Synchronizer
 
@@ -130,13 +132,13 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
         if let refusal = state.withLock({ $0.join(synchronizer) }) { throw refusal }
         // A device takes up to a second to open: open it before the first audio arrives.
-        state.withLock { $0.outputs }?.open()
+        outputs?.open()
         // With a manually driven clock the test drives the feeder as well.
         do throws(ExhaustionError) {
             if synchronizer.isRealTime { try startFeeder() }
         } catch {
             detach {}
-            let outputs = state.withLock { $0.outputs }
+            let outputs = outputs
             outputs?.beginClosing()
             retire(closing: [outputs].compactMap { $0 })
             let refusal = RenderError(.exhausted, "this audio cannot be rendered: \(error.message)")

@@ -42,19 +42,14 @@ extension AudioRenderer {
     package func requestFlush(
         fromSourceTime time: MediaTime, completion: @escaping @Sendable (PartialFlushResult) -> Void
     ) {
-        let request = PartialFlushRequest(time: time, completion: completion)
-        if state.withLock({ $0.request(request) }) { wake.raise() } else { completion(.overtaken) }
+        partialFlushes.append(PartialFlushRequest(time: time, completion: completion))
+        wake.raise()
     }
 
     /// The minimum lead of `flush(fromSourceTime:)` ahead of the playhead on the current route, in host time. Zero
     /// without an output; nil if the route cannot flush partially. Any thread.
     public var partialFlushLead: Duration? {
-        guard let outputs = state.withLock({ $0.outputs }) else { return .zero }
-        return outputs.partialFlushLead
-    }
-
-    /// Completes superseded requests with `overtaken`.
-    func reportOvertakenFlushes() {
-        for request in state.withLock({ $0.partialFlushes.takeOvertaken() }) { request.completion(.overtaken) }
+        guard let outputs else { return .zero }
+        return outputs.current.partialFlushLead
     }
 }

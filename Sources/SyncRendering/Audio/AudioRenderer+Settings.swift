@@ -2,6 +2,15 @@ internal import MediaCore
 
 /// The settings that all outputs follow.
 extension AudioRenderer {
+    /// Changes settings of the outputs.
+    ///
+    /// - Parameter isGain: Whether the volumes of the outputs change.
+    func changeSettings(isGain: Bool = false, _ body: (inout SoundSettings) -> Void) {
+        settings.withLock(body)
+        guard let outputs else { return }
+        if isGain { outputs.applyGains() } else { outputs.settingsDidChange() }
+    }
+
     // MARK: Loudness
 
     /// The volume as a linear factor of the samples: 1 is unchanged, 0 is silent. Any thread.
@@ -11,20 +20,18 @@ extension AudioRenderer {
     ///
     /// Until the first set the output keeps its volume, and the value reads 1.
     public var volume: Float {
-        get { state.withLock { $0.volume ?? 1 } }
+        get { settings.withLock { $0.volume ?? 1 } }
         set { setGain(newValue.isFinite ? max(0, newValue) : 1) }
     }
 
     /// Whether the audio is muted, independently of `volume`. Any thread.
     public var isMuted: Bool {
-        get { state.withLock { $0.isMuted } }
-        set { change { $0.isMuted = newValue } }
+        get { settings.withLock { $0.isMuted } }
+        set { if isMuted != newValue { changeSettings(isGain: true) { $0.isMuted = newValue } } }
     }
 
     /// Same as `volume`; nil restores the output's original volume.
-    package func setGain(_ gain: Float?) {
-        change { $0.volume = gain }
-    }
+    package func setGain(_ gain: Float?) { changeSettings(isGain: true) { $0.volume = gain } }
 
     // MARK: Processing
 
@@ -33,8 +40,8 @@ extension AudioRenderer {
     /// A change reprocesses unplayed audio from as close to the playhead as the output permits, without a gap. Every
     /// frame keeps its media time. Pass-through is disabled while samples are modified.
     public var processing: AudioProcessing {
-        get { state.withLock { $0.processing } }
-        set { change { $0.processing = newValue } }
+        get { settings.withLock { $0.processing } }
+        set { changeSettings { $0.processing = newValue } }
     }
 
     // MARK: Speed and pass-through
@@ -48,7 +55,8 @@ extension AudioRenderer {
     ///
     /// Unplayed audio is stretched again; the caller need not enqueue it again.
     public func setSpeed(_ speed: Double) {
-        change { _ = $0.setSpeed(speed) }
+        state.withLock { $0.setSpeed(speed) }
+        wake.raise()
     }
 
     /// Whether packets may be delivered unchanged to speakers that accept them. Initially true. Any thread.
@@ -57,7 +65,7 @@ extension AudioRenderer {
     /// sample-accurate boundaries: a speaker then receives lossless audio. Takes effect with the next buffer after a
     /// flush, at the next gapless boundary, or with the next format.
     public var allowsPassThrough: Bool {
-        get { state.withLock { $0.allowsPassThrough } }
-        set { change { $0.allowsPassThrough = newValue } }
+        get { settings.withLock { $0.allowsPassThrough } }
+        set { changeSettings { $0.allowsPassThrough = newValue } }
     }
 }

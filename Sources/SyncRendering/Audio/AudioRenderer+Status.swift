@@ -19,12 +19,19 @@ extension AudioRenderer {
 
     /// Returns the audio that could not be decoded since the last call, by its packets' times. Any thread.
     package func takeUndecodableSound() -> [UndecodableSound] {
-        state.withLock { $0.outputs }?.takeUndecodableSound() ?? []
+        outputs?.current.takeUndecodableSound() ?? []
     }
 
     /// The outputs to which it plays. Any thread.
-    var devices: [any AudioOutput] { state.withLock { $0.outputs }?.members ?? [] }
+    var devices: [any AudioOutput] { outputs?.members ?? [] }
 
     /// Records the error that `status` and `error` report.
     func fail(with error: any Error) { state.withLock { $0.failure = error } }
+
+    /// Records a failure and calls the event handler. Any thread.
+    ///
+    /// - Parameter isFailed: Whether the renderer is marked as failed.
+    func report(_ event: Event, isFailed: Bool = false) {
+        state.withLock { $0.record(event, isFailed: isFailed) }?.call(event)
+    }
 }

@@ -51,6 +51,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     let demand = MediaDataDemand()
     /// The enqueued audio.
     let store: SoundStore
+    let settings: Lock<SoundSettings>
+    let partialFlushes: PartialFlushQueue
     let state: Lock<RendererState>
     /// Wakes the feeder: audio arrived, space became available, or the state changed.
     let wake = Signal()
@@ -70,7 +72,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         self.contentKind = contentKind
         self.events = events
         let initial = RendererState(Timebase(clock: MonotonicClock()))
-        store = initial.store
+        (store, settings, partialFlushes) = (initial.store, initial.settings, initial.partialFlushes)
         state = Lock(initial)
     }
 
@@ -101,8 +103,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// The item that the output displays, and later outputs; nil: none. Any thread.
     public var nowPlaying: NowPlaying? {
-        get { state.withLock { $0.nowPlaying } }
-        set { change { $0.nowPlaying = newValue } }
+        get { settings.withLock { $0.nowPlaying } }
+        set { changeSettings { $0.nowPlaying = newValue } }
     }
 
     /// Starts the thread of the current use of the renderer, unless it runs. It waits for the thread of the preceding
@@ -143,7 +145,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             return state.retired
         }
         for outputs in retired { outputs.waitUntilClosed() }
-        reportOvertakenFlushes()
+        partialFlushes.reportOvertaken()
     }
 
     /// Sends the audio to another output. The old one is closed on another thread; its unplayed audio goes to the
@@ -166,41 +168,33 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         {
             outputs = current
         }
-        let depth = outputs?.desiredDepth ?? .seconds(1)
-        change { $0.setOutputs(outputs, id: id, depth: depth) }
-        if state.withLock({ $0.isJoined }) { outputs?.open() }
-    }
-
-    /// Changes the state, applies new settings to the outputs, and wakes the feeder.
-    @discardableResult
-    func change<Result>(_ body: (inout RendererState) -> Result) -> Result {
-        let (result, applies) = state.withLock { state in
-            let result = body(&state)
-            return (result, state.beginSettings())
-        }
-        while applies, let new = state.withLock({ $0.takeSettings() }) {
-            if let settings = new.settings { new.outputs?.apply(settings) }
-            guard new.isGainNew else { continue }
-            if let gain = new.gain { new.outputs?.setGain(gain) } else { new.outputs?.restoreGain() }
+        let depth = outputs?.current.desiredDepth ?? .seconds(1)
+        let isJoined = state.withLock { state in
+            state.setOutputs(outputs, id: id, depth: depth)
+            return state.isJoined
         }
         wake.raise()
-        return result
+        if isJoined { outputs?.open() }
     }
 
     /// The progress of the enqueued audio. Any thread.
     public var progress: Progress {
         var (progress, outputs) = state.withLock { ($0.progress, $0.outputs) }
         guard let outputs else { return progress }
-        (progress.isReadyToStart, progress.earliestStart) = (outputs.isReadyToStart, outputs.earliestStart)
-        (progress.undecodable, progress.decodeErrorCount) = (outputs.undecodable, outputs.decodeErrorCount)
+        let members = outputs.current
+        (progress.isReadyToStart, progress.earliestStart) = (outputs.isReadyToStart, members.earliestStart)
+        (progress.undecodable, progress.decodeErrorCount) = (members.undecodable, members.decodeErrorCount)
         return progress
     }
 
     /// How much audio the output must have accepted before a start can be met; zero without an output. Any thread.
-    public var preroll: Duration { state.withLock { $0.outputs }?.preroll ?? .zero }
+    public var preroll: Duration { outputs?.current.preroll ?? .zero }
 
     /// The name of the output for the user; nil without an output.
-    public var routeName: String? { state.withLock { $0.outputs }?.name }
+    public var routeName: String? { outputs?.name }
+
+    /// The outputs. Any thread.
+    var outputs: OutputGroup? { state.withLock { $0.outputs } }
 
     /// Returns the context for an output that this renderer will feed.
     func outputContext(_ id: OutputID) -> AudioOutputContext {
@@ -231,14 +225,14 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// The timeline to which the synchronizer must be steered if the output's timing is fixed
     /// (`RenderSynchronizer.steer(toward:)`); usually nil. Any thread.
     public var remoteTimeline: TimebaseSegment? {
-        guard var line = state.withLock({ $0.outputs })?.remoteTimeline else { return nil }
+        guard var line = outputs?.current.remoteTimeline else { return nil }
         line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
         return line
     }
 
     /// Adjusts the rate of `remoteTimeline`; see `OwnClockOutput.adjustRemoteRate`. Any thread.
     public func adjustRemoteRate(by offset: Double) -> Bool {
-        state.withLock { $0.outputs }?.adjustRemoteRate(by: offset) ?? false
+        outputs?.current.adjustRemoteRate(by: offset) ?? false
     }
 
     // MARK: Follower
@@ -256,7 +250,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// Applies a changed timeline to the output. Called by the synchronizer; any thread.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
-        let (outputs, isSilent) = change { state in
+        let (outputs, isSilent) = state.withLock { state in
             let isSilent = state.followTimebase()
             return (state.outputs, isSilent)
         }

@@ -5,18 +5,9 @@ internal import MediaCore
 ///
 /// Confined to one thread at a time.
 struct ConversionRun {
-    private var converter: ProcessingConverter?
-    private var encoder = EncoderRun()
+    var converter: ProcessingConverter?
+    var encoder = EncoderRun()
     private var block: PCMBlock?
-
-    /// Whether there is a converter.
-    var isReady: Bool { converter != nil }
-    /// Whether there is an encoder.
-    var isEncoding: Bool { encoder.isPresent }
-    /// The current processing.
-    var processing: AudioProcessing { converter?.processing ?? .none }
-    /// The end of the audio sent to the encoder, in media time; nil after a restart.
-    var encodedUntil: MediaTime? { encoder.end }
 
     /// What determines the result of a conversion.
     struct Setup: Equatable {
@@ -42,10 +33,6 @@ struct ConversionRun {
         if block?.format != setup.pcm { block = PCMBlock(format: setup.pcm, capacity: frames) }
     }
 
-    mutating func removeConverter() { converter = nil }
-
-    mutating func removeEncoder() { encoder.remove() }
-
     // MARK: Converting
 
     /// Switches to another format without a discontinuity; returns false if another converter is required.
@@ -53,8 +40,6 @@ struct ConversionRun {
         // ignored: a converter of its own is made for the format, whose failure is reported.
         (try? converter?.follow(format)) == true
     }
-
-    func send(_ buffer: SampleBuffer) throws(MediaError) { try converter?.send(buffer) }
 
     /// Converts at most one block.
     ///
@@ -87,16 +72,7 @@ struct ConversionRun {
     /// The number of undecodable packets of the converter.
     var decodeErrorCount: Int { converter?.decodeErrorCount ?? 0 }
 
-    /// Returns the audio that could not be decoded since the last call.
-    func takeUndecodableSound() -> UndecodableSound? { converter?.takeUndecodableSound() }
-
-    // MARK: The end of input
-
-    /// Signals the end of input to the converter.
-    func finish() { converter?.finish() }
-
-    /// Signals the end of input to the encoder once. Returns false if that was done before.
-    mutating func finishEncoder() -> Bool { encoder.finish() }
+    // MARK: Changes
 
     /// Accepts input again after all audio was received. A finished decoder accepts none until it is reset, and more
     /// media may follow (a loop, a next item).
@@ -104,14 +80,6 @@ struct ConversionRun {
         converter?.reset()
         encoder.restart()
     }
-
-    /// Allows `finishEncoder` again.
-    mutating func endFinish() { encoder.endFinish() }
-
-    /// Continues after `finishEncoder`, if more audio follows.
-    mutating func continueAfterFinish() { encoder.continueAfterFinish() }
-
-    // MARK: Changes
 
     /// Discards all audio; later audio is processed as given.
     mutating func reset(to processing: AudioProcessing) {
@@ -127,14 +95,6 @@ struct ConversionRun {
     func resetConverter(from before: AudioProcessing, to processing: AudioProcessing, at time: MediaTime) {
         converter?.reset(to: before)
         converter?.setProcessing(processing, from: time)
-    }
-
-    /// Sets the processing of the next audio.
-    func setProcessing(_ processing: AudioProcessing) { converter?.setProcessing(processing, from: nil) }
-
-    /// Encodes silence before the first block; see `EncoderRun.fill`.
-    mutating func fill(_ frames: Int, from start: MediaTime, _ format: PCMFormat) {
-        encoder.fill(frames, from: start, format)
     }
 
     /// Drains the encoder up to a time. A packet that spans it, or is not full, is decoded, trimmed and encoded again.

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Synchronization
 
 /// The audio between a renderer's store and an output: converted, encoded or passed through, as the output requires.
 ///
@@ -20,8 +21,6 @@ struct DeliveryPipeline {
     private var shared: SharedConversion.Cursor?
     /// Whether the next audio is the first after a full flush, so that its conversion may be shared.
     private var mayShare = false
-    /// Whether the renderer has no other output.
-    private var isOnlyOutput = false
     /// The audio to deliver.
     private var pending = PendingSound.nothing
     /// A buffer that waits for a change of format or delivery.
@@ -79,8 +78,8 @@ struct DeliveryPipeline {
     mutating func setDelivery(_ delivery: AudioDelivery?) {
         self.delivery = delivery
         (format, isPreparing) = (nil, false)
-        conversion.removeConverter()
-        conversion.removeEncoder()
+        conversion.converter = nil
+        conversion.encoder.remove()
     }
 
     /// Continues with the delivery for which the same output was prepared again.
@@ -100,7 +99,7 @@ struct DeliveryPipeline {
     mutating func setSpeed(_ speed: Double) {
         guard speed != self.speed else { return }
         self.speed = speed
-        conversion.removeConverter()
+        conversion.converter = nil
         // Packets cannot be time-stretched, so the delivery is negotiated again.
         format = nil
         mustRenegotiate = true
@@ -108,7 +107,7 @@ struct DeliveryPipeline {
 
     /// Applies changed processing to the next audio, when the output holds none.
     mutating func applyProcessing() {
-        conversion.setProcessing(processing)
+        conversion.converter?.setProcessing(processing, from: nil)
         mustRenegotiate = true
     }
 
@@ -119,7 +118,7 @@ struct DeliveryPipeline {
 
     /// Offers the pending audio to the output; returns whether any was accepted.
     mutating func offer() -> Bool {
-        let (taken, packets) = pending.offer(to: feed.member, feed.packets)
+        let (taken, packets) = pending.offer(to: feed.abilities)
         if passesPackets { passed.noteDelivery(packets) }
         return taken > 0
     }
@@ -138,11 +137,11 @@ struct DeliveryPipeline {
             if let shared {
                 if !shared.send(.end) { stopSharing() }
             } else {
-                conversion.finish()
+                conversion.converter?.finish()
             }
             return false
         }
-        if conversion.finishEncoder() { return false }
+        if conversion.encoder.finish() { return false }
         if ending == .converter {
             ending = .output
             conversion.restart()
@@ -153,7 +152,7 @@ struct DeliveryPipeline {
 
     /// Ends `finish` after the output has drained.
     mutating func endFinish() {
-        conversion.endFinish()
+        conversion.encoder.endFinish()
         ending = .none
     }
 
@@ -170,12 +169,9 @@ struct DeliveryPipeline {
     // MARK: Conversion
 
     /// Starts the conversion of a buffer; returns false if it waits for the output to play what it has.
-    ///
-    /// - Parameter isOnlyOutput: Whether the renderer has no other output.
-    mutating func begin(_ buffer: SampleBuffer, for output: any AudioOutput, isOnlyOutput: Bool) -> Bool {
-        self.isOnlyOutput = isOnlyOutput
+    mutating func begin(_ buffer: SampleBuffer, for output: any AudioOutput) -> Bool {
         ending = .none
-        conversion.continueAfterFinish()
+        conversion.encoder.continueAfterFinish()
         if let shared { return send(buffer, to: shared) }
         if settleTail(before: buffer, output: output) { return true }
         let incoming = buffer.audioFormat(after: format)
@@ -183,7 +179,7 @@ struct DeliveryPipeline {
         if isRefused, incoming == format { return true }
         if limit != nil {
             // The new buffer is not contiguous with the cut: drain the audio before the cut first.
-            if conversion.isReady, format != nil, delivery != nil { return drain(before: buffer) }
+            if conversion.converter != nil, format != nil, delivery != nil { return drain(before: buffer) }
             limit = nil
         }
         if buffer.flags.contains(.gaplessBoundary), passesPackets, feed.mustDecode {
@@ -213,13 +209,13 @@ struct DeliveryPipeline {
 
     private mutating func convert(_ buffer: SampleBuffer, of incoming: AudioFormat) {
         if beginSharing(buffer, of: incoming) { return }
-        if !conversion.isReady, !makeConverter(for: incoming, processing) { return }
+        if conversion.converter == nil, !makeConverter(for: incoming, processing) { return }
         if let end = passed.end, !buffer.flags.contains(.decodeOnly) {
             joinEncoder(at: buffer.presentationTime, after: end)
         }
         passed.clearGaplessBoundary()
         do {
-            try conversion.send(buffer)
+            try conversion.converter?.send(buffer)
         } catch {
             feed.reportUndecodable(error)
             isRefused = true
@@ -247,7 +243,7 @@ struct DeliveryPipeline {
     /// Reports new undecodable packets, also if nothing was decoded.
     private mutating func reportDamage() {
         let count = conversion.decodeErrorCount
-        if count != decodeErrorCount { report(count, conversion.takeUndecodableSound()) }
+        if count != decodeErrorCount { report(count, conversion.converter?.takeUndecodableSound()) }
     }
 
     /// Reports the number of undecodable packets and their audio.
@@ -269,7 +265,7 @@ struct DeliveryPipeline {
             begin(incoming)
             return nil
         }
-        if !mustRenegotiate, format != nil, delivery != nil, conversion.isReady {
+        if !mustRenegotiate, format != nil, delivery != nil, conversion.converter != nil {
             // Drains the converter of the old format before the new one starts.
             guard conversion.follow(incoming) else { return drain(before: buffer) }
             format = incoming
@@ -299,7 +295,7 @@ struct DeliveryPipeline {
     /// Creates the converter for a format, if the delivery needs one now.
     private mutating func begin(_ incoming: AudioFormat) {
         (format, agreed, isRefused) = (incoming, nil, false)
-        conversion.removeConverter()
+        conversion.converter = nil
         switch delivery {
         case .passThrough: break
         case .encoded where maySharePackets: break
@@ -309,7 +305,7 @@ struct DeliveryPipeline {
 
     /// Drains the converter before a buffer that another one converts; returns true.
     private mutating func drain(before buffer: SampleBuffer) -> Bool {
-        conversion.finish()
+        conversion.converter?.finish()
         format = nil
         nextFormat = buffer
         return true
@@ -322,7 +318,8 @@ struct DeliveryPipeline {
         // The device keeps its format and audio is converted to it, so that gapless boundaries have no gap.
         if case .pcm = delivery, case .pcm = output.delivery(for: format, mustDecode: mustDecode) { return delivery }
         if mustRenegotiate { return output.delivery(for: format, mustDecode: mustDecode) }
-        if let same = feed.packets?.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
+        let packets = feed.abilities.packets
+        if let same = packets?.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
         if let until = output.acceptedUntil, until > feed.timebase.currentTime { return nil }
         return output.delivery(for: format, mustDecode: mustDecode)
     }
@@ -379,9 +376,9 @@ struct DeliveryPipeline {
     /// The first encoded packet starts at the end of the last one, so that every frame plays at its time.
     private mutating func joinEncoder(at beginning: MediaTime?, after end: MediaTime) {
         defer { passed.endLine() }
-        guard case .encoded(_, let pcm)? = delivery, conversion.isEncoding, let beginning else { return }
+        guard case .encoded(_, let pcm)? = delivery, conversion.encoder.isPresent, let beginning else { return }
         let hole = Int(clamping: (beginning - end).rescaled(to: Int32(clamping: pcm.sampleRate)))
-        if hole <= 0 { resume.raise(to: end) } else { conversion.fill(hole, from: end, pcm) }
+        if hole <= 0 { resume.raise(to: end) } else { conversion.encoder.fill(hole, from: end, pcm) }
     }
 
     // MARK: Conversion in common with other members of a group, until the outputs differ
@@ -390,7 +387,7 @@ struct DeliveryPipeline {
     ///
     /// An only member converts alone. So does normalization, whose measurement outlasts a flush.
     private var maySharePackets: Bool {
-        mayShare && !isOnlyOutput && processing.loudness == nil
+        mayShare && feed.scope.hasSeveralOutputs.load(ordering: .relaxed) && processing.loudness == nil
     }
 
     /// Joins or starts a shared conversion with the first buffer after a full flush. Returns false if this pipeline
@@ -408,8 +405,8 @@ struct DeliveryPipeline {
             refuse(error)
             return true
         }
-        conversion.removeConverter()
-        conversion.removeEncoder()
+        conversion.converter = nil
+        conversion.encoder.remove()
         return true
     }
 
@@ -468,7 +465,7 @@ struct DeliveryPipeline {
     mutating func cutStore(at time: MediaTime, isLast: Bool) {
         let isEmpty = feed.state.withLock { $0.cut(at: time, isLast: isLast) }
         // The next buffer is different audio, even if it is contiguous.
-        if isEmpty, conversion.isReady { limit = min(limit ?? time, time) }
+        if isEmpty, conversion.converter != nil { limit = min(limit ?? time, time) }
         ending = .none
     }
 
@@ -506,10 +503,10 @@ struct DeliveryPipeline {
 
     /// Reads again from the end of the output's audio and resets the converter.
     mutating func feedAgain(from time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
-        let before = conversion.processing
+        let before = conversion.converter?.processing ?? .none
         beginAfterCut(at: time, keptUntil: end, truncated: truncated)
         if passesPackets, feed.mustDecode { format = nil }
-        let place = conversion.encodedUntil ?? end ?? time
+        let place = conversion.encoder.end ?? end ?? time
         // The new processing starts at the end of the output's audio with a ramp from the old one.
         conversion.resetConverter(from: before, to: processing, at: place)
         resume = ResumePoint(place)

@@ -1,22 +1,8 @@
 internal import MediaCore
 
-/// The settings that all outputs of a renderer follow.
-struct SoundSettings {
-    /// Media seconds per second of audio; takes effect with a restart.
-    var speed = 1.0
-    /// Including the part of the renderer's volume above 1.
-    var processing = AudioProcessing.none
-    var allowsPassThrough = true
-    /// The item that the outputs display; nil: none.
-    var nowPlaying: NowPlaying?
-}
-
 /// The state of an output's feed that other threads and its feeder share: the position in the store, the output, the
 /// settings, pending commands and the progress. Guarded by the feed's lock.
 struct FeedState {
-    /// A discontinuity of the timebase below this is no seek: a rounded stop, or a followed clock.
-    private static let minJump: Duration = .milliseconds(5)
-
     /// The timeline of the output.
     let timebase: Timebase
     /// The enqueued audio of the renderer.
@@ -25,7 +11,7 @@ struct FeedState {
     private(set) var cursor: SoundCursor?
     /// Whether a partial flush of all outputs is decided here and audio is removed from the store next.
     private var isCutPending = false
-    var partialFlushes = PartialFlushQueue()
+    let partialFlushes = PartialFlushQueue()
     /// Whether the feeder has to flush the output.
     private var flushRequested = false
     /// Used with a flush: audio before this media time only primes the codecs and is not delivered.
@@ -36,15 +22,18 @@ struct FeedState {
     private var outputChanged = false
     /// The delivery for which it is prepared.
     private var delivery: AudioDelivery?
-    private(set) var settings: SoundSettings
+    /// The settings of the renderer.
+    let settings: Lock<SoundSettings>
     /// Media seconds per second of audio since the last restart.
     private(set) var speed: Double
     /// The linear gain; nil: the output keeps its own volume.
     private var gain: Float?
     /// Applies gain and item to the output.
     private var pass = SettingsPass()
-    /// What was not applied yet.
-    private var (isGainNew, isItemNew) = (false, false)
+    /// Whether the gain is to be applied.
+    private var isGainNew = false
+    /// The item that the output displays; nil: unknown.
+    private var item: NowPlaying??
     /// Whether a gain was applied to the output, which it keeps when it is closed.
     private var hasSetGain = false
     /// The progress, without the values that are read from the store.
@@ -59,9 +48,9 @@ struct FeedState {
     /// Whether the feed has ended.
     private(set) var isStopping = false
 
-    init(_ timebase: Timebase, reading store: SoundStore, _ settings: SoundSettings) {
+    init(_ timebase: Timebase, reading store: SoundStore, _ settings: Lock<SoundSettings>) {
         (self.timebase, self.store, self.settings) = (timebase, store, settings)
-        speed = settings.speed
+        speed = settings.withLock { $0.speed }
     }
 
     // MARK: Reading
@@ -116,41 +105,39 @@ struct FeedState {
     // MARK: Flushes
 
     /// Requests a flush of the output, which then receives audio from a position on.
-    ///
-    /// - Parameters:
-    ///   - moment: Earlier audio only primes the codecs; nil: all audio is delivered.
-    ///   - delay: How much later than the renderer the output plays: it has not played that much before the moment.
-    mutating func restart(
-        at position: SoundCursor, resumingFrom moment: MediaTime? = nil, playingLaterBy delay: Duration = .zero
-    ) {
-        cursor = position
-        resumesFrom = moment
+    mutating func restart(at position: SoundCursor, resumingFrom moment: MediaTime? = nil) {
         isCutPending = false
-        if let moment, delay > .zero {
-            var position = position
-            let own = moment.advanced(by: .zero - delay * max(speed, settings.speed))
-            resumesFrom = store.move(&position, to: own) ? own : nil
-            cursor = position
-        }
-        restart()
+        restart(at: position, from: moment)
         status.undecodable = nil
         undecodable = []
     }
 
-    /// Moves to a media time and requests a flush of the output.
-    private mutating func restart(from moment: MediaTime) {
-        restart()
-        guard var position = cursor else { return }
-        resumesFrom = store.move(&position, to: moment) ? moment : nil
-        cursor = position
+    /// Same at a media time; nil: with all stored audio.
+    ///
+    /// - Parameter delay: How much later than the renderer the output plays: it has not played that much before the
+    ///   time.
+    mutating func restart(from moment: MediaTime?, playingLaterBy delay: Duration) {
+        guard let moment else { return restart(at: store.start) }
+        let speed = max(speed, settings.withLock { $0.speed })
+        let own = delay > .zero ? moment.advanced(by: .zero - delay * speed) : moment
+        var position = store.start
+        let isEarlier = store.move(&position, to: own)
+        restart(at: position, resumingFrom: isEarlier ? own : nil)
     }
 
-    private mutating func restart() {
-        flushRequested = true
+    /// Same, if the output receives audio; does not end a partial flush of all outputs.
+    private mutating func restart(from moment: MediaTime) {
+        guard var position = cursor else { return restart(at: nil, from: nil) }
+        let isEarlier = store.move(&position, to: moment)
+        restart(at: position, from: isEarlier ? moment : nil)
+    }
+
+    /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
+    private mutating func restart(at position: SoundCursor?, from moment: MediaTime?) {
+        (cursor, resumesFrom, flushRequested) = (position, moment, true)
         partialFlushes.overtake()
-        speed = settings.speed
-        status.acceptedUntil = nil
-        status.isDrained = false
+        speed = settings.withLock { $0.speed }
+        status.restart()
     }
 
     /// Same at the playhead.
@@ -161,20 +148,7 @@ struct FeedState {
     mutating func followTimebase() {
         let (line, before) = (timebase.snapshot.upcoming, line)
         self.line = line
-        guard let before, line.skips(before, acceptedUntil: status.acceptedUntil, minJump: Self.minJump) else { return }
-        restart(from: line.mediaAnchor)
-        guard var position = cursor else { return }
-        store.skip(&position, to: line.mediaAnchor)
-        cursor = position
-    }
-
-    /// Adds a partial flush; returns false if the feed has ended.
-    ///
-    /// - Parameter isFirst: Whether waiting ones take precedence over it.
-    mutating func request(_ flush: PartialFlushRequest, isFirst: Bool = false) -> Bool {
-        guard !isStopping else { return false }
-        if isFirst { partialFlushes.insertFirst(flush) } else { partialFlushes.append(flush) }
-        return true
+        if line.skips(before, acceptedUntil: status.acceptedUntil) { restart(from: line.mediaAnchor) }
     }
 
     /// Returns the next partial flush, which is processed until `endPartialFlush`.
@@ -220,27 +194,25 @@ struct FeedState {
         (self.output, self.delivery, prepared) = (output, delivery, nil)
         outputChanged = true
         restartAtPlayhead()
-        (isGainNew, isItemNew) = (output != nil && (gain != nil || hasSetGain), output != nil)
+        isGainNew = output != nil && (gain != nil || hasSetGain)
+        item = nil
     }
 
     /// Records that the output was prepared for another delivery.
     mutating func setPrepared(for delivery: AudioDelivery) { prepared = delivery }
 
-    /// Applies the settings of the renderer.
-    mutating func apply(_ settings: SoundSettings) {
-        if settings.nowPlaying != self.settings.nowPlaying { isItemNew = output != nil }
-        self.settings = settings
-    }
-
     /// The processing of the samples, including the part of the gain above 1.
-    private var processing: AudioProcessing {
-        var processing = settings.processing
+    private func processing(_ settings: SoundSettings) -> AudioProcessing {
+        var processing = settings.amplifiedProcessing
         processing.gain *= max(1, gain ?? 1)
         return processing
     }
 
     /// Whether packets must not be passed through, regardless of the output.
-    var mustDecode: Bool { !settings.allowsPassThrough || processing.changesSamples }
+    var mustDecode: Bool {
+        let settings = settings.withLock { $0 }
+        return !settings.allowsPassThrough || processing(settings).changesSamples
+    }
 
     /// Sets the gain; nil restores the output's own.
     ///
@@ -253,9 +225,11 @@ struct FeedState {
     /// Returns whether the caller has to apply what was set, until `takeOutputSettings` returns nil.
     mutating func beginOutputSettings() -> Bool { (isGainNew || isItemNew) && pass.begin() }
 
+    /// Whether the renderer's item is to be displayed.
+    private var isItemNew: Bool { output != nil && item != .some(settings.withLock { $0.nowPlaying }) }
+
     /// Settings to apply to an output, without a lock.
     struct OutputSettings {
-        var output: (any AudioOutput)?
         var isGainNew: Bool
         var gain: Float?
         var isItemNew: Bool
@@ -265,17 +239,18 @@ struct FeedState {
     /// Returns what was not applied yet.
     mutating func takeOutputSettings() -> OutputSettings? {
         guard pass.next() else { return nil }
-        defer { (isGainNew, isItemNew) = (false, false) }
+        let item = settings.withLock { $0.nowPlaying }
+        defer { (isGainNew, self.item) = (false, item) }
         if isGainNew { hasSetGain = gain != nil }
         return OutputSettings(
-            output: output, isGainNew: isGainNew, gain: gain.map { min(1, $0) }, isItemNew: isItemNew,
-            item: settings.nowPlaying)
+            isGainNew: isGainNew, gain: gain.map { min(1, $0) }, isItemNew: isItemNew, item: item)
     }
 
     /// Ends the feed.
     mutating func stop() {
-        restart()
+        restart(at: cursor, from: nil)
         isStopping = true
+        partialFlushes.overtake(isEnd: true)
     }
 
     // MARK: Commands for the feeder
@@ -295,6 +270,7 @@ struct FeedState {
 
     /// Returns the pending commands once. No audio reaches a new output before its gain is set.
     mutating func takeCommand() -> Command {
+        let processing = processing(settings.withLock { $0 })
         guard !outputChanged || pass.isIdle else {
             return Command(isFlush: false, isOutputChange: false, speed: speed, processing: processing)
         }
@@ -316,18 +292,12 @@ struct FeedState {
 
     /// Records the end of the audio that the output has accepted.
     mutating func accept(until: MediaTime?) {
-        guard !flushRequested else { return }
-        if let before = status.acceptedUntil, until.map({ $0 < before }) ?? true { status.isDrained = false }
-        status.acceptedUntil = until
+        if !flushRequested { status.accept(until: until) }
     }
 
     /// Records that the output has converted all audio; audio that arrived meanwhile keeps the feed undrained.
     mutating func drain(acceptedUntil until: MediaTime?) {
-        let level = store.level
-        guard !flushRequested, isAllRead, level.isFinished || level.isEnding else { return }
-        // `acceptedUntil` is published together with `isDrained`.
-        status.acceptedUntil = until
-        status.isDrained = true
+        if !flushRequested, isAllRead { status.drain(acceptedUntil: until, store.level) }
     }
 
     /// Records the number of undecodable packets and their audio.
@@ -342,6 +312,28 @@ struct FeedState {
     mutating func takeUndecodable() -> [UndecodableSound] {
         defer { undecodable = [] }
         return undecodable
+    }
+}
+
+extension AudioRenderer.Progress {
+    /// Resets what a flush ends.
+    mutating func restart() { (acceptedUntil, isDrained) = (nil, false) }
+
+    /// Records the end of the accepted audio; returns whether it has changed.
+    ///
+    /// An earlier end than before, as that of a group whose member has returned, ends the drained state.
+    @discardableResult
+    mutating func accept(until: MediaTime?) -> Bool {
+        guard acceptedUntil != until else { return false }
+        if let before = acceptedUntil, until.map({ $0 < before }) ?? true { isDrained = false }
+        acceptedUntil = until
+        return true
+    }
+
+    /// Records that all audio is read, converted and accepted, if no more is expected. The end is published together
+    /// with the drained state.
+    mutating func drain(acceptedUntil until: MediaTime?, _ level: SoundStore.Level) {
+        if level.isFinished || level.isEnding { (acceptedUntil, isDrained) = (until, true) }
     }
 }
 
@@ -385,9 +377,14 @@ extension SoundStore.Level {
 }
 
 extension TimebaseSegment {
+    /// A discontinuity below this is no seek: a rounded stop, or a followed clock.
+    private static let minJump: Duration = .milliseconds(5)
+
     /// Whether a stopped timeline has jumped beyond the audio that an output holds.
-    func skips(_ before: TimebaseSegment, acceptedUntil: MediaTime?, minJump: Duration) -> Bool {
-        guard rate == 0, let acceptedUntil, mediaAnchor > acceptedUntil else { return false }
-        return (mediaAnchor - before.mediaTime(at: hostAnchor)).duration > minJump
+    ///
+    /// - Parameter before: The preceding segment; nil: unknown.
+    func skips(_ before: TimebaseSegment?, acceptedUntil: MediaTime?) -> Bool {
+        guard rate == 0, let before, let acceptedUntil, mediaAnchor > acceptedUntil else { return false }
+        return (mediaAnchor - before.mediaTime(at: hostAnchor)).duration > Self.minJump
     }
 }

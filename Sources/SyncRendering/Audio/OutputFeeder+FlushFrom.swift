@@ -5,7 +5,7 @@ extension OutputFeeder {
     /// Starts the next pending partial flush, or completes the one that the output has decided.
     mutating func servePartialFlush() {
         if let request = partialFlush {
-            guard output != nil, let flushing = feed.flushing, let result = flushing.partialFlushResult else {
+            guard output != nil, let flushing = feed.abilities.flushing, let result = flushing.partialFlushResult else {
                 return
             }
             partialFlush = nil
@@ -34,12 +34,12 @@ extension OutputFeeder {
             partialFlush = nil
             answer(request, .overtaken)
         }
-        feed.reportOvertakenFlushes()
+        feed.partialFlushes.reportOvertaken()
     }
 
     private mutating func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
         steps &+= 1
-        feed.state.withLock { $0.partialFlushes.end() }
+        feed.partialFlushes.end()
         request.completion(result)
         if request.feedsAgain { continueChange(after: result, of: request) }
         feed.reportProgress()
@@ -62,14 +62,11 @@ extension OutputFeeder {
             }
             return answer(request, .flushed(from: time))
         }
-        guard let flushing = feed.flushing, pipeline.canCutAccepted else {
+        guard let flushing = feed.abilities.flushing, pipeline.canCutAccepted else {
             return answer(request, .refused(leadNeeded: nil))
         }
         let lead = flushing.partialFlushLead
-        let snapshot = feed.timebase.snapshot
-        let now = feed.timebase.clock.now
-        let due = snapshot.hostInstant(of: time, at: now)
-        if time < snapshot.mediaTime(at: now) || due.map({ $0 - now < lead }) ?? false {
+        guard feed.timebase.isFlushInTime(from: time, lead: lead) else {
             return answer(request, .refused(leadNeeded: lead))
         }
         flushing.beginPartialFlush(from: time)
@@ -94,22 +91,22 @@ extension OutputFeeder {
         let timebase = feed.timebase
         let moment = change.place(
             until: until, playhead: timebase.currentTime, rate: timebase.snapshot.segment(at: timebase.clock.now).rate,
-            lead: feed.flushing?.partialFlushLead)
+            lead: feed.abilities.flushing?.partialFlushLead)
         guard let moment else {
             change.finish()
             return restart()
         }
         let request = PartialFlushRequest(time: moment, feedsAgain: true) { _ in }
         change.begin(request)
-        _ = feed.state.withLock { $0.request(request, isFirst: true) }
+        feed.partialFlushes.append(request, isFirst: true)
     }
 
     /// Requests a full flush and redelivery from the playhead on.
-    private func restart() { feed.update { $0.restartAtPlayhead() } }
+    private func restart() { feed.change { $0.restartAtPlayhead() } }
 
     /// Handles the result of the partial flush for a change.
     private mutating func continueChange(after result: PartialFlushResult, of request: PartialFlushRequest) {
-        let lead = feed.flushing?.partialFlushLead ?? .zero
+        let lead = feed.abilities.flushing?.partialFlushLead ?? .zero
         let timebase = feed.timebase
         let now = timebase.rate > 0 ? timebase.clock.now : nil
         switch change.handle(result, of: request, lead: lead, now: now) {

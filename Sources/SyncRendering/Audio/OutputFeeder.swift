@@ -7,8 +7,6 @@ struct OutputFeeder {
     var steps = 0
     /// Whether the feeder has ended.
     private var isRetired = false
-    /// Whether the renderer has no other output.
-    var isOnlyOutput = false
 
     /// The speed that the output knows; nil: none.
     private var toldSpeed: Double?
@@ -17,7 +15,10 @@ struct OutputFeeder {
     var output: (any AudioOutput)?
     var pipeline: DeliveryPipeline
     var change = ProcessingChange()
-    private var reports = FeederReports()
+    /// The last reported ability of the output to schedule a start.
+    private var wasReadyToStart = true
+    /// The last logged end of the accepted audio.
+    private var loggedUntil: MediaTime?
 
     /// The partial flush that the output has to decide.
     var partialFlush: PartialFlushRequest?
@@ -49,8 +50,9 @@ struct OutputFeeder {
             self.output = nil
             feed.lose(failure)
         }
-        let isReady = output == nil || feed.starting?.isReadyToStart ?? true
-        if reports.noteReadiness(isReady) { feed.reportProgress() }
+        let isReady = output == nil || feed.abilities.starting?.isReadyToStart ?? true
+        if isReady != wasReadyToStart { feed.reportProgress() }
+        wasReadyToStart = isReady
         return HostInstant.first(feed.state.withLock { $0.nextNeed }, change.nextDue)
     }
 
@@ -88,7 +90,7 @@ struct OutputFeeder {
         }
         if toldSpeed != command.speed, !pipeline.isPreparing {
             toldSpeed = command.speed
-            if output != nil { feed.packets?.setSpeed(command.speed) }
+            if output != nil { feed.abilities.packets?.setSpeed(command.speed) }
         }
         if command.isFlush || command.isOutputChange { pipeline.resume(from: command.resumesFrom) }
     }
@@ -109,7 +111,7 @@ struct OutputFeeder {
         guard let buffer = pipeline.takeWaiting() ?? feed.state.withLock({ $0.takeNext() }) else {
             return finishIfDone(output)
         }
-        return pipeline.begin(buffer, for: output, isOnlyOutput: isOnlyOutput)
+        return pipeline.begin(buffer, for: output)
     }
 
     private mutating func deliver(to output: any AudioOutput) -> Bool {
@@ -126,7 +128,9 @@ struct OutputFeeder {
     /// Logs the end of the accepted audio once per second of media and at each seek, which bounds the size of the event
     /// log.
     private mutating func log(_ until: MediaTime?) {
-        guard let until, reports.logs(until) else { return }
+        guard let until else { return }
+        if let loggedUntil, until >= loggedUntil, (until - loggedUntil).duration < .seconds(1) { return }
+        loggedUntil = until
         let ahead = (until - feed.timebase.currentTime).duration
         feed.events.append(.audioAccepted(until: until, ahead: ahead, output: feed.id))
     }

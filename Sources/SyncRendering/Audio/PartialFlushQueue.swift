@@ -14,42 +14,63 @@ final class PartialFlushRequest: Sendable {
     }
 }
 
-/// The partial flushes of a renderer. Guarded by the renderer's lock.
-struct PartialFlushQueue {
-    /// Requests that wait for the feeder, oldest first.
-    private var waiting: [PartialFlushRequest] = []
-    /// Requests that another operation has superseded.
-    private var overtaken: [PartialFlushRequest] = []
-    /// Whether the feeder is processing a request.
-    private var isCutting = false
+/// The partial flushes of a renderer or of an output. Any thread; no other lock is taken under its lock.
+final class PartialFlushQueue: Sendable {
+    private struct State {
+        /// Requests that wait for the feeder, oldest first.
+        var waiting: [PartialFlushRequest] = []
+        /// Requests that another operation has superseded.
+        var overtaken: [PartialFlushRequest] = []
+        /// Whether the feeder is processing a request.
+        var isCutting = false
+        /// Whether there is no feeder any more.
+        var isStopped = false
+    }
+
+    private let state = Lock(State())
 
     /// Whether no request waits or is processed, so that audio may be enqueued and delivered.
-    var isIdle: Bool { !isCutting && waiting.isEmpty }
+    var isIdle: Bool { state.withLock { !$0.isCutting && $0.waiting.isEmpty } }
 
-    mutating func append(_ request: PartialFlushRequest) { waiting.append(request) }
-
-    /// Inserts a request that waiting ones take precedence over: they are processed after it and cut deeper.
-    mutating func insertFirst(_ request: PartialFlushRequest) { waiting.insert(request, at: 0) }
+    /// Adds a request; after the end it completes at once, with `overtaken`.
+    ///
+    /// - Parameter isFirst: Whether waiting requests take precedence: they are processed after it and cut deeper.
+    func append(_ request: PartialFlushRequest, isFirst: Bool = false) {
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.waiting.insert(request, at: isFirst ? 0 : state.waiting.count) }
+            return state.isStopped
+        }
+        if isStopped { request.completion(.overtaken) }
+    }
 
     /// Returns the next request, which is processed until `end`.
-    mutating func begin() -> PartialFlushRequest? {
-        guard !waiting.isEmpty else { return nil }
-        isCutting = true
-        return waiting.removeFirst()
+    func begin() -> PartialFlushRequest? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else { return nil }
+            state.isCutting = true
+            return state.waiting.removeFirst()
+        }
     }
 
-    mutating func end() { isCutting = false }
+    func end() { state.withLock { $0.isCutting = false } }
 
-    /// Moves all waiting requests to the superseded ones.
-    mutating func overtake() {
-        overtaken += waiting
-        waiting.removeAll()
+    /// Supersedes all waiting requests.
+    ///
+    /// - Parameter isEnd: Whether those that follow are superseded as well.
+    func overtake(isEnd: Bool = false) {
+        state.withLock { state in
+            state.overtaken += state.waiting
+            state.waiting.removeAll()
+            state.isStopped = state.isStopped || isEnd
+        }
     }
 
-    /// Returns the superseded requests once.
-    mutating func takeOvertaken() -> [PartialFlushRequest] {
-        guard !overtaken.isEmpty else { return [] }
-        defer { overtaken.removeAll() }
-        return overtaken
+    /// Completes the superseded requests, each once.
+    func reportOvertaken() {
+        let overtaken = state.withLock { state in
+            defer { state.overtaken.removeAll() }
+            return state.overtaken
+        }
+        for request in overtaken { request.completion(.overtaken) }
     }
 }

@@ -11,19 +11,16 @@ enum PendingSound {
 
     /// Offers the audio to an output, and keeps what it does not accept.
     ///
-    /// - Parameter packetOutput: The same output, if it receives packets.
     /// - Returns: The number of accepted frames or packets, and the accepted packets.
-    mutating func offer(to output: any AudioOutput, _ packetOutput: (any PacketOutput)?) -> (
-        taken: Int, packets: ArraySlice<PacketBatch.Packet>
-    ) {
+    mutating func offer(to output: OutputAbilities) -> (taken: Int, packets: ArraySlice<PacketBatch.Packet>) {
         switch self {
         case .nothing: return (0, [])
         case .block(let block, let offset):
-            let taken = output.accept(block, from: offset)
+            let taken = output.output.accept(block, from: offset)
             self = offset + taken >= block.frames ? .nothing : .block(block, offset + taken)
             return (taken, [])
         case .packets(let batch, let offset):
-            let taken = packetOutput?.accept(batch, from: offset) ?? 0
+            let taken = output.packets?.accept(batch, from: offset) ?? 0
             let packets = batch.packets
             self = offset + taken >= packets.count ? .nothing : .packets(batch, offset + taken)
             return (taken, packets[offset..<min(offset + taken, packets.count)])
@@ -76,13 +73,5 @@ struct ResumePoint {
 
     /// Returns the number of leading packets that are not delivered. The last one before the time is, since decoders
     /// need it as preroll.
-    mutating func packets(before batch: PacketBatch) -> Int {
-        guard let moment = time else { return 0 }
-        let count = batch.packets.prefix { packet in
-            packet.presentationTime.map { $0 + packet.duration <= moment } ?? false
-        }.count
-        guard count < batch.packets.count else { return max(0, count - 1) }
-        time = nil
-        return max(0, count - 1)
-    }
+    mutating func packets(before batch: PacketBatch) -> Int { max(0, packets(endingBefore: batch) - 1) }
 }

@@ -12,8 +12,6 @@ struct RendererState {
     /// Rate differences below this are not a change of speed: a timebase that follows a foreign clock differs by at
     /// most 100 ppm. A tenth of a percent is a sixtieth of a semitone.
     private static let speedTolerance = 0.001
-    /// A discontinuity of the timebase below this is no seek: a rounded stop, or a followed clock.
-    private static let minJump: Duration = .milliseconds(5)
 
     /// The timebase of the synchronizer, and the same with the requested delay.
     private(set) var master: Timebase
@@ -23,30 +21,17 @@ struct RendererState {
     private(set) var isJoined = false
     /// The enqueued audio.
     let store = SoundStore()
-    /// How far the outputs have read; after a flush, where they begin.
-    private(set) var cursor: SoundCursor
-    var partialFlushes = PartialFlushQueue()
+    /// The settings that the outputs follow.
+    let settings = Lock(SoundSettings())
+    let partialFlushes = PartialFlushQueue()
     /// Whether the feeder has to flush the outputs.
     private var flushRequested = false
-    /// Used with a flush: audio before this media time only primes the codecs and is not delivered.
+    /// Used with a flush: the media time from which the outputs receive the stored audio; nil: all of it.
     private var resumesFrom: MediaTime?
     private(set) var outputs: OutputGroup?
     private(set) var outputID = OutputID(0)
     /// Whether the feeder has to adopt `outputs`.
     private var outputChanged = false
-    /// Media seconds per second of audio.
-    private(set) var speed: Double = 1
-    /// The linear gain; nil: the outputs keep their own volumes.
-    var volume: Float? { didSet { (areSettingsNew, isGainNew) = (true, true) } }
-    var isMuted = false { didSet { if isMuted != oldValue { isGainNew = true } } }
-    /// As requested; see `settings`.
-    var processing = AudioProcessing.none { didSet { areSettingsNew = true } }
-    var allowsPassThrough = true { didSet { areSettingsNew = true } }
-    /// The item that the output displays; nil: none.
-    var nowPlaying: NowPlaying? { didSet { if nowPlaying != oldValue { areSettingsNew = true } } }
-    /// Applies the settings to the outputs.
-    private var pass = SettingsPass()
-    private var (areSettingsNew, isGainNew) = (false, false)
     /// See `AudioOutput.desiredDepth`; of the outputs when the feeder has read it last.
     private var desiredDepth: Duration = .seconds(1)
     /// The reason why no audio is rendered; nil if there is none.
@@ -79,7 +64,6 @@ struct RendererState {
     init(_ master: Timebase) {
         self.master = master
         timebase = Timebase(following: master)
-        cursor = store.start
     }
 
     // MARK: Uses
@@ -116,6 +100,7 @@ struct RendererState {
     mutating func invalidate() -> RenderSynchronizer? {
         flush()
         stopping = true
+        partialFlushes.overtake(isEnd: true)
         (eventHandler, commandHandler) = (nil, nil)
         return synchronizer
     }
@@ -172,37 +157,34 @@ struct RendererState {
     mutating func append(_ buffer: SampleBuffer) -> Bool {
         status.isDrained = false
         let appended = store.append(buffer, timebase: timebase, master: master)
-        trim()
+        store.trim(at: timebase)
         if appended.isLate { status.lateBuffers += 1 }
         guard !appended.isDropped else { return false }
         _ = requestReadiness()
         return true
     }
 
-    /// Whether the outputs have read all stored audio.
-    var isAllRead: Bool { store.isRead(by: cursor) }
-
-    /// Records what the outputs have read; nil: all audio, as far as any of them is concerned.
+    /// Records what the outputs have read, and removes played audio from the store; nil: all audio, as far as any of
+    /// them is concerned.
     mutating func noteReading(until slowest: SoundCursor?) {
         guard !flushRequested, !outputChanged else { return }
-        cursor = slowest ?? store.end
-        trim()
+        store.setRead(until: slowest ?? store.end)
+        store.trim(at: timebase)
     }
-
-    /// Removes played audio from the store.
-    private func trim() { store.trim(at: timebase, readUntil: cursor) }
 
     /// Returns whether the outputs have read all audio, and no more is expected before it has played.
     func isAtEnd(for life: UInt64) -> Bool {
-        guard isAllRead, !status.isDrained, !flushRequested, self.life == life else { return false }
-        return store.level.isAtEnd(at: master.currentTime, acceptedUntil: status.acceptedUntil)
+        let level = store.level
+        guard level.isAllRead, !status.isDrained, !flushRequested, self.life == life else { return false }
+        return level.isAtEnd(at: master.currentTime, acceptedUntil: status.acceptedUntil)
     }
 
     /// When the playhead reaches the point at which more audio is wanted or the end of the audio is near; nil: not
     /// scheduled.
     var nextNeed: HostInstant? {
-        store.level.nextNeed(
-            master, acceptedUntil: status.acceptedUntil, isLast: !status.isDrained && isAllRead,
+        let level = store.level
+        return level.nextNeed(
+            master, acceptedUntil: status.acceptedUntil, isLast: !status.isDrained && level.isAllRead,
             wanted: wasFull ? desiredDepth : nil)
     }
 
@@ -211,39 +193,18 @@ struct RendererState {
     /// Drops all unplayed audio and requests a flush of the outputs.
     mutating func flush() {
         store.flush()
-        (cursor, resumesFrom) = (store.start, nil)
-        restart()
+        restart(from: nil)
         status.lateBuffers = 0
         wasFull = false
     }
 
-    /// Requests a flush of the outputs, which then receive audio from a media time on.
-    mutating func feedAgain(from moment: MediaTime) {
-        restart()
-        resumesFrom = store.move(&cursor, to: moment) ? moment : nil
-    }
-
-    private mutating func restart() {
-        flushRequested = true
+    /// Requests a flush of the outputs, which then receive audio from a media time on; nil: all stored audio.
+    private mutating func restart(from moment: MediaTime?) {
+        (flushRequested, resumesFrom) = (true, moment)
+        store.setRead(until: store.start)
         partialFlushes.overtake()
-        status.acceptedUntil = nil
-        status.isDrained = false
+        status.restart()
         clearFailure()
-    }
-
-    /// Same from the playhead on, which is returned.
-    @discardableResult
-    mutating func feedAgain() -> MediaTime {
-        let moment = timebase.currentTime
-        feedAgain(from: moment)
-        return moment
-    }
-
-    /// Adds a partial flush; returns false if the renderer is invalidated.
-    mutating func request(_ flush: PartialFlushRequest) -> Bool {
-        guard !stopping else { return false }
-        partialFlushes.append(flush)
-        return true
     }
 
     /// Returns the next partial flush, which is processed until `endPartialFlush`.
@@ -278,52 +239,18 @@ struct RendererState {
         self.outputs = outputs
         (outputID, desiredDepth) = (id, depth)
         outputChanged = true
-        feedAgain()
-        // Outputs keep their own volumes until one is set.
-        (areSettingsNew, isGainNew) = (true, isGainNew || gain != nil)
+        restart(from: timebase.currentTime)
     }
 
-    /// Sets the speed; returns false if it is the same.
-    mutating func setSpeed(_ speed: Double) -> Bool {
-        guard speed.isFinite, abs(speed / self.speed - 1) > Self.speedTolerance else { return false }
+    /// Sets the speed, with which the outputs receive the unplayed audio again.
+    mutating func setSpeed(_ speed: Double) {
+        let before = settings.withLock { $0.speed }
+        guard speed.isFinite, abs(speed / before - 1) > Self.speedTolerance else { return }
         let held = RenderSynchronizer.held(speed)
-        guard held != self.speed else { return false }
-        self.speed = held
-        areSettingsNew = true
+        guard held != before else { return }
+        settings.withLock { $0.speed = held }
         let line = timebase.snapshot.upcoming
-        feedAgain(from: line.mediaTime(at: max(timebase.clock.now, line.hostAnchor)))
-        return true
-    }
-
-    /// The gain of the loudest output, at most 0 dB; the excess is applied to the samples.
-    private var gain: Float? { isMuted ? 0 : volume.map { min(1, $0) } }
-
-    /// The settings that the outputs follow.
-    private var settings: SoundSettings {
-        var settings = SoundSettings(
-            speed: speed, processing: processing, allowsPassThrough: allowsPassThrough, nowPlaying: nowPlaying)
-        settings.processing.gain *= max(1, volume ?? 1)
-        return settings
-    }
-
-    /// Returns whether the caller has to apply what was set, until `takeSettings` returns nil.
-    mutating func beginSettings() -> Bool { (areSettingsNew || isGainNew) && pass.begin() }
-
-    /// Settings to apply to the outputs, without a lock.
-    struct NewSettings {
-        var outputs: OutputGroup?
-        /// Nil if they are unchanged.
-        var settings: SoundSettings?
-        var isGainNew: Bool
-        var gain: Float?
-    }
-
-    /// Returns what was not applied yet.
-    mutating func takeSettings() -> NewSettings? {
-        guard pass.next() else { return nil }
-        defer { (areSettingsNew, isGainNew) = (false, false) }
-        return NewSettings(
-            outputs: outputs, settings: areSettingsNew ? settings : nil, isGainNew: isGainNew, gain: gain)
+        restart(from: line.mediaTime(at: max(timebase.clock.now, line.hostAnchor)))
     }
 
     // MARK: Commands for the feeder
@@ -331,26 +258,20 @@ struct RendererState {
     /// What the feeder has to apply.
     struct Command {
         var isFlush: Bool
-        /// The position from which audio follows a flush.
-        var cursor: SoundCursor
+        /// The media time from which audio follows a flush; nil: all stored audio does.
+        var resumesFrom: MediaTime?
         var isOutputChange: Bool
         var outputs: OutputGroup?
         var outputID: OutputID
-        var resumesFrom: MediaTime?
     }
 
-    /// Returns the pending commands once. Those for a later use of the renderer are not for this feeder. A restart
-    /// follows the settings that it is for.
+    /// Returns the pending commands once. Those for a later use of the renderer are not for this feeder.
     mutating func takeCommand(for life: UInt64) -> Command {
-        guard pass.isIdle else {
-            return Command(
-                isFlush: false, cursor: cursor, isOutputChange: false, outputs: outputs, outputID: outputID)
-        }
         let isCurrent = self.life == life
         defer { if isCurrent { (flushRequested, outputChanged, resumesFrom) = (false, false, nil) } }
         return Command(
-            isFlush: flushRequested || !isCurrent, cursor: cursor, isOutputChange: outputChanged && isCurrent,
-            outputs: outputs, outputID: outputID, resumesFrom: isCurrent ? resumesFrom : nil)
+            isFlush: flushRequested || !isCurrent, resumesFrom: isCurrent ? resumesFrom : nil,
+            isOutputChange: outputChanged && isCurrent, outputs: outputs, outputID: outputID)
     }
 
     /// Returns the outputs that no feeder has adopted and that are not wanted any more, once.
@@ -365,7 +286,7 @@ struct RendererState {
     /// - Returns: True once, if the timebase advances and the renderer has audio but no output.
     mutating func followTimebase() -> Bool {
         let upcoming = master.snapshot.upcoming
-        if upcoming.speed > 0 { _ = setSpeed(upcoming.speed) }
+        if upcoming.speed > 0 { setSpeed(upcoming.speed) }
         dropPassed()
         guard outputs == nil, !hasComplained, store.level.enqueueCount > 0, upcoming.rate > 0 else { return false }
         hasComplained = true
@@ -377,39 +298,27 @@ struct RendererState {
     private mutating func dropPassed() {
         let (line, before) = (timebase.snapshot.upcoming, line)
         self.line = line
-        guard let before, line.skips(before, acceptedUntil: status.acceptedUntil, minJump: Self.minJump) else { return }
-        feedAgain(from: line.mediaAnchor)
-        store.skip(&cursor, to: line.mediaAnchor)
+        if line.skips(before, acceptedUntil: status.acceptedUntil) { restart(from: line.mediaAnchor) }
     }
 
     // MARK: Progress
 
     /// The progress, without the values that are read from the outputs.
     var progress: AudioRenderer.Progress {
-        var progress = status
-        progress.enqueuedUntil = store.level.enqueuedUntil
-        progress.isDrained = status.isDrained && isAllRead
+        var (progress, level) = (status, store.level)
+        progress.enqueuedUntil = level.enqueuedUntil
+        progress.isDrained = status.isDrained && level.isAllRead
         return progress
     }
 
-    /// Records the end of the audio that the output has accepted; returns whether it has changed.
-    ///
-    /// An earlier end than before, as that of a group whose member has returned, keeps the renderer undrained.
+    /// Records the end of the audio that the outputs have accepted; returns whether it has changed.
     @discardableResult
-    mutating func accept(until: MediaTime?) -> Bool {
-        guard !flushRequested, status.acceptedUntil != until else { return false }
-        if let before = status.acceptedUntil, until.map({ $0 < before }) ?? true { status.isDrained = false }
-        status.acceptedUntil = until
-        return true
-    }
+    mutating func accept(until: MediaTime?) -> Bool { !flushRequested && status.accept(until: until) }
 
-    /// Records that the output has converted all audio; audio that arrived meanwhile keeps the renderer undrained.
+    /// Records that the outputs have converted all audio; audio that arrived meanwhile keeps the renderer undrained.
     mutating func drain(acceptedUntil until: MediaTime?) {
         let level = store.level
-        guard !flushRequested, isAllRead, level.isFinished || level.isEnding else { return }
-        // `acceptedUntil` is published together with `isDrained`.
-        status.acceptedUntil = until
-        status.isDrained = true
+        if !flushRequested, level.isAllRead { status.drain(acceptedUntil: until, level) }
     }
 
     /// Records the failure that an event reports; returns the handler of events.

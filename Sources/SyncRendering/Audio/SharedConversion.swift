@@ -158,7 +158,7 @@ final class SharedConversion: Sendable {
             if !batch.packets.isEmpty { step.packets = batch }
             if run.decodeErrorCount != decodeErrorCount {
                 decodeErrorCount = run.decodeErrorCount
-                step.damage = (decodeErrorCount, run.takeUndecodableSound())
+                step.damage = (decodeErrorCount, run.converter?.takeUndecodableSound())
             }
             return (step, isExhausted)
         }
@@ -168,12 +168,12 @@ final class SharedConversion: Sendable {
             case .audio(let buffer):
                 if isAtEnd {
                     run.restart()
-                    run.endFinish()
+                    run.encoder.endFinish()
                     isAtEnd = false
                 }
-                try run.send(buffer)
+                try run.converter?.send(buffer)
             case .end:
-                run.finish()
+                run.converter?.finish()
                 isAtEnd = true
             }
         }
@@ -183,7 +183,7 @@ final class SharedConversion: Sendable {
             var resume = ResumePoint()
             while batch.byteCount < SharedConversion.fullBatchBytes {
                 if try run.receive(into: batch, until: nil, from: &resume) != nil { continue }
-                guard isAtEnd, run.finishEncoder() else { return false }
+                guard isAtEnd, run.encoder.finish() else { return false }
             }
             return true
         }

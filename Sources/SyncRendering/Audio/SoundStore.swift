@@ -56,6 +56,8 @@ final class SoundStore: Sendable {
         var isEnding = false
         /// Whether the end of input follows the last buffer.
         var isFinished = false
+        /// Whether the outputs have read all stored audio; see `setRead`.
+        fileprivate(set) var isAllRead = true
         /// The number of stored buffers, and the size of their payloads in bytes.
         fileprivate(set) var count = 0
         fileprivate(set) var byteCount = 0
@@ -71,7 +73,13 @@ final class SoundStore: Sendable {
 
     private let content = Lock(Content())
 
-    var level: Level { content.withLock { $0.level } }
+    var level: Level {
+        content.withLock { content in
+            var level = content.level
+            level.isAllRead = content.isRead(until: content.readNumber)
+            return level
+        }
+    }
 
     // MARK: Enqueueing
 
@@ -104,14 +112,17 @@ final class SoundStore: Sendable {
     /// Removes all audio. The next buffer starts afresh. Readers receive nothing until they move.
     func flush() { content.withLock { $0.flush() } }
 
-    /// Removes audio that ended more than `retention` ago.
-    ///
-    /// - Parameter reader: While the timebase is stopped, no audio becomes late: only what this reader has read is
-    ///   removed.
-    func trim(at timebase: Timebase, readUntil reader: SoundCursor) {
+    /// Records the position of the output that has read least.
+    func setRead(until reader: SoundCursor) {
+        content.withLock { $0.readNumber = reader.number - (reader.rest == nil ? 0 : 1) }
+    }
+
+    /// Removes audio that ended more than `retention` ago. While the timebase is stopped, no audio becomes late: only
+    /// what the outputs have read is removed.
+    func trim(at timebase: Timebase) {
         let moment = timebase.currentTime.advanced(by: .zero - Self.retention)
         let isRunning = timebase.rate > 0
-        content.withLock { $0.trim(before: moment, until: isRunning ? .max : reader.number) }
+        content.withLock { $0.trim(before: moment, until: isRunning ? .max : $0.readNumber) }
     }
 
     /// Removes audio that starts at or after a media time. A buffer that spans the time is trimmed to it.
@@ -160,12 +171,7 @@ final class SoundStore: Sendable {
 
     /// Whether a reader has received all audio.
     func isRead(by cursor: SoundCursor) -> Bool {
-        cursor.rest == nil && content.withLock { $0.index(of: cursor.number) == $0.level.count }
-    }
-
-    /// The number of buffers that a reader has not received.
-    func unreadCount(of cursor: SoundCursor) -> Int {
-        content.withLock { $0.level.count - $0.index(of: cursor.number) }
+        cursor.rest == nil && content.withLock { $0.isRead(until: cursor.number) }
     }
 
     /// Whether audio that starts before a media time remains to be read.
@@ -215,14 +221,6 @@ final class SoundStore: Sendable {
         }
         cursor.isDiscontinuous = isDiscontinuous
         return first.map { $0 < moment } ?? false
-    }
-
-    /// Moves a reader forward past audio that ends before a media time; returns whether there was any.
-    @discardableResult
-    func skip(_ cursor: inout SoundCursor, to moment: MediaTime) -> Bool {
-        let isSkipped = content.withLock { $0.skip(&cursor, to: moment) }
-        if isSkipped { cursor.isDiscontinuous = true }
-        return isSkipped
     }
 
     /// Returns a cursor for an output that starts at a media time, preferably a packet boundary. It receives the audio
@@ -277,6 +275,8 @@ extension SoundStore {
         var level = Level()
         /// The number of the next buffer.
         private(set) var nextNumber = 0
+        /// The number of the next buffer of the output that has read least.
+        var readNumber = 0
         /// The first number that was not removed by `trim`.
         private var firstUntrimmed = 0
         private(set) var flushes = 0
@@ -305,6 +305,9 @@ extension SoundStore {
             }
             return low
         }
+
+        /// Whether all buffers have lower numbers than this.
+        func isRead(until next: Int) -> Bool { count == 0 || number(count - 1) < next }
 
         // MARK: Changes
 
@@ -401,15 +404,6 @@ extension SoundStore {
             cursor = SoundCursor()
             (cursor.number, cursor.flushes) = (index.map { number($0) } ?? nextNumber, flushes)
             return index.flatMap { self[$0].presentationTime }
-        }
-
-        func skip(_ cursor: inout SoundCursor, to moment: MediaTime) -> Bool {
-            var index = index(of: cursor.number)
-            let first = index
-            while index < count, self[index].end.map({ $0 < moment }) ?? false { index += 1 }
-            guard index > first else { return false }
-            cursor.number = index < count ? number(index) : nextNumber
-            return true
         }
     }
 }

@@ -8,7 +8,7 @@ struct GroupMembers {
     /// The playing members, or those to prepare; each has a number.
     var outputs: [any AudioOutput] { didSet { for output in outputs { _ = assignNumber(to: output) } } }
     /// All present and former members by number, with their delays against the group; negative is earlier.
-    private var known: [(output: any AudioOutput, delay: Duration)]
+    private var known: [(abilities: OutputAbilities, delay: Duration)]
     /// The feeds of all members, including those that join or leave.
     private(set) var feeds: [OutputFeed] = []
     /// See `OutputGroup.startsWithoutLateMembers`.
@@ -18,23 +18,28 @@ struct GroupMembers {
 
     init(_ outputs: [any AudioOutput]) {
         self.outputs = outputs
-        known = outputs.map { ($0, .zero) }
+        known = outputs.map { (OutputAbilities($0), .zero) }
     }
 
     // MARK: Numbers
 
     /// Returns the present or former member with a number.
-    func output(number: Int) -> (any AudioOutput)? { known.indices.contains(number) ? known[number].output : nil }
+    func output(number: Int) -> (any AudioOutput)? {
+        known.indices.contains(number) ? known[number].abilities.output : nil
+    }
 
     /// Returns the number of an output; nil if it never was a member.
-    func number(of output: any AudioOutput) -> Int? { known.firstIndex { $0.output === output } }
+    func number(of output: any AudioOutput) -> Int? { known.firstIndex { $0.abilities.output === output } }
 
     /// Returns the permanent number of a member, assigned on its first use.
     mutating func assignNumber(to output: any AudioOutput) -> Int {
         if let number = number(of: output) { return number }
-        known.append((output, .zero))
+        known.append((OutputAbilities(output), .zero))
         return known.count - 1
     }
+
+    /// Returns what the member with a number can do.
+    func abilities(of number: Int) -> OutputAbilities { known[number].abilities }
 
     /// Returns the delay of a member against the group.
     func delay(of output: any AudioOutput) -> Duration { number(of: output).map { known[$0].delay } ?? .zero }
@@ -51,7 +56,7 @@ struct GroupMembers {
 
     /// Returns an output in the form required by `OutputVolumes`, with its owner's level.
     func volumeMember(_ output: any AudioOutput) -> OutputVolumes.Member {
-        let owner = output.ownerVolume
+        let owner = number(of: output).map { known[$0].abilities.ownerVolume } ?? output as? any OwnerVolumeOutput
         return OutputVolumes.Member(
             number: number(of: output), own: owner?.ownVolume, isOwnKnown: owner?.isOwnVolumeKnown ?? true)
     }
@@ -60,9 +65,6 @@ struct GroupMembers {
     var volumeMembers: [OutputVolumes.Member] { outputs.map { volumeMember($0) } }
 
     // MARK: Feeds
-
-    /// The only member's feed; nil with several members.
-    var onlyFeed: OutputFeed? { feeds.count == 1 ? feeds[0] : nil }
 
     func feed(of output: any AudioOutput) -> OutputFeed? { feeds.first { $0.member === output } }
 
@@ -85,75 +87,90 @@ struct GroupMembers {
     private var open: LazyFilterSequence<[OutputFeed]> { feeds.lazy.filter { $0.role == .playing && $0.isOpen } }
 
     /// The first playing member that has not answered the attempt to open it.
-    var unanswered: OutputFeed? { feeds.first { $0.role == .playing && !$0.hasAnswered } }
+    var unanswered: OutputFeed? { feeds.first { !$0.hasAnswered && $0.role == .playing } }
 
     /// Calls `body` with each playing and open member; with all members while none is.
-    func forEachActive(_ body: (any AudioOutput) -> Void) {
+    private func forEachActive(_ body: (OutputAbilities) -> Void) {
         var isAnyOpen = false
         for feed in open {
             isAnyOpen = true
-            body(feed.member)
+            body(feed.abilities)
         }
-        if !isAnyOpen { for output in outputs { body(output) } }
+        guard !isAnyOpen else { return }
+        for output in outputs { if let number = number(of: output) { body(known[number].abilities) } }
     }
 
     /// Calls `body` with each member that a start depends on.
-    private func forEachStarting(_ body: (any AudioOutput) -> Void) {
+    private func forEachStarting(_ body: (OutputAbilities) -> Void) {
         var canStartHere = false
         if startsWithoutLateMembers {
             // Also one that measures its delay: a start that does not wait for audio is scheduled before that.
-            forEachActive { output in
-                if !output.kind.isRemote, output.currentLoss == nil, !Self.isLate(output) { canStartHere = true }
+            forEachActive { member in
+                if !member.output.kind.isRemote, member.loss == nil, !Self.isLate(member) { canStartHere = true }
             }
         }
-        forEachActive { output in if !canStartHere || !Self.isLate(output) { body(output) } }
+        forEachActive { member in if !canStartHere || !Self.isLate(member) { body(member) } }
     }
 
     /// Returns true if an output cannot start soon: its device is opening, or its clock is being synchronized.
-    private static func isLate(_ output: any AudioOutput) -> Bool {
-        guard let wait = output.starting?.wait, wait.cause == .opening || wait.cause == .clock else { return false }
+    private static func isLate(_ member: OutputAbilities) -> Bool {
+        guard let wait = member.starting?.wait, wait.cause == .opening || wait.cause == .clock else { return false }
         return wait.remaining.map { $0 > maxStartWait } ?? true
     }
 
     // MARK: Aggregates
 
-    /// Returns the maximum of a value over the active members; nil if none has one.
-    func maximum<Value: Comparable>(_ value: (any AudioOutput) -> Value?) -> Value? {
-        var maximum: Value?
-        forEachActive { output in if let one = value(output) { maximum = maximum.map { max($0, one) } ?? one } }
-        return maximum
-    }
-
-    /// See `OutputGroup.earliestStart`.
+    /// The latest earliest start of the members that a start depends on.
     var earliestStart: HostInstant? {
         var latest: HostInstant?
-        forEachStarting { output in
-            if let one = output.starting?.earliestStart { latest = latest.map { max($0, one) } ?? one }
+        forEachStarting { member in
+            if let one = member.starting?.earliestStart { latest = latest.map { max($0, one) } ?? one }
         }
         return latest
+    }
+
+    /// The maximum preroll of the active members.
+    var preroll: Duration {
+        var longest = Duration.zero
+        forEachActive { longest = max(longest, $0.preroll) }
+        return longest
+    }
+
+    /// The maximum lead of a partial flush; with several members a margin is added, so that all of them are in time.
+    var partialFlushLead: Duration {
+        var (longest, count) = (Duration.zero, 0)
+        forEachActive { member in
+            longest = max(longest, member.flushing?.partialFlushLead ?? .seconds(3600))
+            count += 1
+        }
+        return GroupFlush.lead(longest, members: count)
     }
 
     /// See `OutputGroup.latency`.
     var latency: OutputLatency {
         var slowest = OutputLatency(startLead: .zero, stopLead: .zero, shares: [])
         var (start, stop) = (Duration.zero, Duration.zero)
-        forEachActive { output in
-            let one = output.latency
+        forEachActive { member in
+            let one = member.output.latency
             stop = max(stop, one.stopLead)
             if one.delay > slowest.delay || slowest.shares.isEmpty { slowest = one }
         }
-        forEachStarting { start = max(start, $0.latency.startLead) }
+        forEachStarting { start = max(start, $0.output.latency.startLead) }
         let earliest = known.reduce(.zero) { min($0, $1.delay) }
         return OutputLatency(startLead: start - earliest, stopLead: stop - earliest, shares: slowest.shares)
     }
 
-    /// See `OutputGroup.desiredDepth`.
+    /// The maximum of the open members that are not lost, otherwise of all. It includes joining members, because their
+    /// audio is read before they play.
     var desiredDepth: Duration {
         var depth: Duration?
         for feed in feeds where feed.role != .leaving && feed.isOpen && feed.loss == nil {
             depth = max(depth ?? .zero, feed.member.desiredDepth)
         }
-        return depth ?? maximum { $0.desiredDepth } ?? .zero
+        if let depth { return depth }
+        var deepest = Duration.zero
+        forEachActive { deepest = max(deepest, $0.output.desiredDepth) }
+        return deepest
     }
 
     /// Returns the media time up to which every playing member is filled as a start requires.
@@ -162,12 +179,12 @@ struct GroupMembers {
     func acceptedUntil(fedUntil fed: MediaTime?) -> MediaTime? {
         let isSettled = isDrained
         var (preroll, filled) = (Duration?.none, MediaTime?.none)
-        for feed in open { preroll = max(preroll ?? .zero, feed.member.minPreroll) }
+        for feed in open { preroll = max(preroll ?? .zero, feed.abilities.preroll) }
         guard let preroll else { return fed }
         for feed in open {
             guard let until = feed.progress.acceptedUntil else { return nil }
             // A card that needs less preroll than a speaker counts as equally filled.
-            let reached = isSettled ? until : until.advanced(by: preroll - feed.member.minPreroll)
+            let reached = isSettled ? until : until.advanced(by: preroll - feed.abilities.preroll)
             filled = filled.map { min($0, reached) } ?? reached
         }
         guard !isSettled, let filled, let fed else { return filled }
@@ -184,7 +201,8 @@ struct GroupMembers {
         return isReady
     }
 
-    /// The timeline of a member whose timing is fixed, if any.
+    /// The timeline of a member whose timing is fixed, if any. All such members share one clock, so that at most one is
+    /// followed.
     var remoteTimeline: TimebaseSegment? {
         for feed in open { if let line = feed.remoteTimeline { return line } }
         return nil
@@ -203,8 +221,8 @@ struct GroupMembers {
     /// See `OutputGroup.wait`.
     var wait: OutputWait? {
         var longest: OutputWait?
-        forEachStarting { output in
-            guard let wait = output.starting?.wait else { return }
+        forEachStarting { member in
+            guard let wait = member.starting?.wait else { return }
             if longest.map({ wait.outlasts($0) }) ?? true { longest = wait }
         }
         return longest
@@ -216,6 +234,25 @@ struct GroupMembers {
         for feed in feeds where feed.role == .playing {
             guard let one = error(feed) else { return nil }
             first = first ?? one
+        }
+        return first
+    }
+
+    // MARK: Undecodable audio
+
+    /// The audio that the first member that lacks some could not decode since the last flush.
+    var undecodable: UndecodableSound? { feeds.lazy.compactMap { $0.progress.undecodable }.first }
+
+    /// The number of packets that the first member that lacks audio could not decode.
+    var decodeErrorCount: Int { feeds.lazy.map { $0.progress.decodeErrorCount }.first { $0 > 0 } ?? 0 }
+
+    /// Returns the audio that could not be decoded since the last call. Each member decodes the same audio, so that the
+    /// first one's value counts.
+    func takeUndecodableSound() -> [UndecodableSound] {
+        var first: [UndecodableSound] = []
+        for feed in feeds {
+            let lost = feed.state.withLock { $0.takeUndecodable() }
+            if first.isEmpty { first = lost }
         }
         return first
     }

@@ -108,7 +108,6 @@ final class MemberChange: @unchecked Sendable {
         }
         guard let format else { return noteOnly() }
         group.applyGains(to: joining)
-        group.seatFeeders()
         for feed in joining { feed.start(format) }
         phase = .opening(until: now.advanced(by: Self.openingTimeout))
         return .zero
@@ -142,17 +141,17 @@ final class MemberChange: @unchecked Sendable {
         for feed in joining {
             if let failure = feed.failure {
                 leaveOut(feed, failure)
-            } else if now >= deadline, let wait = feed.starting?.wait {
+            } else if now >= deadline, let wait = feed.abilities.starting?.wait {
                 leaveOut(feed, Self.error(wait))
             }
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
-        if let wait = joining.compactMap({ $0.starting?.wait }).max(by: { $1.outlasts($0) }) {
+        if let wait = joining.compactMap({ $0.abilities.starting?.wait }).max(by: { $1.outlasts($0) }) {
             progress = .waiting(for: wait)
             return min(Self.interval, deadline - now)
         }
         if now < deadline, let feed = returning(context) {
-            progress = .waiting(for: feed.starting?.wait ?? OutputWait(.sound, of: feed.member.name))
+            progress = .waiting(for: feed.abilities.starting?.wait ?? OutputWait(.sound, of: feed.member.name))
             return min(Self.interval, deadline - now)
         }
         return beginFilling(context, now, waitsForFlush: now < deadline)
@@ -164,7 +163,7 @@ final class MemberChange: @unchecked Sendable {
         guard !leaving.isEmpty, context.timebase.snapshot.upcoming.rate != 0 else { return nil }
         return group.feeds.first { feed in
             feed.role == .playing && !leaving.contains { $0 === feed } && feed.loss == nil
-                && feed.member.recovering?.isAudible == false
+                && feed.abilities.recovering?.isAudible == false
         }
     }
 
@@ -191,8 +190,8 @@ final class MemberChange: @unchecked Sendable {
         let snapshot = context.timebase.snapshot
         let wanted = snapshot.mediaTime(at: now.advanced(by: lead + ahead))
         let filled = group.feeding.withLock { _ -> (moment: MediaTime, flushes: Int)? in
-            let (store, flushes, isFlushPending) = group.state.withLock { ($0.store, $0.flushes, $0.isFlushPending) }
-            if waitsForFlush, !joining.isEmpty, isFlushPending { return nil }
+            let (store, flushes, flush) = group.state.withLock { ($0.store, $0.flushes, $0.partialFlush) }
+            if waitsForFlush, !joining.isEmpty, flush != nil { return nil }
             // A stopped timebase resumes at exactly this frame.
             let moment = snapshot.upcoming.rate == 0 ? wanted : store?.boundary(from: wanted) ?? wanted
             for feed in joining { feed.fill(from: moment) }
@@ -254,8 +253,8 @@ final class MemberChange: @unchecked Sendable {
         let status = feed.progress
         if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
-        return (until - moment).duration >= feed.member.minPreroll
-            && feed.starting?.isReadyToStart ?? true
+        return (until - moment).duration >= feed.abilities.preroll
+            && feed.abilities.starting?.isReadyToStart ?? true
     }
 
     /// The lead by which the switch must be committed. Audio in a device's queue is not rewound for it.

@@ -11,22 +11,22 @@ final class OutputFeed: Sendable {
     }
 
     /// The role of the output in the group.
-    enum Role { case playing, joining, leaving }
+    enum Role: UInt8, AtomicRepresentable { case playing, joining, leaving }
 
     let member: any AudioOutput
-    /// The output, as far as it can do more.
-    let packets: (any PacketOutput)?
-    let flushing: (any PartialFlushing)?
-    let starting: (any StartReportingOutput)?
-    private let ownClock: (any OwnClockOutput)?
+    let abilities: OutputAbilities
     let id: OutputID
     let codecs: any AudioCodecs
     let store: SoundStore
     /// The timeline of the output: that of the renderer with a gate and a delay.
     let timebase: Timebase
+    /// The settings of the renderer.
+    private let settings: Lock<SoundSettings>
     let state: Lock<FeedState>
-    /// Wakes the feeder: audio arrived, space became available, or the state changed.
-    let wake = Signal()
+    let partialFlushes: PartialFlushQueue
+    /// Wakes the feeder: audio arrived, space became available, or the state changed. That of the renderer's thread if
+    /// this runs the feeder.
+    let wake: Signal
     /// The context of the renderer.
     private let renderer: AudioOutputContext
     /// The objects shared with the renderer's other outputs.
@@ -38,8 +38,8 @@ final class OutputFeed: Sendable {
     private let condition = Lock(Condition.opening)
     /// The format for which the output is opened, guarded by its own lock.
     private let format = Lock<AudioFormat?>(nil)
-    /// The role, guarded by its own lock.
-    private let part: Lock<Role>
+    /// Stored with release by the thread that changes the group's members.
+    private let currentRole: Atomic<Role>
     /// Whether the output receives new audio: from the start, or since it was filled. Stored with release by `fill`.
     private let fed: Atomic<Bool>
     /// The error of an undecodable format, until audio plays again; guarded by its own lock.
@@ -58,13 +58,12 @@ final class OutputFeed: Sendable {
     private let worker = Lock<WorkerThread?>(nil)
     /// Called each time that the output has opened, on the thread that opened it, before and after the feeder has it.
     private let opened: @Sendable (OutputFeed, _ isAttached: Bool) -> Void
-    /// The feeder; nil once the feed is closed. Held during a whole iteration. Contended only on a change of thread and
-    /// at the end.
-    let feeder = Lock<OutputFeeder?>(nil)
-    /// Which thread runs the feeder, guarded by its own lock.
-    let place = Lock(FeederPlace.nowhere)
-    /// A copy of `place` for readers without the lock. Stored with release under it.
-    let shared = Atomic<Bool>(false)
+    /// The feeder; nil once the feed is closed. Held during a whole iteration. Contended only at the end.
+    private let feeder = Lock<OutputFeeder?>(nil)
+    /// The feeder's thread, guarded by its own lock; nil if there is none.
+    private let thread = Lock<WorkerThread?>(nil)
+    /// Whether the renderer's thread runs the feeder. Stored with release.
+    private let shared: Atomic<Bool>
 
     /// The pauses between attempts to open an unavailable output; the last one is repeated.
     private static let pauses: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
@@ -73,30 +72,34 @@ final class OutputFeed: Sendable {
     ///
     /// - Parameters:
     ///   - context: That of the renderer.
+    ///   - isShared: Whether the renderer's thread runs the feeder.
     ///   - delay: The delay of this output against the renderer.
     init(
-        _ member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
-        work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, store: SoundStore,
-        settings: SoundSettings, delay: Duration, opened: @escaping @Sendable (OutputFeed, _ isAttached: Bool) -> Void
+        _ abilities: OutputAbilities, id: OutputID, role: Role, context: AudioOutputContext, isShared: Bool,
+        codecs: any AudioCodecs, work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, store: SoundStore,
+        settings: Lock<SoundSettings>, delay: Duration,
+        opened: @escaping @Sendable (OutputFeed, _ isAttached: Bool) -> Void
     ) {
-        (self.member, self.id, self.codecs, self.work, self.scope) = (member, id, codecs, work, scope)
-        (self.changes, self.store, self.opened, renderer) = (changes, store, opened, context)
-        (packets, flushing) = (member.packets, member as? any PartialFlushing)
-        (starting, ownClock) = (member.starting, member.ownClock)
+        (self.abilities, member, self.id, self.codecs, self.work) = (abilities, abilities.output, id, codecs, work)
+        (self.scope, self.changes, self.store, self.opened, renderer) = (scope, changes, store, opened, context)
+        self.settings = settings
+        wake = isShared ? context.writable : Signal()
+        shared = Atomic(isShared)
         use = OutputUse(of: member)
-        part = Lock(role)
+        currentRole = Atomic(role)
         fed = Atomic(role == .playing)
         timebase = Timebase(gating: context.timebase)
         timebase.delay = delay
         if role == .joining { timebase.setGate(OutputGate(isShut: true)) }
         var state = FeedState(timebase, reading: store, settings)
         if role == .playing { state.beginReading() }
+        partialFlushes = state.partialFlushes
         self.state = Lock(state)
         feeder.withLock { $0 = OutputFeeder(feed: self) }
     }
 
     var events: EventLog { renderer.events }
-    var role: Role { part.withLock { $0 } }
+    var role: Role { currentRole.load(ordering: .acquiring) }
     /// Whether the output receives new audio.
     var isFed: Bool { fed.load(ordering: .acquiring) }
     /// Whether the output is open.
@@ -111,7 +114,7 @@ final class OutputFeed: Sendable {
     }
 
     /// Same as `failure`, or the reason for the output's silence during its own recovery.
-    var loss: OutputError? { failure ?? (isOpen ? member.currentLoss : nil) }
+    var loss: OutputError? { failure ?? (isOpen ? abilities.loss : nil) }
 
     /// See `FeedState.mustDecode`.
     var mustDecode: Bool { state.withLock { $0.mustDecode } }
@@ -123,28 +126,34 @@ final class OutputFeed: Sendable {
 
     /// The timeline to which the synchronizer must be steered if the output's timing is fixed; usually nil.
     var remoteTimeline: TimebaseSegment? {
-        guard var line = ownClock?.remoteTimeline, isAttached else { return nil }
+        guard var line = abilities.ownClock?.remoteTimeline, isAttached else { return nil }
         line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
         return line
     }
 
     /// See `OwnClockOutput.adjustRemoteRate`.
     func adjustRemoteRate(by offset: Double) -> Bool {
-        isAttached && ownClock?.adjustRemoteRate(by: offset) ?? false
+        isAttached && abilities.ownClock?.adjustRemoteRate(by: offset) ?? false
     }
 
     // MARK: Commands
 
-    /// Changes the state, applies new settings to the output, and wakes the feeder.
+    /// Changes the state, and wakes the feeder. Calls no output.
+    func change(_ body: (inout FeedState) -> Void) {
+        state.withLock(body)
+        wake.raise()
+    }
+
+    /// Same; applies new settings to the output.
     func update(_ body: (inout FeedState) -> Void) {
         let applies = state.withLock { state in
             body(&state)
             return state.beginOutputSettings()
         }
         while applies, let new = state.withLock({ $0.takeOutputSettings() }) {
-            if new.isItemNew { new.output?.display?.setNowPlaying(new.item) }
+            if new.isItemNew { abilities.display?.setNowPlaying(new.item) }
             guard new.isGainNew else { continue }
-            if let gain = new.gain { new.output?.setGain(gain) } else { new.output?.restoreOwnersGain() }
+            if let gain = new.gain { member.setGain(gain) } else { abilities.restoreGain() }
         }
         wake.raise()
     }
@@ -168,7 +177,7 @@ final class OutputFeed: Sendable {
 
     /// Changes the role and the range of media in which the output is audible. The group serializes these calls.
     func setRole(_ role: Role, gate: OutputGate) {
-        part.withLock { $0 = role }
+        currentRole.store(role, ordering: .releasing)
         timebase.setGate(gate)
         timebaseDidChange()
     }
@@ -178,17 +187,16 @@ final class OutputFeed: Sendable {
     func fill(from moment: MediaTime) {
         timebase.setGate(OutputGate(isShut: true, opens: moment))
         fed.store(true, ordering: .releasing)
-        update { [store] in $0.restart(at: store.cursor(startingAt: moment)) }
+        change { [store] in $0.restart(at: store.cursor(startingAt: moment)) }
     }
 
-    /// Drops the accepted audio, and continues at a position of the store, if the output receives audio.
-    ///
-    /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
-    func restart(at cursor: SoundCursor, resumingFrom moment: MediaTime?) {
+    /// Drops the accepted audio, if the output receives any. It then receives audio from a media time on; nil: all
+    /// stored audio.
+    func restart(from moment: MediaTime?) {
         guard isFed else { return }
-        // A stopped timeline is at the moment with any delay.
+        // A stopped timeline is at the time with any delay.
         let delay = timebase.snapshot.upcoming.rate > 0 ? timebase.delay : .zero
-        update { $0.restart(at: cursor, resumingFrom: moment, playingLaterBy: delay) }
+        change { $0.restart(from: moment, playingLaterBy: delay) }
     }
 
     /// Requests a partial flush.
@@ -197,16 +205,11 @@ final class OutputFeed: Sendable {
     func requestFlush(
         fromSourceTime time: MediaTime, completion: @escaping @Sendable (PartialFlushResult) -> Void
     ) {
-        let request = PartialFlushRequest(time: time, completion: completion)
-        if state.withLock({ $0.request(request) }) { wake.raise() } else { completion(.overtaken) }
+        partialFlushes.append(PartialFlushRequest(time: time, completion: completion))
+        wake.raise()
     }
 
     // MARK: Reports of the feeder
-
-    /// Completes superseded requests with `overtaken`.
-    func reportOvertakenFlushes() {
-        for request in state.withLock({ $0.partialFlushes.takeOvertaken() }) { request.completion(.overtaken) }
-    }
 
     /// Reports that the output has accepted audio, or all of it.
     func reportProgress() {
@@ -244,8 +247,9 @@ final class OutputFeed: Sendable {
 
     // MARK: Opening and closing
 
-    /// Starts to open the output for a format, with retries.
+    /// Starts the feeder's thread, and to open the output for a format, with retries.
     func start(_ format: AudioFormat) {
+        startFeeder()
         self.format.withLock { $0 = format }
         open(after: .zero)
     }
@@ -268,7 +272,7 @@ final class OutputFeed: Sendable {
                 do throws(OutputError) {
                     let prepared = try member.prepare(delivery, for: format, mustDecode: mustDecode, context: context)
                     member.timebaseDidChange(timebase.snapshot)
-                    update { $0.setPrepared(for: prepared) }
+                    change { $0.setPrepared(for: prepared) }
                 } catch {
                     fail(error)
                     update { $0.setOutput(nil, preparedFor: nil) }
@@ -287,17 +291,20 @@ final class OutputFeed: Sendable {
         isClosing.store(true, ordering: .releasing)
         closing.raise()
         use.cancel()
-        update { $0.stop() }
+        change { $0.stop() }
     }
 
-    /// Closes the output. Blocks until a running attempt to open it has ended.
+    /// Closes the output. If another feed waits for it, it is flushed and stays open. Blocks until a running attempt to
+    /// open it has ended.
     func close() {
         stop()
         endFeeder()
         worker.withLock({ $0 })?.join()
-        // Otherwise another feed has the output, or this one was closed before.
-        if use.isCurrent { member.close() }
-        use.end()
+        let passesOn = isOpen && loss == nil && use.isAwaited
+        // The next feed may deliver as soon as it has the turn.
+        if passesOn { member.flush() }
+        // Without the turn another feed has the output, or this one was closed before.
+        use.end(passesOn: passesOn) { member.close() }
     }
 
     /// Records a failure and logs the loss of a playing output.
@@ -346,7 +353,7 @@ final class OutputFeed: Sendable {
                 let mustDecode = mustDecode
                 let delivery = member.delivery(for: format, mustDecode: mustDecode)
                 // A session begins with it: some speakers are silent until they receive a title.
-                member.display?.setNowPlaying(state.withLock { $0.settings.nowPlaying })
+                abilities.display?.setNowPlaying(settings.withLock { $0.nowPlaying })
                 return attach(
                     preparedFor: try member.prepare(delivery, for: format, mustDecode: mustDecode, context: context))
             } catch {
@@ -386,5 +393,52 @@ final class OutputFeed: Sendable {
         answered.store(true, ordering: .releasing)
         answer.raise()
         signalMove()
+    }
+
+    // MARK: The feeder's thread
+
+    /// Whether the renderer's thread runs the feeder. Any thread.
+    var isShared: Bool { shared.load(ordering: .acquiring) }
+
+    /// Starts the feeder's thread; if the system provides none, the renderer's thread runs the feeder.
+    private func startFeeder() {
+        guard !isShared else { return }
+        thread.withLock { thread in
+            do throws(ExhaustionError) {
+                thread = try work.startFeeder(self) { self.run() }
+            } catch {
+                shared.store(true, ordering: .releasing)
+            }
+        }
+    }
+
+    /// Performs all work that does not block.
+    ///
+    /// - Parameter limit: The maximum number of steps.
+    /// - Returns: Whether audio advanced, and when work is due without a signal.
+    @discardableResult
+    func runIteration(atMost limit: Int = .max) -> (hasMoved: Bool, due: HostInstant?) {
+        feeder.withLock { feeder in
+            let before = feeder?.steps
+            let due = feeder?.performDueWork(atMost: limit)
+            return (feeder?.steps != before, due ?? nil)
+        }
+    }
+
+    /// The loop of the feeder's thread.
+    private func run() {
+        while true {
+            let (_, due) = runIteration()
+            if isClosing.load(ordering: .acquiring) { return }
+            wake.waitForWork(until: due, on: timebase.clock)
+        }
+    }
+
+    /// Ends the feeder after `stop`.
+    private func endFeeder() {
+        thread.withLock { $0 }?.join()
+        runIteration()
+        // The feeder refers to its feed.
+        feeder.withLock { $0 = nil }
     }
 }

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Synchronization
 
 /// Several outputs behind one renderer: network speakers and, optionally, this computer's sound card.
 ///
@@ -22,16 +23,16 @@ public final class OutputGroup: AudioDestination {
     /// Held while members flush or are filled, so that a joining one is not filled with audio that is removed next.
     /// Taken before `state`.
     let feeding = Lock(CriticalSection())
-    /// Held while threads are assigned to the feeders.
-    let seating = Lock(CriticalSection())
 
     /// Guarded by the lock `state`.
     struct State {
         var members: GroupMembers
         var volumes = OutputVolumes()
         var context: AudioOutputContext?
-        /// The store that the members read; nil until a renderer has the group as its output.
+        /// The audio and the settings that the members read; nil and defaults until a renderer has the group as its
+        /// output.
         var store: SoundStore?
+        var settings = Lock(SoundSettings())
         /// The number of changes there when the members were woken last.
         var changeCount = 0
         /// The number of flushes: audio filled before a flush is void.
@@ -47,17 +48,12 @@ public final class OutputGroup: AudioDestination {
         var afterClosing: [@Sendable () -> Void] = []
         /// Whether the members were opened ahead of their first audio and have no feeds yet.
         var isOpenedAhead = false
-        /// The gain of the loudest member; nil if none was set.
-        var gain: Float?
         /// Applies gains to the feeds.
         var gains = SettingsPass()
         /// The feeds whose gain was not applied yet, and whether it was set.
         var regained: [(feed: OutputFeed, isSet: Bool)] = []
-        var settings = SoundSettings()
-        /// The last requested partial flush.
+        /// The requested partial flush, unless it is superseded or its audio is removed from the store.
         var partialFlush: GroupFlush?
-        /// Whether that is not superseded, and the store still contains its audio.
-        var isFlushPending = false
         /// The state of a change of members.
         var progress: RouteChange.Progress?
 
@@ -74,7 +70,9 @@ public final class OutputGroup: AudioDestination {
             return (regained, volumeState)
         }
 
-        var volumeState: VolumeState { VolumeState(members: members, volumes: volumes, loudest: gain) }
+        var volumeState: VolumeState {
+            VolumeState(members: members, volumes: volumes, loudest: settings.withLock { $0.gain })
+        }
 
         /// Records that an output is closed; returns what is to be done if it was the last one.
         mutating func endClosing() -> [@Sendable () -> Void] {
@@ -170,7 +168,6 @@ public final class OutputGroup: AudioDestination {
             return state.members.feeds
         }
         applyGains(to: feeds)
-        seatFeeders()
         for feed in feeds { feed.start(format) }
         // No time passes for a test that drives the clock and the feeder.
         if !clock.isRealTime { for feed in feeds { feed.waitForAnswer() } }
@@ -198,19 +195,27 @@ public final class OutputGroup: AudioDestination {
         return .failed(failure)
     }
 
-    /// Adds a feed with all current settings but its gain (`applyGains`).
+    /// Adds a feed with all current settings but its gain (`applyGains`). One feed is run by the renderer's thread,
+    /// which the output wakes then; the others have threads of their own, so that outputs do not wait for each other.
     @discardableResult
     func addFeed(
         for member: any AudioOutput, role: OutputFeed.Role, _ context: AudioOutputContext, _ state: inout State
     ) -> OutputFeed {
         let number = state.members.assignNumber(to: member)
+        let isShared = !state.members.feeds.contains(where: \.isShared)
         let feed = OutputFeed(
-            member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
-            work: work, scope: scope, changes: changes, store: state.store ?? SoundStore(), settings: state.settings,
-            delay: state.members.delay(of: member)
+            state.members.abilities(of: number), id: OutputID(context.id.index + number), role: role, context: context,
+            isShared: isShared, codecs: codecs, work: work, scope: scope, changes: changes,
+            store: state.store ?? SoundStore(), settings: state.settings, delay: state.members.delay(of: member)
         ) { [weak self] feed, isAttached in self?.opened(feed, isAttached: isAttached) }
         state.members.append(feed)
+        countFeeds(state)
         return feed
+    }
+
+    /// Records whether there are several feeds.
+    private func countFeeds(_ state: State) {
+        scope.hasSeveralOutputs.store(state.members.feeds.count > 1, ordering: .relaxed)
     }
 
     // MARK: Control
@@ -221,10 +226,8 @@ public final class OutputGroup: AudioDestination {
         changes.noteMove()
     }
 
-    /// Applies the settings of the renderer, also to later members.
-    func apply(_ settings: SoundSettings) {
-        for feed in change({ $0.settings = settings }) { feed.update { $0.apply(settings) } }
-    }
+    /// Applies changed settings of the renderer.
+    func settingsDidChange() { for feed in feeds { feed.update { _ in } } }
 
     /// Changes the state; returns the feeds at that time.
     func change(_ body: (inout State) -> Void) -> [OutputFeed] {
@@ -233,10 +236,6 @@ public final class OutputGroup: AudioDestination {
             return state.members.feeds
         }
     }
-
-    /// Sets the linear gain of the loudest member; the others keep their distance in decibels. The members' volumes are
-    /// unchanged and apply again after `restoreGain`. Any thread.
-    public func setGain(_ gain: Float) { changeVolumes { state, _ in state.gain = gain } }
 
     /// The volume of the loudest member, 0…130 (`VolumeCurve`): the master; 100 while no member's is known. Any
     /// thread.
@@ -292,25 +291,25 @@ public final class OutputGroup: AudioDestination {
         state.withLock { $0.members.setDelay(delay, of: output) }?.setDelay(delay)
     }
 
-    /// Applies the members' own volumes again. Any thread.
-    public func restoreGain() { changeVolumes { state, _ in state.gain = nil } }
-
     /// Changes the volumes, given those of the members, and applies the resulting gains to all feeds.
     private func changeVolumes(_ body: (inout State, [OutputVolumes.Member]) -> Void) {
         let volumes = current.volumeMembers
-        let applies = state.withLock { state in
-            body(&state, volumes)
-            return state.beginGains(of: state.members.feeds, isSet: true)
-        }
-        if applies { applyGains() }
+        state.withLock { body(&$0, volumes) }
+        applyGains()
+    }
+
+    /// Applies the gains to all feeds after a change of a volume here or of the renderer's. That is the gain of the
+    /// loudest member; the others keep their distance in decibels.
+    func applyGains() {
+        if state.withLock({ $0.beginGains(of: $0.members.feeds, isSet: true) }) { applyNewGains() }
     }
 
     /// Applies the gains to feeds that were added.
     func applyGains(to feeds: [OutputFeed]) {
-        if state.withLock({ $0.beginGains(of: feeds, isSet: false) }) { applyGains() }
+        if state.withLock({ $0.beginGains(of: feeds, isSet: false) }) { applyNewGains() }
     }
 
-    private func applyGains() {
+    private func applyNewGains() {
         while let (feeds, gains) = state.withLock({ $0.takeGains() }) {
             for (feed, isSet) in feeds {
                 let gain = gains.gain(of: feed.member)
@@ -343,9 +342,9 @@ public final class OutputGroup: AudioDestination {
                 state.use &+= 1
                 state.flushes &+= 1
                 state.partialFlush = nil
-                state.isFlushPending = false
             }
             let (feeds, unused) = (state.members.removeFeeds(), state.isOpenedAhead ? state.members.outputs : [])
+            countFeeds(state)
             state.closings += feeds.count + unused.count
             return (feeds, unused, state.context?.timebase.clock)
         }
@@ -369,9 +368,8 @@ public final class OutputGroup: AudioDestination {
         bodies += unused.map { member -> @Sendable () -> Void in
             let use = OutputUse(of: member)
             return {
-                // Otherwise a feed has the output meanwhile.
-                if use.isCurrent { member.close() }
-                use.end()
+                // Without the turn a feed has the output meanwhile.
+                use.end { member.close() }
                 end()
             }
         }
@@ -407,10 +405,11 @@ public final class OutputGroup: AudioDestination {
     func remove(_ feeds: [OutputFeed]) {
         let removed = state.withLock { state in
             let removed = state.members.remove(feeds)
+            countFeeds(state)
             state.closings += removed.count
             return removed
         }
-        seatFeeders()
         for thread in startClosing(removed, []) { thread.join() }
+        state.withLock { $0.context?.writable }?.raise()
     }
 }

@@ -57,9 +57,9 @@ public protocol AudioDestination: AnyObject, Sendable {
 /// once it has space.
 ///
 /// Threads: `prepare` and `close` are called by threads that open and close outputs, `accept`, `finish` and `flush` by
-/// the output's feeder; these calls never overlap. All others are made by any thread,
-/// at any time, also before `prepare` and after `close`. The caller holds no lock. Only `prepare` and `close` may
-/// block.
+/// the output's feeder, and `flush` also before the output moves to another renderer; these calls never overlap. All
+/// others are made by any thread, at any time, also before `prepare` and after `close`. The caller holds no lock. Only
+/// `prepare` and `close` may block.
 ///
 /// What only some outputs can do is declared by further protocols: `PacketOutput`, `PreopeningOutput`,
 /// `StartReportingOutput`, `RecoveringOutput`, `OwnerVolumeOutput`, `NowPlayingOutput`, `OwnClockOutput`,
@@ -76,7 +76,7 @@ public protocol AudioOutput: AudioDestination {
     func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery
 
     /// Prepares the output for a delivery: opens a device, connects to a speaker. Called again when the delivery
-    /// changes, and after `close`.
+    /// changes, with another context when the output moves to another renderer without being closed, and after `close`.
     ///
     /// - Throws: The cause, with a remedy in its message. Nothing is held then, and the call may be repeated.
     func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError)

@@ -1,9 +1,13 @@
 internal import MediaCore
+internal import Synchronization
 
 /// Objects shared by the members of a group, looked up by type; for speakers of one network, a list of their clocks.
 /// The group does not interpret them. Any thread.
 public final class GroupSharedContext: Sendable {
     private let shared = Lock<[ObjectIdentifier: any AnyObject & Sendable]>([:])
+
+    /// Whether the renderer has several outputs, so that a conversion may be shared. Stored by any thread.
+    let hasSeveralOutputs = Atomic<Bool>(false)
 
     /// Creates an empty scope.
     init() {}

@@ -131,23 +131,39 @@ extension OwnClockOutput {
     public func adjustRemoteRate(by offset: Double) -> Bool { false }
 }
 
-/// The optional protocols of an output.
-extension AudioOutput {
-    package var packets: (any PacketOutput)? { self as? any PacketOutput }
-    package var preopening: (any PreopeningOutput)? { self as? any PreopeningOutput }
-    package var starting: (any StartReportingOutput)? { self as? any StartReportingOutput }
-    package var recovering: (any RecoveringOutput)? { self as? any RecoveringOutput }
-    package var ownerVolume: (any OwnerVolumeOutput)? { self as? any OwnerVolumeOutput }
-    package var display: (any NowPlayingOutput)? { self as? any NowPlayingOutput }
-    package var ownClock: (any OwnClockOutput)? { self as? any OwnClockOutput }
+/// An output with what else it can do, found once: a cast is a search.
+struct OutputAbilities: Sendable {
+    let output: any AudioOutput
+    let packets: (any PacketOutput)?
+    let starting: (any StartReportingOutput)?
+    let recovering: (any RecoveringOutput)?
+    let ownerVolume: (any OwnerVolumeOutput)?
+    let display: (any NowPlayingOutput)?
+    let ownClock: (any OwnClockOutput)?
+    let flushing: (any PartialFlushing)?
 
-    /// Restores the owner's volume; without one the gain is 1.
-    package func restoreOwnersGain() {
-        if let ownerVolume { ownerVolume.restoreGain() } else { setGain(1) }
+    init(_ output: any AudioOutput) {
+        self.output = output
+        (packets, starting) = (output as? any PacketOutput, output as? any StartReportingOutput)
+        (recovering, ownerVolume) = (output as? any RecoveringOutput, output as? any OwnerVolumeOutput)
+        (display, ownClock) = (output as? any NowPlayingOutput, output as? any OwnClockOutput)
+        flushing = output as? any PartialFlushing
     }
 
     /// The preroll, if the output states one; 60 ms otherwise.
-    package var minPreroll: Duration { starting?.preroll ?? .minPreroll }
+    var preroll: Duration { starting?.preroll ?? .minPreroll }
+
     /// `failure`, or the reason why the output is silent until it recovers; nil while it plays.
-    package var currentLoss: OutputError? { recovering.map(\.loss) ?? failure }
+    var loss: OutputError? { recovering.map(\.loss) ?? output.failure }
+
+    /// Restores the owner's volume; without one the gain is 1.
+    func restoreGain() {
+        if let ownerVolume { ownerVolume.restoreGain() } else { output.setGain(1) }
+    }
+}
+
+extension AudioOutput {
+    package var preopening: (any PreopeningOutput)? { self as? any PreopeningOutput }
+    /// `failure`, or the reason why the output is silent until it recovers; nil while it plays.
+    package var currentLoss: OutputError? { OutputAbilities(self).loss }
 }

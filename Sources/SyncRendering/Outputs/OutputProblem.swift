@@ -25,12 +25,17 @@ public struct OutputProblem: Sendable, Hashable {
     ///
     /// - Parameter loss: The reason why the output is silent, if it is.
     package init?(_ output: any AudioOutput, _ id: OutputID, loss: OutputError?) {
+        self.init(OutputAbilities(output), id, loss: loss)
+    }
+
+    init?(_ abilities: OutputAbilities, _ id: OutputID, loss: OutputError?) {
+        let output = abilities.output
         if let loss {
             self.init(output: id, name: output.name, kind: .silent, error: loss)
-        } else if output.recovering?.isUnresponsive == true {
+        } else if abilities.recovering?.isUnresponsive == true {
             let error = OutputError(.unavailable, "\(output.name) does not answer; check its power and its network")
             self.init(output: id, name: output.name, kind: .unresponsive, error: error)
-        } else if let error = output.ownerVolume?.gainFailure {
+        } else if let error = abilities.ownerVolume?.gainFailure {
             self.init(output: id, name: output.name, kind: .gainRefused, error: error)
         } else {
             return nil

@@ -44,3 +44,12 @@ public enum PartialFlushResult: Sendable, Hashable {
         return false
     }
 }
+
+extension Timebase {
+    /// Whether a flush from a media time on is in time for an output with this lead.
+    func isFlushInTime(from time: MediaTime, lead: Duration) -> Bool {
+        let (snapshot, now) = (snapshot, clock.now)
+        let due = snapshot.hostInstant(of: time, at: now)
+        return time >= snapshot.mediaTime(at: now) && due.map { $0 - now >= lead } ?? true
+    }
+}

@@ -32,33 +32,33 @@ import Testing
     @Test func blocksBeginAtTheResumePointAndEndAtTheLimit() throws {
         var run = try run(encodedAs: nil)
         var resume = ResumePoint(frames(1300))
-        try run.send(FloatCodecs.buffer(1, frames: 0..<4000, format: format))
+        try run.converter?.send(FloatCodecs.buffer(1, frames: 0..<4000, format: format))
         var blocks: [[Int]] = []
         while let sound = try run.receive(into: batch, until: frames(2500), from: &resume) {
             if case .block(let block, let offset) = sound { blocks.append([offset, block.frames]) }
         }
         #expect(blocks == [[300, 1000], [0, 500]], "the block before the resume point is preroll")
-        #expect(resume.isEmpty && !run.isEncoding && batch.packets.isEmpty)
+        #expect(resume.isEmpty && !run.encoder.isPresent && batch.packets.isEmpty)
     }
 
     @Test func theEncoderIsFinishedOnceAndAcceptsAnyTimeAfterARestart() throws {
         var run = try run(encodedAs: format)
-        try run.send(FloatCodecs.buffer(1, frames: 0..<1000, format: format))
+        try run.converter?.send(FloatCodecs.buffer(1, frames: 0..<1000, format: format))
         let full = try packets(&run)
-        #expect(full == [frames(0), frames(352)] && run.encodedUntil == frames(1000))
-        let (isFirst, last, isSecond) = (run.finishEncoder(), try packets(&run), run.finishEncoder())
+        #expect(full == [frames(0), frames(352)] && run.encoder.end == frames(1000))
+        let (isFirst, last, isSecond) = (run.encoder.finish(), try packets(&run), run.encoder.finish())
         #expect(isFirst && !isSecond && last == [frames(704)])
         run.restart()
-        run.endFinish()
-        try run.send(FloatCodecs.buffer(1, frames: 500_000..<500_352, format: format))
+        run.encoder.endFinish()
+        try run.converter?.send(FloatCodecs.buffer(1, frames: 500_000..<500_352, format: format))
         #expect(try packets(&run) == [frames(500_000)])
     }
 
     @Test func withoutAConverterNothingIsConverted() throws {
         var (run, resume) = (ConversionRun(), ResumePoint())
-        try run.send(FloatCodecs.buffer(1, frames: 0..<1000, format: format))
+        try run.converter?.send(FloatCodecs.buffer(1, frames: 0..<1000, format: format))
         let sound = try run.receive(into: batch, until: nil, from: &resume)
-        let isFinished = run.finishEncoder()
-        #expect(sound == nil && !isFinished && !run.follow(format) && !run.isReady)
+        let isFinished = run.encoder.finish()
+        #expect(sound == nil && !isFinished && !run.follow(format) && run.converter == nil)
     }
 }

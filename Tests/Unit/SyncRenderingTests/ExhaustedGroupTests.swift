@@ -38,6 +38,9 @@ import Testing
         try enqueue(20)
         runUntilIdle()
         for member in members { #expect(member.state.withLock { $0.samples.count > 10_000 }) }
+        // The second one's signal wakes no thread.
+        let due = try #require(feeder.performDueWork())
+        #expect(due <= clock.now.advanced(by: .milliseconds(10)))
     }
 
     @Test func aMemberThatNoThreadCanOpenIsReportedWithTheCause() throws {

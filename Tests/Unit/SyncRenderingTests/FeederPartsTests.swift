@@ -39,12 +39,18 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
 
 @Suite struct PartialFlushQueueTests {
     @Test func requestsRunInOrderAndOneThatIsSupersededIsReportedOnce() {
-        var queue = PartialFlushQueue()
-        let requests = (0..<3).map { PartialFlushRequest(time: second(Int64($0))) { _ in } }
+        let queue = PartialFlushQueue()
+        let overtaken = Lock<[MediaTime]>([])
+        let requests = (0..<4).map { number in
+            let time = second(Int64(number))
+            return PartialFlushRequest(time: time) { result in
+                if result == .overtaken { overtaken.withLock { $0.append(time) } }
+            }
+        }
         #expect(queue.isIdle && queue.begin() == nil)
         queue.append(requests[0])
         queue.append(requests[1])
-        queue.insertFirst(requests[2])
+        queue.append(requests[2], isFirst: true)
         #expect(queue.begin() === requests[2] && !queue.isIdle)
         queue.end()
         #expect(queue.begin() === requests[0])
@@ -52,8 +58,11 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         #expect(!queue.isIdle, "one is being processed")
         queue.end()
         #expect(queue.isIdle)
-        #expect(queue.takeOvertaken().map(\.time) == [second(1)])
-        #expect(queue.takeOvertaken().isEmpty)
+        for _ in 0..<2 { queue.reportOvertaken() }
+        #expect(overtaken.withLock { $0 } == [second(1)])
+        queue.overtake(isEnd: true)
+        queue.append(requests[3])
+        #expect(queue.isIdle && overtaken.withLock { $0 } == [second(1), second(3)])
     }
 }
 
@@ -337,11 +346,12 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
 @Suite struct PendingSoundTests {
     @Test func whatAnOutputDoesNotAcceptRemains() {
         let output = RecordingOutput(capacity: 100)
+        let abilities = OutputAbilities(output)
         var pending = PendingSound.block(block(at: 0, 150), 20)
-        #expect(pending.offer(to: output, output).taken == 100 && !pending.isEmpty)
+        #expect(pending.offer(to: abilities).taken == 100 && !pending.isEmpty)
         output.play(frames: 100)
-        #expect(pending.offer(to: output, output).taken == 30 && pending.isEmpty)
-        #expect(pending.offer(to: output, output).taken == 0)
+        #expect(pending.offer(to: abilities).taken == 30 && pending.isEmpty)
+        #expect(pending.offer(to: abilities).taken == 0)
     }
 
     @Test func aCutDropsWhatFollowsIt() {
@@ -372,13 +382,5 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
             resume.packets(before: packets(2)), resume.packets(before: packets(4)), resume.packets(before: packets(4)),
         ]
         #expect(unwanted == [1, 1, 0], "the packet before the time is preroll")
-    }
-
-    @Test func reportsAreMadeOfChangesOnly() {
-        var reports = FeederReports()
-        let readiness = [true, false, false, true].map { reports.noteReadiness($0) }
-        #expect(readiness == [false, true, false, true])
-        let logged = [0, 900, 1000, 1500, 300].map { reports.logs(millisecond($0)) }
-        #expect(logged == [true, false, true, false, true], "once per second, and at a seek")
     }
 }

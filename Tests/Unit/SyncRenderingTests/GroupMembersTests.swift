@@ -38,6 +38,6 @@ import Testing
     @Test func withoutAnOpenMemberTheGroupIsFilledWithWhatItReceived() {
         let members = GroupMembers([first])
         #expect(members.acceptedUntil(fedUntil: second(3)) == second(3))
-        #expect(members.isDrained && members.onlyFeed == nil)
+        #expect(members.isDrained && members.feeds.isEmpty)
     }
 }

@@ -91,7 +91,7 @@ private final class CountedCodecs: AudioCodecs {
             renderer.setOutput(group)
         }
 
-        /// The feeders of members that would have threads, in order of joining.
+        /// The feeders of the second and later members, which would have threads, in order of joining.
         private var feeders: [OutputFeed] { standing.withLock { $0.filter { !$0.isShared } } }
 
         /// Enqueues contiguous buffers.
@@ -110,11 +110,12 @@ private final class CountedCodecs: AudioCodecs {
             next = frame
         }
 
-        /// Distributes the audio and runs the feeders of members, of one only if `index` is stated.
+        /// Runs the renderer's feeder with the first member's, and then those of the others, of one only if `index` is
+        /// stated.
         func runUntilIdle(only index: Int? = nil) {
             for _ in 0..<4 {
                 feeder.performDueWork()
-                for (number, feeder) in feeders.enumerated() where index == nil || index == number {
+                for (number, feeder) in feeders.enumerated() where index == nil || index == number + 1 {
                     feeder.runIteration()
                 }
                 _ = group.advanceChange()

@@ -51,7 +51,7 @@ import Testing
         stage.run(for: .seconds(1))
         stage.synchronizer.setRate(1)
         stage.run(for: .seconds(1))
-        #expect(stage.renderer.state.withLock { $0.speed } == 1)
+        #expect(stage.renderer.settings.withLock { $0.speed } == 1)
         #expect(stage.renderer.enqueueCount - output < 10)
     }
 
@@ -61,7 +61,7 @@ import Testing
         let now = stage.clock.now
         stage.synchronizer.setRate(1.0001, time: stage.synchronizer.currentTime(), atHostTime: now)
         stage.run(for: .seconds(2))
-        #expect(stage.renderer.state.withLock { $0.speed } == 1)
+        #expect(stage.renderer.settings.withLock { $0.speed } == 1)
         #expect(longestHole(stage, from: now) < 0.01)
     }
 

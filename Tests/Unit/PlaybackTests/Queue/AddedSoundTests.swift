@@ -89,8 +89,8 @@ import Testing
         queue.core.setSpeed(1.5)
         queue.run(for: .seconds(2))
         let (first, second) = (queue.core.renderer, try #require(queue.core.tracks.added.all.first).renderer)
-        #expect(first?.state.withLock { $0.speed } == 1.5)
-        #expect(second.state.withLock { $0.speed } == 1.5)
+        #expect(first?.settings.withLock { $0.speed } == 1.5)
+        #expect(second.settings.withLock { $0.speed } == 1.5)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
     }
 

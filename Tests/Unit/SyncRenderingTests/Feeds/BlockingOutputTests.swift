@@ -93,24 +93,66 @@ import Testing
         #expect(second.closings == count - 1)
     }
 
-    @Test func anOutputThatIsStillClosingIsOpenedAgainOnceItIsClosed() {
+    @Test(arguments: [false, true]) func anOutputThatIsStillClosingIsOpenedAgainOnceItIsClosed(isLost: Bool) {
         let output = TapeOutput.rig()
         let rig = GroupRig(output)
         rig.play()
         rig.run(for: .seconds(1))
         rig.holdClosings()
         rig.holdOpenings()
+        if isLost { output.ownLoss = OutputError(.lost, "no network") }
         rig.renderer.setOutput(OutputGroup(members: [output], codecs: rig.codecs, work: rig.work))
         rig.run(for: .seconds(1))
         #expect(output.openings == 1 && output.closings == 0)
         #expect(rig.renderer.startWait?.cause == .opening)
         rig.releaseClosings()
-        #expect(output.openings == 1 && output.closings == 1)
+        // One that plays stays open.
+        #expect(output.openings == 1 && output.closings == (isLost ? 1 : 0))
+        output.ownLoss = nil
         rig.releaseOpenings()
         let opened = rig.playhead
         rig.run(for: .seconds(1))
-        #expect(output.openings == 2 && output.closings == 1)
+        #expect(output.openings == (isLost ? 2 : 1) && output.closings == (isLost ? 1 : 0))
         #expect(output.deviation(from: (1, opened..<rig.next), until: rig.playhead) == nil)
+    }
+
+    /// As a room that changes its language.
+    @Test func anOutputThatMovesToAnotherRendererIsNeitherClosedNorOpenedAgain() throws {
+        let (moving, staying, other) = (TapeOutput.rig("moving"), TapeOutput.rig("staying"), TapeOutput.rig("other"))
+        let rig = GroupRig(moving, staying)
+        let second = GroupRig(other, beside: rig)
+        second.sound = 2
+        second.fill()
+        second.runUntilIdle()
+        rig.play()
+        run([rig, second], for: .seconds(1))
+        // It waits for the output.
+        second.holdOpenings()
+        second.change(to: other, moving)
+        second.runUntilIdle()
+        rig.change(to: staying)
+        run([rig, second], for: .seconds(1))
+        let left = try #require(rig.changedAt)
+        #expect(second.outcomes.withLock { $0.isEmpty })
+        let heard = try #require(moving.takes.last)
+        #expect(heard.first == 0 && heard.last.map { $0 + 1 >= left } ?? false)
+        #expect(heard.firstMismatch(with: [(1, 0..<rig.next)]) == nil)
+        second.releaseOpenings()
+        run([rig, second], for: .seconds(2))
+        let joined = try #require(second.changedAt)
+        #expect(moving.openings == 1 && moving.closings == 0)
+        #expect(moving.deviation(from: (2, joined..<second.next), until: second.playhead) == nil)
+        #expect(staying.deviation(from: (1, 0..<rig.next), until: rig.playhead) == nil)
+        #expect(other.deviation(from: (2, 0..<second.next), until: second.playhead) == nil)
+        // A feed that ends before its turn leaves the output to the one that plays.
+        rig.holdOpenings()
+        rig.change(to: staying, moving)
+        rig.runUntilIdle()
+        rig.change(to: staying)
+        rig.runUntilIdle()
+        second.change(to: other)
+        run([rig, second], for: .seconds(1))
+        #expect(moving.openings == 1 && moving.closings == 1)
     }
 
     @Test func aRemovedRendererIsReportedOnceItsOutputIsClosed() {

@@ -1,52 +1,5 @@
 internal import MediaCore
 
-/// Partial flushes of all members.
-extension OutputGroup {
-    /// The maximum lead of the members; with several members a margin is added, so that all of them are in time.
-    var partialFlushLead: Duration {
-        var (longest, count) = (Duration.zero, 0)
-        current.forEachActive { member in
-            longest = max(longest, (member as? any PartialFlushing)?.partialFlushLead ?? .seconds(3600))
-            count += 1
-        }
-        return GroupFlush.lead(longest, members: count)
-    }
-
-    /// Starts a partial flush of all members that receive audio.
-    func beginPartialFlush(from time: MediaTime) {
-        let (ballot, writable) = feeding.withLock { _ in
-            state.withLock { state in
-                // A joining member that was not filled has no audio to flush, and is not filled before the result.
-                let ballot = GroupFlush(time: time, feeds: state.members.feeds.filter(\.isFed))
-                state.partialFlush = ballot
-                state.isFlushPending = true
-                return (ballot, state.context?.writable)
-            }
-        }
-        let isCurrent: @Sendable () -> Bool = { [weak self] in
-            self?.state.withLock { $0.isFlushPending && $0.partialFlush === ballot } ?? false
-        }
-        ballot.begin(while: isCurrent) { writable?.raise() }
-    }
-
-    /// The result for the group; nil until every member has decided.
-    ///
-    /// Refused only if every member refuses. If only some refuse, they are flushed completely, and the result is
-    /// `flushed`.
-    var partialFlushResult: PartialFlushResult? {
-        guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: .zero) }
-        guard let (result, refusing) = ballot.result else { return nil }
-        // The other members have flushed: those that refused restart at the playhead.
-        for feed in refusing { feed.update { $0.restartAfterCut() } }
-        return result
-    }
-
-    /// Permits the members to read on, after the audio was removed from the store.
-    func endPartialFlush() {
-        for feed in change({ $0.isFlushPending = false }) { feed.update { $0.endCut() } }
-    }
-}
-
 /// The results of one partial flush by member.
 final class GroupFlush: Sendable {
     /// The margin for members that are flushed in sequence.
