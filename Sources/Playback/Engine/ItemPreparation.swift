@@ -351,7 +351,7 @@ final class ItemPreparation {
     }
 
     /// Records the result of preparing the first video frame of an entry.
-    func record(_ result: Result<PictureTrack, MediaError>, of serial: Int) {
+    func record(_ result: Result<VideoReader, MediaError>, of serial: Int) {
         switch result {
         case .success(let pictures): list.setVideoTrack(pictures, to: serial)
         case .failure(let error)

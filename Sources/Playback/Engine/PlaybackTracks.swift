@@ -210,7 +210,7 @@ final class PlaybackTracks {
         } else {
             do throws(MediaError) {
                 pipeline = context.pipeline(
-                    VideoStage(setting, pictures: try context.parts.pictures(of: entry.media, track)))
+                    VideoStage(setting, reader: try context.parts.pictures(of: entry.media, track)))
             } catch {
                 return giveUpPicture(of: entry, error)
             }

@@ -56,7 +56,7 @@ final class SharedPlaybackList: Sendable {
         var barrier: Int?
         var cursors: [TrackCursor: Position] = [:]
         /// Video tracks prepared in advance by entry; nil if there is none.
-        var pictures: [Int: PictureTrack?] = [:]
+        var pictures: [Int: VideoReader?] = [:]
         /// Entries whose media is unreadable.
         var lost: [Int: MediaError] = [:]
 
@@ -130,7 +130,7 @@ final class SharedPlaybackList: Sendable {
     func end(_ cursor: TrackCursor) { state.withLock { $0.cursors[cursor]?.isEnding = true } }
 
     /// Stores the prepared video track of an entry; nil if it has none.
-    func setVideoTrack(_ pictures: PictureTrack?, to serial: Int) {
+    func setVideoTrack(_ pictures: VideoReader?, to serial: Int) {
         state.withLock { state in
             if state.list.entry(serial) != nil { state.pictures[serial] = .some(pictures) }
         }
@@ -269,7 +269,7 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// Removes and returns the prepared video track of an entry; nil if there is none.
-    func takePictures(of serial: Int) -> PictureTrack? {
+    func takePictures(of serial: Int) -> VideoReader? {
         state.withLock { state in
             defer { if state.pictures[serial] != nil { state.pictures[serial] = .some(nil) } }
             return state.pictures[serial] ?? nil

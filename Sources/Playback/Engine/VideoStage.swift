@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Reads and decodes the video of successive entries and enqueues the frames at their position on the timeline, as far
-/// as they are in time (`DecodingLoad`).
+/// Reads the video of successive entries for their decoders and enqueues the frames at their position on the timeline,
+/// as far as they are in time (`DecodingLoad`).
 ///
 /// Confined to the pipeline's thread, except `cancel`.
 final class VideoStage: TrackStage {
@@ -13,7 +13,7 @@ final class VideoStage: TrackStage {
         var progress: ProgressGate
         var intake: TrackIntake?
         /// Opens a video track.
-        var open: @Sendable (PrefetchedMedia, Track) throws(MediaError) -> PictureTrack
+        var open: @Sendable (PrefetchedMedia, Track) throws(MediaError) -> VideoReader
         /// Reports a message to the user; any thread.
         var tell: @Sendable (String) -> Void = { _ in }
     }
@@ -24,8 +24,9 @@ final class VideoStage: TrackStage {
     var intake: TrackIntake? { setting.intake }
     /// The entry being decoded; nil before the first seek.
     private var entry: PlaybackList.ScheduledItem?
-    /// The open track, and whether the stage was cancelled; guarded by its own lock.
-    private let pictures: Lock<(track: PictureTrack?, isCancelled: Bool)>
+    /// The open track; nil before the first one, and in an entry without video.
+    private var reader: VideoReader?
+    private let source: StageSource
     /// Whether all frames of the entry were enqueued.
     private var isAtEnd = false
     private var shift = TimeShift(.zero)
@@ -42,17 +43,17 @@ final class VideoStage: TrackStage {
 
     /// Creates a stage with an open track.
     ///
-    /// - Parameter pictures: The track of the first entry.
-    init(_ setting: Setting, pictures: PictureTrack) {
-        self.setting = setting
-        self.pictures = Lock((pictures, false))
+    /// - Parameter reader: That of the first entry.
+    init(_ setting: Setting, reader: VideoReader) {
+        (self.setting, self.reader) = (setting, reader)
+        source = StageSource(reader.source)
     }
 
     /// Creates a stage that starts with the successor of an entry without video.
     init(_ setting: Setting, behind entry: PlaybackList.ScheduledItem) {
         self.setting = setting
         self.entry = entry
-        pictures = Lock((nil, false))
+        source = StageSource()
         isAtEnd = true
         setting.list.markEntered(entry.serial, .picture)
     }
@@ -74,12 +75,12 @@ final class VideoStage: TrackStage {
             return time
         }
         do throws(MediaError) {
-            if present?.film !== entry.film || present?.source.track != track {
-                try useTrack(setting.open(entry.media, track))
+            if reader?.film !== entry.film || reader?.source.track != track {
+                try use(setting.open(entry.media, track))
             }
             // Undecodable cover art is replaced by black at this position.
             stillTime = time
-            let landed = try present?.seek(to: time - (entry.offset ?? .zero), aim: aim)
+            let landed = try reader?.seek(to: time - (entry.offset ?? .zero), aim: aim)
             isAtEnd = false
             return landed.map { $0 + (entry.offset ?? .zero) }
         } catch {
@@ -103,15 +104,9 @@ final class VideoStage: TrackStage {
         list.markEntered(serial, .picture)
     }
 
-    private var present: PictureTrack? { pictures.withLock { $0.track } }
-    private var isCancelled: Bool { pictures.withLock { $0.isCancelled } }
-
-    private func useTrack(_ track: PictureTrack?) throws(MediaError) {
-        let isCancelled = pictures.withLock { pictures in
-            if !pictures.isCancelled { pictures.track = track }
-            return pictures.isCancelled
-        }
-        if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
+    private func use(_ reader: VideoReader?) throws(MediaError) {
+        if let reader { try source.replace(reader.source) } else { try source.checkCancellation() }
+        self.reader = reader
     }
 
     // MARK: Steps
@@ -120,45 +115,54 @@ final class VideoStage: TrackStage {
         load.reportSkipped()
         guard let entry else { return .full }
         if isAtEnd { return try proceed(behind: entry) }
-        guard layer.isReadyForMoreMediaData else { return try readAhead() ? .moved : .full }
-        guard let present else { return reachEnd(of: entry) }
-        do throws(MediaError) {
-            defer { noteRead(present) }
-            load.prepare(present.frames, for: layer, offset: entry.offset ?? .zero)
-            let step = try present.step(noting: intake)
-            // The layer may have been flushed for another item while a read blocked.
-            if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
-            switch step {
-            case .picture(let picture): return enqueue(picture, of: entry, from: present)
-            case .moved: return .moved
-            case .ended:
-                if present.isOnePicture {
-                    if !present.frames.hasDelivered { leaveOut(of: entry) }
-                } else {
-                    noteEnd(of: entry, present)
-                }
-                return reachEnd(of: entry)
+        guard let reader else { return reachEnd(of: entry) }
+        defer { noteRead(reader) }
+        guard layer.isReadyForMoreMediaData else { return try readAhead(reader) ? .moved : .full }
+        load.prepare(reader.frames, for: layer, offset: entry.offset ?? .zero)
+        switch reader.frames.step() {
+        case .frame(let frame): return enqueue(frame, of: entry, from: reader)
+        case .moved: return .moved
+        case .starved:
+            try read(reader)
+            return .moved
+        case .ended:
+            if reader.isOnePicture {
+                if !reader.frames.hasDelivered { leaveOut(of: entry) }
+            } else {
+                noteEnd(of: entry, reader)
             }
+            return reachEnd(of: entry)
+        }
+    }
+
+    /// Reads a packet; returns false if none can be read.
+    @discardableResult
+    private func read(_ reader: VideoReader) throws(MediaError) -> Bool {
+        do throws(MediaError) {
+            let hasRead = try reader.read(noting: intake)
+            // The layer may have been flushed for another item while a read blocked.
+            try source.checkCancellation()
+            return hasRead
         } catch {
-            if !isCancelled { layer.finish() }
+            if !source.isCancelled { layer.finish() }
             throw error
         }
     }
 
     /// Records the end of the video and its errors.
-    private func noteEnd(of entry: PlaybackList.ScheduledItem, _ pictures: PictureTrack) {
+    private func noteEnd(of entry: PlaybackList.ScheduledItem, _ reader: VideoReader) {
         let end = load.lastEnd.map { $0 - (entry.offset ?? .zero) }
-        if pictures.decoder.decodeErrorCount > 0 { list.noteDamage(of: entry.serial) }
+        if reader.decoder.decodeErrorCount > 0 { list.noteDamage(of: entry.serial) }
         if let end {
-            list.noteRead(picturesUntil: end, failure: pictures.failure, of: entry.serial)
-        } else if let error = pictures.failure ?? Self.undecodable(pictures) {
+            list.noteRead(picturesUntil: end, failure: reader.frames.failure, of: entry.serial)
+        } else if let error = reader.frames.failure ?? Self.undecodable(reader) {
             list.recordFailure(error, at: entry.start, .picture, of: entry.serial)
         }
     }
 
     /// Returns the error of a track that was read to its end without a decoded frame; nil without a decode error.
-    private static func undecodable(_ pictures: PictureTrack) -> MediaError? {
-        guard pictures.decoder.decodeErrorCount > 0 else { return nil }
+    private static func undecodable(_ reader: VideoReader) -> MediaError? {
+        guard reader.decoder.decodeErrorCount > 0 else { return nil }
         return MediaError(
             .damagedPacket, "no picture of it can be decoded; it is damaged, or it needs a newer FFmpeg")
     }
@@ -166,62 +170,58 @@ final class VideoStage: TrackStage {
     /// Reads packets in advance as the engine requires, although the layer is full.
     ///
     /// - Returns: False if nothing was read.
-    private func readAhead() throws(MediaError) -> Bool {
-        guard let intake, intake.wantsMore, let present, !present.isOnePicture else { return false }
-        defer { noteRead(present) }
-        if try present.readAhead(noting: intake) { return true }
+    private func readAhead(_ reader: VideoReader) throws(MediaError) -> Bool {
+        guard let intake, intake.wantsMore, !reader.isOnePicture else { return false }
+        if try read(reader) { return true }
         intake.noteSated()
         return false
     }
 
-    private func noteRead(_ present: PictureTrack) {
-        if let until = present.readUntil { intake?.record(readUntil: shift.moved(until)) }
-        guard let entry, let lost = present.takeLostSegment() else { return }
+    private func noteRead(_ reader: VideoReader) {
+        if let until = reader.readUntil { intake?.record(readUntil: shift.moved(until)) }
+        guard let entry, let lost = reader.takeLostSegment() else { return }
         list.record(lostSegment: lost.error, at: lost.place ?? entry.start, .picture, of: entry.serial)
     }
 
-    /// Records the end of the enqueued frame. If the container states a wrong duration, the interval to the preceding
-    /// frame counts.
-    private func noteHanded(_ picture: SampleBuffer) {
-        guard let intake, let time = picture.presentationTime else { return }
-        let interval = lastTime.map { max(.zero, time - $0) } ?? .zero
-        let until = max(picture.end ?? time, time + interval)
+    /// Records the end of a frame. Where its stated duration is wrong, the interval to the preceding frame counts.
+    private func recordEnqueued(until end: MediaTime, from time: MediaTime) {
+        let until = max(end, time + (lastTime.map { max(.zero, time - $0) } ?? .zero))
         lastTime = time
-        intake.record(handedUntil: until)
-        intake.record(readUntil: until)
+        intake?.record(handedUntil: until)
+        intake?.record(readUntil: until)
     }
 
     private func enqueue(
-        _ picture: SampleBuffer, of entry: PlaybackList.ScheduledItem, from track: PictureTrack
+        _ frame: SampleBuffer, of entry: PlaybackList.ScheduledItem, from reader: VideoReader
     ) -> TrackStep {
-        var picture = picture
-        if track.isStill {
+        var frame = frame
+        if reader.isStill {
             // Cover art lasts for the whole entry, regardless of its timestamp.
-            (picture.presentationTime, picture.duration) = (stillTime, .zero)
-            layer.enqueue(picture)
+            (frame.presentationTime, frame.duration) = (stillTime, .zero)
+            layer.enqueue(frame)
             setting.progress.report()
             return reachEnd(of: entry)
         }
-        if let end = entry.limit, let time = picture.presentationTime, time >= end { return reachEnd(of: entry) }
-        picture.presentationTime = picture.presentationTime.map(shift.moved)
-        if isGaplessBoundary, let begin = entry.begin, let time = picture.presentationTime {
-            isGaplessBoundary = false
+        guard var time = frame.presentationTime else { return .moved }
+        if let end = entry.limit, time >= end { return reachEnd(of: entry) }
+        time = shift.moved(time)
+        frame.presentationTime = time
+        if let begin = entry.begin {
             // The last frame of the preceding item must not remain.
-            if (time - begin).duration > Self.longestStart { showNothing(at: begin) }
+            if isGaplessBoundary, (time - begin).duration > Self.longestStart { showNothing(at: begin) }
+            if begin != .zero, time < begin, let end = frame.end, end > begin, entry.offset != .zero || entry.isPart {
+                // The frame that spans the start of the entry.
+                time = begin
+                (frame.presentationTime, frame.duration) = (begin, end - begin)
+            }
         }
-        if let begin = entry.begin, begin != .zero, let time = picture.presentationTime, time < begin,
-            let end = picture.end, end > begin, entry.offset != .zero || entry.isPart
-        {
-            // The frame that spans the start of the entry.
-            picture.presentationTime = begin
-            picture.duration = end - begin
-        }
-        if let gaplessBoundary = list.settledEnd(of: entry.serial), let time = picture.presentationTime {
+        isGaplessBoundary = false
+        if let gaplessBoundary = list.settledEnd(of: entry.serial) {
             if time >= gaplessBoundary { return reachEnd(of: entry) }
-            if let end = picture.end, end > gaplessBoundary { picture.duration = gaplessBoundary - time }
+            if let end = frame.end, end > gaplessBoundary { frame.duration = gaplessBoundary - time }
         }
-        noteHanded(picture)
-        if load.admits(picture, of: track.frames, to: layer, offset: shift.offset) { layer.enqueue(picture) }
+        recordEnqueued(until: frame.end ?? time, from: time)
+        if load.admits(frame, of: reader.frames, to: layer, offset: shift.offset) { layer.enqueue(frame) }
         setting.progress.report()
         return .moved
     }
@@ -257,15 +257,15 @@ final class VideoStage: TrackStage {
     }
 
     private func begin(_ next: PlaybackList.ScheduledItem) throws(MediaError) {
-        let skipPolicy = present?.decoder.skipPolicy
-        try useTrack(list.takePictures(of: next.serial))
+        let skipPolicy = reader?.decoder.skipPolicy
+        try use(list.takePictures(of: next.serial))
         entry = next
         shift = TimeShift(next.offset ?? .zero)
         (load.lastEnd, lastTime, isGaplessBoundary, stillTime) = (nil, nil, true, next.begin ?? .zero)
-        isAtEnd = present == nil
+        isAtEnd = reader == nil
         // The machine is as slow as during the preceding item.
-        if let skipPolicy { present?.decoder.skipPolicy = skipPolicy }
-        if present == nil { showNothing(at: next.begin ?? .zero) }
+        if let skipPolicy { reader?.decoder.skipPolicy = skipPolicy }
+        if reader == nil { showNothing(at: next.begin ?? .zero) }
         list.markEntered(next.serial, .picture)
     }
 
@@ -277,11 +277,5 @@ final class VideoStage: TrackStage {
 
     func askForRoom(raising signal: Signal) { layer.requestMediaData(raising: signal) }
 
-    func cancel() {
-        let track = pictures.withLock { pictures -> PictureTrack? in
-            pictures.isCancelled = true
-            return pictures.track
-        }
-        track?.cancel()
-    }
+    func cancel() { source.cancel() }
 }

@@ -93,7 +93,7 @@ final class Prefetcher: Sendable {
     /// Opens a video track and decodes its first frame.
     func makePictures(
         of media: PrefetchedMedia, _ track: Track, from start: MediaTime,
-        done: @escaping @Sendable (Result<PictureTrack, MediaError>) -> Void
+        done: @escaping @Sendable (Result<VideoReader, MediaError>) -> Void
     ) {
         do throws(ExhaustionError) {
             try go("prefetch pictures") { [parts] in
@@ -135,13 +135,12 @@ final class Prefetcher: Sendable {
 
 extension Player.Parts {
     /// Creates a video track with its own decoder.
-    func pictures(of media: PrefetchedMedia, _ track: Track) throws(MediaError) -> PictureTrack {
+    func pictures(of media: PrefetchedMedia, _ track: Track) throws(MediaError) -> VideoReader {
         guard let format = track.videoFormat else {
             throw MediaError(.unsupported, "This track is not a video track; choose another one.")
         }
-        return PictureTrack(
-            film: media.film, source: try media.source(for: track), decoder: try makeDecoder(format),
-            isStill: track.isCoverArt, shownFor: track.isPicture ? track.duration : nil)
+        return VideoReader(
+            film: media.film, source: try media.source(for: track), decoder: try makeDecoder(format))
     }
 
     /// Returns true if audio of a track can be decoded.

@@ -65,7 +65,7 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
     public var hasSufficientMediaDataForReliablePlaybackStart: Bool {
         state.withLock { state in
             if !state.queue.isEmpty || state.shownTime != nil || state.failure != nil { return true }
-            return (state.finished || state.isEnding) && !(decoding?.isBusy ?? false)
+            return (state.finished || state.isEnding) && !(decoding?.packets.isBusy ?? false)
         }
     }
 

@@ -84,12 +84,7 @@ extension DisplayLayer {
 
     /// Requests more media after the decoder has taken a buffer.
     func offerRoom() {
-        let hasRoom = state.withLock { state -> Bool in
-            let hasRoom = state.wasFull && isReady(state)
-            if hasRoom { state.wasFull = false }
-            return hasRoom
-        }
-        if hasRoom { demand.offer() }
+        if state.withLock(clearWasFull) { demand.offer() }
     }
 
     /// Wakes the screen and a pending start after the decoder has drained.

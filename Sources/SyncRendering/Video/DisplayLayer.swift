@@ -87,7 +87,7 @@ public final class DisplayLayer: Sendable {
         state = Lock(initial)
     }
 
-    deinit { decoding?.stop() }
+    deinit { decoding?.offer() }
 
     /// Whether there is space for another frame. False after a failure until a flush. Also false inside a closure that
     /// has stopped its requests, until it returns. Any thread.
@@ -107,6 +107,13 @@ public final class DisplayLayer: Sendable {
         return state.queue.count < state.depth
     }
 
+    /// Returns true if a caller is to be notified of space.
+    func clearWasFull(_ state: inout State) -> Bool {
+        guard state.wasFull, isReady(state) else { return false }
+        state.wasFull = false
+        return true
+    }
+
     /// The number of waiting frames. Any thread.
     public var count: Int { state.withLock { $0.queue.count } }
 
@@ -120,12 +127,12 @@ public final class DisplayLayer: Sendable {
             return
         }
         state.withLock { $0.enqueueCount &+= 1 }
-        if case .encodedVideo = buffer.payload {
-            state.withLock { $0.finished = false }
-            decoding?.enqueue(buffer, for: self)
-        } else {
-            insert(buffer)
+        guard case .encodedVideo(let format, _) = buffer.payload else { return insert(buffer) }
+        let isAccepted = state.withLock { state in
+            state.finished = false
+            return state.failure == nil
         }
+        if isAccepted { decoding?.enqueue(buffer, format, for: self) }
     }
 
     /// Inserts a decoded frame by its media time.
@@ -157,14 +164,14 @@ public final class DisplayLayer: Sendable {
             note(&state)
             return state.synchronizer
         }
-        decoding?.finish()
+        decoding?.packets.finish()
         arrival.raise()
         synchronizer?.reconsiderStart()
     }
 
     /// Whether the end of input was signalled and all frames have been taken. Any thread.
     public var isDrained: Bool {
-        state.withLock { $0.finished && $0.queue.isEmpty } && !(decoding?.isBusy ?? false)
+        state.withLock { $0.finished && $0.queue.isEmpty } && !(decoding?.packets.isBusy ?? false)
     }
 
     /// The media time of the last frame taken since a flush; nil if there is none. Any thread.
@@ -184,7 +191,7 @@ public final class DisplayLayer: Sendable {
 
     private func flush(removingImage: Bool) {
         // Flushed first, so that a frame that is just leaving the decoder is discarded.
-        decoding?.flush()
+        decoding?.packets.flush()
         state.withLock { state in
             state.queue.removeAll(keepingCapacity: true)
             state.hasShown = false
@@ -213,7 +220,7 @@ public final class DisplayLayer: Sendable {
     /// - Returns: The number of dropped frames.
     @discardableResult
     public func flush(fromSourceTime time: MediaTime) -> Int {
-        decoding?.cut(at: time)
+        decoding?.packets.cut(at: time)
         let (dropped, hasRoom) = state.withLock { state -> (Int, Bool) in
             let kept = state.queue.firstIndex { $0.presentationTime.map { $0 >= time } ?? false } ?? state.queue.count
             let dropped = state.queue.count - kept
@@ -227,9 +234,7 @@ public final class DisplayLayer: Sendable {
             }
             state.finished = false
             state.isEnding = false
-            let hasRoom = state.wasFull && isReady(state)
-            if hasRoom { state.wasFull = false }
-            return (dropped, hasRoom)
+            return (dropped, clearWasFull(&state))
         }
         if hasRoom { demand.offer() }
         if dropped > 0 { arrival.raise() }
@@ -273,9 +278,7 @@ public final class DisplayLayer: Sendable {
             state.shownTime = picture.presentationTime
             state.shownEnd = picture.end
             state.shownSize = picture.picture?.size
-            let hasRoom = state.wasFull && isReady(state)
-            if hasRoom { state.wasFull = false }
-            return (Selection(picture: picture, skipped: last, firstSkipped: first), hasRoom)
+            return (Selection(picture: picture, skipped: last, firstSkipped: first), clearWasFull(&state))
         }
         if hasRoom { demand.offer() }
         if selection.picture != nil { decoding?.offer() }

@@ -1,8 +1,22 @@
 package import MediaCore
 
 /// Decodes the packets of a video track, for a layer that receives them and for a reader of media. Seeks forward by
-/// decoding, and ends the skip policy `syncOnly`. Used by one thread at a time.
+/// decoding, and ends the skip policy `syncOnly`. Used by one thread at a time, except `packets`.
 package final class FrameDecoder {
+    /// The result of a step.
+    package enum Step {
+        /// The next frame in presentation order.
+        case frame(SampleBuffer)
+        /// A packet was decoded; there may be a frame after further steps.
+        case moved
+        /// Further packets are required.
+        case starved
+        /// All frames were returned.
+        case ended
+    }
+
+    /// The packets to decode.
+    package let packets: VideoPacketQueue
     package let decoder: any PictureDecoder
     /// The duration of each frame, of an image file; nil: as stated.
     private let duration: MediaTime?
@@ -13,42 +27,74 @@ package final class FrameDecoder {
     private var lastSync: MediaTime?
     /// The last frame before a seek without a flush. It remains displayed if no frame starts at the target.
     private var staying: (frame: SampleBuffer, target: MediaTime)?
+    /// Whether the target of a seek was set since the last flush.
+    private var hasTarget = false
     /// The media time at which playback is, for the skip policy `syncOnly`; nil: no sync frame is late.
     var playhead: MediaTime?
     /// Whether a frame was decoded.
     package private(set) var hasDelivered = false
-    /// Whether frames may be outstanding.
-    private(set) var isBusy = false
-    /// Whether the end of the packets was signalled.
-    package private(set) var isFinished = false
+    /// The error since the last flush after which nothing more is read or decoded.
+    package var failure: MediaError?
+    /// The number of executed flushes.
+    private(set) var flushes: UInt64 = 0
+    /// Whether the end of the packets, or a cut, was reached.
+    private var isFinished = false
 
     /// The maximum distance of a seek by decoding: in an index with gaps a real seek may be faster.
     private static let maxSkip = MediaTime(value: 10, timescale: 1)
 
-    package init(_ decoder: any PictureDecoder, duration: MediaTime? = nil) {
-        (self.decoder, self.duration) = (decoder, duration)
+    package init(
+        _ decoder: any PictureDecoder, _ packets: VideoPacketQueue = VideoPacketQueue(), duration: MediaTime? = nil
+    ) {
+        (self.decoder, self.packets, self.duration) = (decoder, packets, duration)
     }
 
-    /// Decodes a packet.
-    ///
-    /// - Throws: As `PictureDecoder.send`.
-    package func send(_ buffer: SampleBuffer) throws(MediaError) {
-        if buffer.flags.contains(.sync), let sync = buffer.presentationTime {
-            lastSync = sync
-            endSyncOnly(at: sync)
+    // MARK: Steps
+
+    /// Returns the next frame, or decodes one packet. A damaged packet is skipped; after an error the remaining frames
+    /// are returned.
+    package func step() -> Step {
+        if let frame = receive() { return .frame(frame) }
+        if isFinished {
+            // A decoder that fails while it is drained returns no frame, as at the end.
+            failure = failure ?? decoder.failure
+            return .ended
         }
-        isBusy = true
-        try decoder.send(buffer)
+        switch packets.next(since: flushes) {
+        case .packet(let packet): decode(packet)
+        case .drain: finish()
+        case nil: return .starved
+        }
+        return .moved
     }
 
-    /// Signals the end of the packets, so that the decoder's remaining frames become available.
-    package func finish() {
+    private func decode(_ packet: SampleBuffer) {
+        guard case .encodedVideo(_, let batch) = packet.payload else { return }
+        do throws(MediaError) {
+            // The decoder drops the frames of discarded packets, which may come after those that are shown.
+            if !hasTarget, packet.flags.contains(.decodeOnly), !batch.packets.allSatisfy(\.isDiscarded),
+                let end = packet.end
+            {
+                decoder.dropFrames(before: end)
+            }
+            if packet.flags.contains(.sync), let sync = packet.presentationTime {
+                lastSync = sync
+                endSyncOnly(at: sync)
+            }
+            try decoder.send(packet)
+        } catch {
+            guard !error.isRecoverable else { return }
+            failure = error
+            finish()
+        }
+    }
+
+    private func finish() {
         isFinished = true
         decoder.finish()
     }
 
-    /// Returns the next frame in presentation order; nil if further packets are required.
-    package func receive() -> SampleBuffer? {
+    private func receive() -> SampleBuffer? {
         if !ready.isEmpty { return returned(ready.removeFirst()) }
         guard var frame = decoder.receive() else { return nil }
         hasDelivered = true
@@ -56,17 +102,41 @@ package final class FrameDecoder {
         return returned(frame)
     }
 
-    /// Whether `receive` returns a frame that was put back.
-    package var hasReady: Bool { !ready.isEmpty }
+    /// Returns a frame again by the next step.
+    package func putBack(_ frame: SampleBuffer) { ready.insert(frame, at: 0) }
 
-    /// Returns a frame by the next `receive`.
-    package func putBack(_ frame: SampleBuffer) { ready.append(frame) }
+    /// Returns the last frame again by the next step, unless another one is ready.
+    package func repeatLast() { if let last, ready.isEmpty { ready.append(last) } }
+
+    // MARK: Seeking
 
     /// Drops all packets and frames, for a seek.
     package func flush() {
+        packets.flush()
+        executeFlush()
+    }
+
+    /// Drops all frames after a flush of the packets; returns false if there was none.
+    @discardableResult
+    func executeFlush() -> Bool {
+        let count = packets.flushes
+        guard count != flushes else { return false }
+        (flushes, failure, hasTarget) = (count, nil, false)
+        restart()
+        return true
+    }
+
+    /// Drops all frames; the packets continue with a sync frame.
+    func restart() {
         ready.removeAll(keepingCapacity: true)
-        (last, lastSync, staying, isFinished, isBusy) = (nil, nil, nil, false, false)
+        (last, lastSync, staying, isFinished) = (nil, nil, nil, false)
         decoder.flush()
+    }
+
+    /// Drops frames that end at or before a media time, for an exact seek, unless the media ends there. After a flush.
+    package func dropFrames(before time: MediaTime) {
+        hasTarget = true
+        decoder.dropFrames(before: time)
     }
 
     /// Drops frames up to a media time without a flush, if the sync frame before it was already decoded; the packets

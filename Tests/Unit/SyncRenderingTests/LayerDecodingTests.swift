@@ -8,9 +8,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct LayerDecodingTests {
     private struct Codecs: VideoCodecs {
         var refusal: MediaError?
+        /// The times of the decoded packets.
+        let decoded = Lock<[MediaTime]>([])
+
         func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder {
             if let refusal { throw refusal }
-            return SyntheticPictureDecoder(frame: LayerDecodingTests.film.frame)
+            return RecordingDecoder(frame: LayerDecodingTests.film.frame, decoded)
         }
     }
 
@@ -104,21 +107,75 @@ import Testing
         // Its replacement may be enqueued at once.
         let later = try #require(try source.read()).moved(to: frame * 6)
         layer.enqueue(later)
+        #expect(try play(layer) == (0...6).map { frame * Int64($0) })
+    }
+
+    /// Takes the frames of a layer until it is drained; returns their times.
+    private func play(_ layer: DisplayLayer) throws -> [MediaTime] {
         layer.finish()
         var shown: [MediaTime] = []
         while !layer.isDrained {
             try wait(for: layer) { layer.count > 0 || layer.isDrained }
             if let next = layer.nextTime, layer.takeFrame(upTo: next).picture != nil { shown.append(next) }
         }
-        #expect(shown == (0...6).map { frame * Int64($0) })
+        return shown
+    }
+
+    @Test func aSecondFlushFromATimeKeepsTheReplacementOfTheFirst() throws {
+        let layer = DisplayLayer(codecs: Codecs(), depth: 4)
+        let source = source
+        for _ in 0..<12 { layer.enqueue(try #require(try source.read())) }
+        try wait(for: layer) { layer.count == 4 }
+        layer.flush(fromSourceTime: frame * 6)
+        for number in 6..<10 { layer.enqueue(try #require(try source.read()).moved(to: frame * Int64(number))) }
+        layer.flush(fromSourceTime: frame * 8)
+        layer.enqueue(try #require(try source.read()).moved(to: frame * 8))
+        #expect(try play(layer) == (0...8).map { frame * Int64($0) })
+    }
+
+    @Test func aFlushFromATimeKeepsThePacketsThatEarlierFramesReference() throws {
+        let codecs = Codecs()
+        let layer = DisplayLayer(codecs: codecs, depth: 4)
+        let source = source
+        // The last four are in decoding order: a reference precedes the frames that are shown before it.
+        for number in [0, 1, 2, 3, 4, 5, 6, 7, 11, 8, 9, 10] {
+            layer.enqueue(try #require(try source.read()).moved(to: frame * Int64(number)))
+        }
+        try wait(for: layer) { layer.count == 4 }
+        layer.flush(fromSourceTime: frame * 9)
+        #expect(try play(layer) == (0...8).map { frame * Int64($0) })
+        #expect(codecs.decoded.withLock { $0 }.suffix(2) == [frame * 11, frame * 8])
+    }
+
+    private func waitForFailure(_ layer: DisplayLayer) {
+        let limit = HostInstant.now.advanced(by: .seconds(20))
+        while layer.status != .failed, HostInstant.now < limit { layer.arrival.wait(until: limit) }
     }
 
     @Test func aFormatWithoutADecoderFailsTheLayer() throws {
         let layer = DisplayLayer(codecs: Codecs(refusal: MediaError(.unsupported, "no decoder for this")), depth: 4)
         layer.enqueue(try #require(try source.read()))
-        let limit = HostInstant.now.advanced(by: .seconds(20))
-        while layer.status != .failed, HostInstant.now < limit { layer.arrival.wait(until: limit) }
+        waitForFailure(layer)
         #expect((layer.error as? MediaError)?.code == .unsupported)
+        layer.enqueue(try #require(try source.read()))
+        layer.finish()
+        #expect(layer.isDrained, "nothing is outstanding")
+        layer.flush()
+        #expect(layer.error == nil)
+        layer.enqueue(try #require(try source.read()))
+        waitForFailure(layer)
+        #expect((layer.error as? MediaError)?.code == .unsupported)
+    }
+
+    @Test func aFormatThatChangesToOneWithoutADecoderFailsTheLayerAfterTheFramesBefore() throws {
+        let layer = DisplayLayer(codecs: Codecs(), depth: 4)
+        let source = source
+        for _ in 0..<3 { layer.enqueue(try #require(try source.read())) }
+        layer.enqueue(try #require(try source.read()).moved(to: RecordingDecoder.refused))
+        waitForFailure(layer)
+        #expect((layer.error as? MediaError)?.code == .unsupported)
+        #expect(layer.waitingTimes == (0..<3).map { frame * Int64($0) })
+        #expect(!layer.isReadyForMoreMediaData && layer.hasSufficientMediaDataForReliablePlaybackStart)
     }
 
     @Test func aLayerThatIsLetGoEndsItsDecoder() throws {
@@ -185,6 +242,31 @@ import Testing
         _ = presenter.step()
         #expect(presenter.onScreen == nil && glass.removals == 1)
     }
+}
+
+/// Decodes synthetic video and records what it decodes.
+private final class RecordingDecoder: PictureDecoder {
+    /// The time of a packet in a format without a decoder.
+    static let refused = MediaTime(value: 9000, timescale: 1)
+    private let inner: SyntheticPictureDecoder
+    private let decoded: Lock<[MediaTime]>
+    var skipPolicy = SkipPolicy.full
+    let decodeErrorCount = 0
+
+    init(frame: MediaTime, _ decoded: Lock<[MediaTime]>) {
+        (inner, self.decoded) = (SyntheticPictureDecoder(frame: frame), decoded)
+    }
+
+    func send(_ buffer: SampleBuffer) throws(MediaError) {
+        guard let time = buffer.presentationTime else { return }
+        if time == Self.refused { throw MediaError(.unsupported, "no decoder for this") }
+        decoded.withLock { $0.append(time) }
+        inner.send(buffer)
+    }
+    func finish() {}
+    func receive() -> SampleBuffer? { inner.receive() }
+    func flush() { inner.flush() }
+    func dropFrames(before time: MediaTime) { inner.dropFrames(before: time) }
 }
 
 /// A decoder whose work lasts for two frames, on a clock that is set once playback runs.

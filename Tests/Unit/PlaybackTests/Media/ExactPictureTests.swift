@@ -50,39 +50,31 @@ import Testing
         return Seen(start: try #require(buffer.presentationTime), checksum: checksum)
     }
 
-    private func next(_ pictures: PictureTrack) throws -> Seen? {
-        while true {
-            switch try pictures.step() {
-            case .picture(let picture): return try seen(picture)
-            case .moved: continue
-            case .ended: return nil
-            }
-        }
-    }
+    private func next(_ reader: VideoReader) throws -> Seen? { try reader.nextFrame().map(seen) }
 
-    private func open(_ film: Film) throws -> PictureTrack {
+    private func open(_ film: Film) throws -> VideoReader {
         let path = try TestClips.make(
             "exact-" + film.name,
             TestClips.words("-f lavfi -i testsrc2=s=192x108:r=25:d=12,select='not(\(film.without))' \(film.codec)"))
         let media = try MediaFile.open(path)
         let track = try #require(media.summary.track(.video))
-        return PictureTrack(
+        return VideoReader(
             film: media, source: try media.reader(for: track),
             decoder: try FilmPictureDecoder(format: try #require(track.videoFormat), threads: 2))
     }
 
     /// Returns the frames of continuous playback from start to end.
     private func play(_ film: Film) throws -> [Seen] {
-        let pictures = try open(film)
+        let reader = try open(film)
         var all: [Seen] = []
-        while let picture = try next(pictures) { all.append(picture) }
+        while let picture = try next(reader) { all.append(picture) }
         return all
     }
 
     @Test(arguments: films) func aSeekShowsTheFrameOfItsTargetAndContinuesWithTheNext(_ film: Film) throws {
         let all = try play(film)
         try #require(all.count > 100)
-        let pictures = try open(film)
+        let reader = try open(film)
         var place = 0
         var seed: UInt64 = 7
         for round in 0..<40 {
@@ -91,16 +83,16 @@ import Testing
             let step = round % 4 == 3 ? 4000 + Int(seed >> 33) % 6000 : 100 + Int(seed >> 33) % 1900
             place = (place + step) % 11_500
             // Frames skipped before on a slow machine must not be missing here.
-            if round % 5 == 4 { pictures.decoder.skipPolicy = [.syncOnly, .referencesOnly, .plain][round % 3] }
+            if round % 5 == 4 { reader.decoder.skipPolicy = [.syncOnly, .referencesOnly, .plain][round % 3] }
             let target = MediaTime(value: Int64(place), timescale: 1000)
-            try pictures.seek(to: target, aim: .exact)
-            let first = try #require(try next(pictures))
-            pictures.decoder.skipPolicy = .full
+            try reader.seek(to: target, aim: .exact)
+            let first = try #require(try next(reader))
+            reader.decoder.skipPolicy = .full
             let index = max(0, (all.firstIndex { $0.start > target } ?? all.count) - 1)
             #expect(first == all[index], "to \(place) ms: \(first.start.seconds), not \(all[index].start.seconds)")
             guard round % 5 != 4 else { continue }
             for offset in 1...3 where index + offset < all.count {
-                #expect(try next(pictures) == all[index + offset], "\(offset) behind \(place) ms")
+                #expect(try next(reader) == all[index + offset], "\(offset) behind \(place) ms")
             }
         }
     }
@@ -108,10 +100,10 @@ import Testing
     /// The index shows no keyframe in between: reading on costs the frames in between, a seek all frames since the
     /// keyframe.
     @Test func aShortWayAheadReadsOnFromWhereItIs() throws {
-        let pictures = try open(Self.films[4])
+        let reader = try open(Self.films[4])
         var read: [MediaTime] = []
-        let source = CountingSource(pictures.source) { read.append($0) }
-        let counted = PictureTrack(film: pictures.film, source: source, decoder: pictures.decoder)
+        let source = CountingSource(reader.source) { read.append($0) }
+        let counted = VideoReader(film: reader.film, source: source, decoder: reader.decoder)
         try counted.seek(to: MediaTime(value: 5, timescale: 1), aim: .exact)
         _ = try next(counted)
         read = []

@@ -84,17 +84,12 @@ import Testing
         let media = try Player.Parts.film(audioOutput: nil).open(film, OpenCancellation())
         let track = try #require(media.summary.track(.video))
         let format = try #require(track.videoFormat)
-        let pictures = PictureTrack(
+        let reader = VideoReader(
             film: media, source: try media.source(for: track), decoder: try VideoDecoder(format: format))
         var (count, end) = (0, MediaTime.zero)
-        reading: while true {
-            switch try pictures.step() {
-            case .picture(let picture):
-                count += 1
-                end = max(end, picture.end ?? .zero)
-            case .moved: continue
-            case .ended: break reading
-            }
+        while let frame = try reader.nextFrame() {
+            count += 1
+            end = max(end, frame.end ?? .zero)
         }
         let found = try #require(VideoEndFinder.find(in: media, track, near: nil))
         print("item \(ending): \(count) pictures to \(end), found \((found - end).seconds * 48000) frames later")
@@ -181,24 +176,14 @@ import Testing
         let media = try Player.Parts.film(audioOutput: nil).open(song, OpenCancellation())
         let track = try #require(media.summary.tracks.first { $0.kind == .video })
         #expect(track.isCoverArt)
-        let pictures = PictureTrack(
+        let reader = VideoReader(
             film: media, source: try media.source(for: track),
-            decoder: try VideoDecoder(format: try #require(track.videoFormat)), isStill: true)
-        func next() throws -> SampleBuffer? {
-            for _ in 0..<100 {
-                switch try pictures.step() {
-                case .picture(let picture): return picture
-                case .moved: continue
-                case .ended: return nil
-                }
-            }
-            return nil
-        }
-        #expect(try next()?.picture?.size == PixelSize(width: 64, height: 64))
-        #expect(try next() == nil)
+            decoder: try VideoDecoder(format: try #require(track.videoFormat)))
+        #expect(try reader.nextFrame(within: 100)?.picture?.size == PixelSize(width: 64, height: 64))
+        #expect(try reader.nextFrame(within: 100) == nil)
         // A seek shows it again.
-        try pictures.seek(to: MediaTime(value: 1, timescale: 2), aim: .exact)
-        #expect(try next()?.picture?.size == PixelSize(width: 64, height: 64))
+        try reader.seek(to: MediaTime(value: 1, timescale: 2), aim: .exact)
+        #expect(try reader.nextFrame(within: 100)?.picture?.size == PixelSize(width: 64, height: 64))
         let whole = PlaybackList.ScheduledItem(
             serial: 1, listPosition: PlaylistPosition(item: QueueItem(song)), media: PrefetchedMedia(media),
             audioTrack: media.summary.track(.audio), videoTrack: track)

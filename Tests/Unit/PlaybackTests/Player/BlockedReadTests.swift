@@ -54,10 +54,10 @@ import Testing
         let setting = VideoStage.Setting(
             list: shared, layer: layer, progress: ProgressGate(signal: Signal()),
             open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "never asked") })
-        let pictures = PictureTrack(
+        let reader = VideoReader(
             film: source.film, source: try source.reader(of: .video), decoder: CountedPictureDecoder())
         abandon(
-            TrackPipeline(stage: VideoStage(setting, pictures: pictures), stopTimeout: .zero, onEvent: {}))
+            TrackPipeline(stage: VideoStage(setting, reader: reader), stopTimeout: .zero, onEvent: {}))
         #expect(layer.count == 0 && !layer.isDrained)
     }
 }

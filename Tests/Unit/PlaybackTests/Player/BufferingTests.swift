@@ -267,21 +267,16 @@ import Testing
         let source = RepeatingSource(try film.source(for: try #require(film.summary.track(.video))))
         source.strayTime.withLock { $0 = strayTime ? MediaTime(value: 3600, timescale: 1) : nil }
         source.repeats.withLock { $0 = repeats }
-        let pictures = PictureTrack(film: film, source: source, decoder: CountedPictureDecoder())
+        let reader = VideoReader(film: film, source: source, decoder: CountedPictureDecoder())
         let intake = TrackIntake(clock: ManualClock())
         for _ in 0..<5000 {
-            let hasRead = try pictures.readAhead(noting: intake)
+            let hasRead = try reader.read(noting: intake)
             if repeats { #expect(hasRead, "the reserve is not complete") }
         }
         source.repeats.withLock { $0 = false }
         var count = 0
-        while true {
-            switch try pictures.step() {
-            case .picture: count += 1
-            case .moved: continue
-            case .ended: return count
-            }
-        }
+        while try reader.nextFrame() != nil { count += 1 }
+        return count
     }
 
     @Test func aSourceThatRepeatsItsBeginningForeverIsReadAheadWithinABound() throws {

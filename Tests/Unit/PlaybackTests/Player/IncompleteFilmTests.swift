@@ -169,11 +169,9 @@ private final class BrokenDecoder: PictureDecoder {
     @Test func aDecoderThatFailsAtTheEndIsNoEnd() throws {
         let film = CountedFilm(1, pictures: 25, soundFrames: 48_000)
         let source = try film.source(for: try #require(film.summary.track(.video)))
-        let pictures = PictureTrack(film: film, source: source, decoder: BrokenDecoder())
-        var steps = 0
-        while case .moved = try pictures.step(), steps < 100 { steps += 1 }
-        #expect(steps > 0 && steps < 100)
-        #expect(pictures.failure?.code == .exhausted)
+        let reader = VideoReader(film: film, source: source, decoder: BrokenDecoder())
+        #expect(try reader.nextFrame(within: 100) == nil)
+        #expect(reader.frames.failure?.code == .exhausted)
     }
 
     @Test func theListContinuesAfterAnInterruptedFilm() {

@@ -41,11 +41,11 @@ import Testing
             synchronizer.addRenderer(layer)
             screen = VirtualScreen(clock: clock)
             decoder = SlowPictureDecoder(clock, frame: frame, costs)
-            let pictures = PictureTrack(film: film, source: film.source(for: video), decoder: decoder)
+            let reader = VideoReader(film: film, source: film.source(for: video), decoder: decoder)
             let setting = VideoStage.Setting(
                 list: shared, layer: layer, progress: ProgressGate(signal: Signal()),
-                open: { [pictures] (_, _) throws(MediaError) in pictures })
-            stage = VideoStage(setting, pictures: pictures)
+                open: { [reader] (_, _) throws(MediaError) in reader })
+            stage = VideoStage(setting, reader: reader)
             presenter = FramePresenter(
                 layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
             _ = try stage.seek(to: .zero, aim: .exact)

@@ -35,12 +35,12 @@ import Testing
             list.begin(with: entry)
             let made = list
             self.list.restart { $0 = made }
-            let pictures = PictureTrack(film: film, source: source, decoder: decoder)
+            let reader = VideoReader(film: film, source: source, decoder: decoder)
             stage = VideoStage(
                 VideoStage.Setting(
                     list: self.list, layer: layer, progress: ProgressGate(signal: Signal()), intake: intake,
-                    open: { [pictures] (_, _) throws(MediaError) in pictures }),
-                pictures: pictures)
+                    open: { [reader] (_, _) throws(MediaError) in reader }),
+                reader: reader)
             try seek(to: 0)
         }
 
