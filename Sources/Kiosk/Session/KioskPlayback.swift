@@ -421,6 +421,7 @@ final class KioskPlayback {
     /// Shows the current item: title, log line, window and display mode.
     private func showFilm() {
         guard let current else { return }
+        unplayable = nil
         items.noteOpened(current)
         let state = player.state
         // An attempt that fails again leaves the slate.
@@ -766,9 +767,11 @@ final class KioskPlayback {
         let address = current.address
         let isListed = items.contains(address)
         let hasOther = rules.allowsSeeking && (items.count > 1 || !isListed || !configuration.loops)
-        return RepairLadder.Item(
+        var item = RepairLadder.Item(
             address, isRemote: InputCheck.isAddress(address), hasOther: hasOther, otherCount: items.count - 1,
             hasFailed: exclusions.hasFailed(current), isTestable: rules.allowsSeeking && configuration.hasSound)
+        item.isUnplayable = unplayable == address
+        return item
     }
 
     /// Records that the current item has advanced for some time: items that were left before it are at fault.

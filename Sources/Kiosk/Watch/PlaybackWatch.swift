@@ -70,9 +70,8 @@ struct PlaybackWatch: Sendable {
         stalledItem = item.flatMap { item in liveness.lack(at: now).map { (item.address, $0) } }
         guard var item, let (cause, since) = stall(of: item, at: now) else { return outcome }
         item.isArriving = liveness.hasArrived(within: RepairLadder.serverPause, at: now)
-        guard let stage = ladder.next(for: cause, of: item, isOverdue: liveness.isOverdue(at: now), at: now) else {
-            return outcome
-        }
+        let isOverdue = item.isUnplayable || liveness.isOverdue(at: now)
+        guard let stage = ladder.next(for: cause, of: item, isOverdue: isOverdue, at: now) else { return outcome }
         repairs[stage, default: 0] += 1
         liveness.forgive(at: now)
         outcome.repair = Repair(stage: stage, cause: cause, item: item.address, duration: now - since)
@@ -84,6 +83,8 @@ struct PlaybackWatch: Sendable {
         of item: RepairLadder.Item, at now: HostInstant
     ) -> (cause: Liveness.Cause, since: HostInstant)? {
         if case .stalled(let cause, let since) = liveness.verdict { return (cause, since) }
+        // Nothing is waited for.
+        if item.isUnplayable, ladder.canPass(item, for: .hole) { return (.hole, now) }
         // The other repairs need time to show an effect.
         guard let fault = liveness.fault, liveness.isOverdue(at: now),
             ladder.canPass(item, for: fault.cause) || ladder.canTest(item, for: fault.cause)

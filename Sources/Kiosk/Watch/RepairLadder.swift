@@ -61,6 +61,8 @@ struct RepairLadder: Sendable {
         var hasFailed = false
         /// The test sound can be played instead.
         var isTestable = false
+        /// Nothing of the item can be decoded.
+        var isUnplayable = false
 
         init(
             _ address: String, isRemote: Bool = false, isArriving: Bool = false, hasOther: Bool = true,

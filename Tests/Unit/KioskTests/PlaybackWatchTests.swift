@@ -112,6 +112,19 @@ import Testing
         #expect(stages == [] && watch.fault == nil)
     }
 
+    @Test func aFilmOfWhichNothingCanBeDecodedIsPassedOverAtOnceUnlessEachOneIs() {
+        var watch = PlaybackWatch()
+        _ = outcomes(&watch, seconds: 0..<3, until: 3)
+        var stages: [RepairLadder.Stage] = []
+        for second in 3..<6 {
+            var item = RepairLadder.Item("\(second).mp4", otherCount: 2)
+            item.isUnplayable = true
+            let outcome = watch.observe(beat(second), droppedFrames: 0, item: item, at: at(second))
+            if let stage = outcome.repair?.stage { stages.append(stage) }
+        }
+        #expect(stages == [.next, .next])
+    }
+
     @Test func eachRepairOfTheOnlyFilmHasItsTime() {
         var watch = PlaybackWatch()
         var stages: [Int: RepairLadder.Stage] = [:]
