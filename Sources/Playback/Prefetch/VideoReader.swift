@@ -30,7 +30,7 @@ final class VideoReader: @unchecked Sendable {
     private static let maxFailures = 1000
     /// Four seconds of media at 64 Mbit/s.
     private static let maxBytesAhead = 32 << 20
-    /// Four seconds of media at 60 frames per second; a packet occupies about 20 KB besides its bytes.
+    /// Four seconds of media at 60 frames per second.
     private static let maxRepeats = 240
 
     /// Creates a reader from an opened source and a decoder, both at the start.
@@ -104,7 +104,7 @@ final class VideoReader: @unchecked Sendable {
     /// Reads and decodes up to the first frame, so that it is available at once. Blocks on the disk or the network.
     func makeReady(from start: MediaTime) throws(MediaError) {
         if start > .zero { try seek(to: start, aim: .exact) }
-        if let frame = try nextFrame(within: Self.maxPackets) { frames.putBack(frame) }
+        if try nextFrame(within: Self.maxPackets) != nil { frames.repeatLast() }
     }
 
     /// Reads and decodes the next frame; returns nil at the end, or if further packets are required. Blocks.

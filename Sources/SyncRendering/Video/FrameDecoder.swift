@@ -102,9 +102,6 @@ package final class FrameDecoder {
         return returned(frame)
     }
 
-    /// Returns a frame again by the next step.
-    package func putBack(_ frame: SampleBuffer) { ready.insert(frame, at: 0) }
-
     /// Returns the last frame again by the next step, unless another one is ready.
     package func repeatLast() { if let last, ready.isEmpty { ready.append(last) } }
 

@@ -62,7 +62,10 @@ final class LayerDecoder: Sendable {
         case .moved: layer.offerRoom()
         case .starved: return false
         case .ended:
-            if let failure = frames.failure { layer.fail(with: failure) }
+            if let failure = frames.failure {
+                frames.packets.flush()
+                layer.fail(with: failure)
+            }
             // More may follow.
             frames.restart()
             load.lastEnd = nil

@@ -12,6 +12,11 @@ package final class VideoPacketQueue: Sendable {
 
         var packet: SampleBuffer? { if case .packet(let packet) = self { packet } else { nil } }
         var cut: MediaTime? { if case .drain(let cut) = self { cut } else { nil } }
+        /// Its memory; a packet occupies about 20 KB besides its bytes.
+        var byteCount: Int {
+            guard case .encodedVideo(_, let batch)? = packet?.payload else { return 0 }
+            return batch.byteCount + (20 << 10)
+        }
     }
 
     /// Guarded by the lock `state`.
@@ -35,8 +40,8 @@ package final class VideoPacketQueue: Sendable {
 
     /// The number of waiting packets and cuts.
     package var count: Int { state.withLock { $0.waiting.count } }
-    /// The number of bytes of the waiting packets.
-    package var byteCount: Int { state.withLock { $0.waiting.reduce(0) { $0 + ($1.packet?.encodedByteCount ?? 0) } } }
+    /// The memory of the waiting packets in bytes.
+    package var byteCount: Int { state.withLock { $0.waiting.reduce(0) { $0 + $1.byteCount } } }
     /// Whether packets wait, or frames of packets are outstanding.
     var isBusy: Bool { state.withLock { $0.isBusy || $0.waiting.contains { $0.packet != nil } } }
     /// The number of flushes.
@@ -109,13 +114,5 @@ package final class VideoPacketQueue: Sendable {
     /// Records that the decoder is drained. Cuts that wait remain.
     func recordDrained() {
         state.withLock { ($0.isBusy, $0.limit) = (false, $0.waiting.lazy.compactMap(\.cut).min()) }
-    }
-}
-
-extension SampleBuffer {
-    /// The size of encoded video in bytes.
-    fileprivate var encodedByteCount: Int {
-        if case .encodedVideo(_, let batch) = payload { return batch.byteCount }
-        return 0
     }
 }

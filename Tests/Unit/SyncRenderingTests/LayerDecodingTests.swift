@@ -172,7 +172,9 @@ import Testing
         let source = source
         for _ in 0..<3 { layer.enqueue(try #require(try source.read())) }
         layer.enqueue(try #require(try source.read()).moved(to: RecordingDecoder.refused))
+        layer.enqueue(try #require(try source.read()))
         waitForFailure(layer)
+        try wait(for: layer) { layer.decoding?.packets.isBusy == false }
         #expect((layer.error as? MediaError)?.code == .unsupported)
         #expect(layer.waitingTimes == (0..<3).map { frame * Int64($0) })
         #expect(!layer.isReadyForMoreMediaData && layer.hasSufficientMediaDataForReliablePlaybackStart)

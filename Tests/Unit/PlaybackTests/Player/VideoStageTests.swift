@@ -171,14 +171,16 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func packetsAreReadAheadUpToThirtyTwoMegabytes() throws {
-        let rig = try Rig(ReorderedSource(202, bytes: 1 << 20))
+    /// With about 20 KB for each packet besides its bytes.
+    @Test(arguments: [(1 << 20, 32), (100, 1631)])
+    func packetsAreReadAheadUpToThirtyTwoMegabytes(bytes: Int, packets: Int) throws {
+        let rig = try Rig(ReorderedSource(2002, bytes: bytes))
         try rig.fill()
         let before = rig.source.reads
-        try rig.readAhead(to: 190)
-        #expect(rig.source.reads - before == 32 && rig.intake.report.isSated)
+        try rig.readAhead(to: 1990)
+        #expect(rig.source.reads - before == packets && rig.intake.report.isSated)
         try rig.play()
-        #expect(rig.shown == Array(0..<202))
+        #expect(rig.shown == Array(0..<2002))
     }
 
     @Test func nothingIsReadAheadWithoutAReserve() throws {
