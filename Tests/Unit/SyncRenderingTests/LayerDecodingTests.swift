@@ -201,10 +201,12 @@ import Testing
         layer.requestMediaData(raising: layer.arrival)
         let source = source
         try feed(layer, from: source)
-        try wait(for: layer) { layer.takeFrame(upTo: .zero).picture != nil }
+        try wait(for: layer) { layer.count == 4 }
         codecs.clock.withLock { $0 = clock }
         let start = TimebaseSegment(mediaAnchor: .zero, hostAnchor: clock.now, rate: 1)
         synchronizer.timebase.publish(TimebaseSnapshot(current: start, scheduled: nil, generation: 1))
+        // From now on each decoded frame advances the clock, which makes the next ones due.
+        #expect(layer.takeFrame(upTo: .zero).picture != nil)
         var dropped = 0
         try wait(for: layer) {
             _ = layer.takeFrame(upTo: synchronizer.timebase.currentTime)
