@@ -21,16 +21,14 @@ enum SessionClock: Sendable {
 
     /// When the speaker last sent a timing request or its own time, on the machine's clock; nil before the first.
     var lastSign: HostInstant? {
-        let (clock, signs): (any HostClock, [HostInstant?]) =
-            switch self {
-            case .ptp(let instance, let address):
-                (
-                    instance.served.clock,
-                    instance.peer(address).map { [$0.readiness.lastProbe, $0.master?.lastTime] } ?? []
-                )
-            case .ntp(let responder, _): (responder.served.clock, [responder.lastQuestion])
-            }
-        return signs.compactMap { $0 }.max().map(clock.machineInstant(of:))
+        switch self {
+        case .ptp(let instance, let address):
+            guard let peer = instance.peer(address) else { return nil }
+            let (probe, time) = (peer.readiness.lastProbe, peer.master?.lastTime)
+            let last = probe.map { max($0, time ?? $0) } ?? time
+            return last.map(instance.served.clock.machineInstant(of:))
+        case .ntp(let responder, _): return responder.lastQuestion.map(responder.served.clock.machineInstant(of:))
+        }
     }
 
     /// Maps instants of perception to those sent to the speaker; nil while its own clock is unknown or cannot be

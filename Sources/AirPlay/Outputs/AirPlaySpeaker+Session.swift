@@ -65,7 +65,6 @@ extension AirPlaySpeaker {
         let reported = state.withLock { $0.details.reported }
         configuration.expected = reported.deviceID ?? configuration.expected
         if let connectTimeout { configuration.connectTimeout = connectTimeout }
-        let writable = context.writable
         let session = AirPlaySession(configuration, clocks: clocks)
         return try begin(session) { () throws(AirPlayError) in
             let info = try session.connect(yieldingTo: isYielding ? reported.busyFlags : [])
@@ -75,10 +74,11 @@ extension AirPlaySpeaker {
                 throw AirPlayError(.refused, "\(name) does not offer \(stream.channels) channels.")
             }
             let setup: StreamSetup
+            let onWritable: @Sendable () -> Void = { [weak self] in self?.raiseWritable() }
             if let store {
-                setup = try session.startStream(stream, store: store, onWritable: { writable.raise() })
+                setup = try session.startStream(stream, store: store, onWritable: onWritable)
             } else {
-                setup = try session.startStream(stream, onWritable: { writable.raise() })
+                setup = try session.startStream(stream, onWritable: onWritable)
             }
             // Some speakers are silent until they receive a title, and some forget a volume that precedes it.
             let item = nowPlaying

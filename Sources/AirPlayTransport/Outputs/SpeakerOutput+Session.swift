@@ -56,6 +56,10 @@ extension SpeakerOutput {
         context.send(OutputCommand(command))
     }
 
+    /// Wakes the feeder, because there is space again: that of the present context, which changes when the output moves
+    /// to another renderer. Any thread.
+    package func raiseWritable() { state.withLock { $0.context }?.writable.raise() }
+
     // MARK: Loss
 
     /// Re-establishes a lost session on a background thread and resumes in sync.

@@ -17,16 +17,15 @@ extension ClassicSpeaker {
     ///   - store: The packets of the stream, perhaps of a lost session.
     ///   - address: Nil: the first of `addresses`.
     func begin(
-        _ store: PacketStore, _ context: AudioOutputContext, shownAt moment: RTPTimestamp,
+        _ store: PacketStore, shownAt moment: RTPTimestamp,
         at address: SpeakerAddress? = nil, connectTimeout: Duration? = nil
     ) throws(AirPlayError) -> JoinedSession<ClassicSession, Void> {
         var configuration = configuration
         configuration.address = address ?? addresses[0]
         if let connectTimeout { configuration.connectTimeout = connectTimeout }
-        let writable = context.writable
         let session = ClassicSession(configuration, serving: served)
         return try begin(session) { () throws(AirPlayError) in
-            try session.begin(Self.format, store: store, first: moment) { writable.raise() }
+            try session.begin(Self.format, store: store, first: moment) { [weak self] in self?.raiseWritable() }
             state.withLock { $0.details.address = configuration.address }
             volume.withLock { $0.noteReport(nil) }
             // Some receivers are silent until they receive a title, and some forget a volume that precedes it.
@@ -48,7 +47,7 @@ extension ClassicSpeaker {
         isYielding: Bool
     ) throws(AirPlayError) -> JoinedSession<ClassicSession, Void> {
         try begin(
-            input.store, context, shownAt: input.timestampOnWire(audibleAt: nil), at: address, connectTimeout: timeout)
+            input.store, shownAt: input.timestampOnWire(audibleAt: nil), at: address, connectTimeout: timeout)
     }
 
     package func record(_ setup: Void, in details: inout Details) {}

@@ -98,7 +98,7 @@ package final class ClassicSpeaker: SpeakerOutput, OwnClockOutput {
         let store = PacketStore(bytes: Self.capacity.bytes, packets: Self.capacity.packets)
         let first = StreamCounters.random().timestamp
         do throws(AirPlayError) {
-            let joined = try begin(store, context, shownAt: first)
+            let joined = try begin(store, shownAt: first)
             state.withLock { state in
                 state.input = StreamInput(
                     format: Self.format, store: store, first: first, isPassThrough: false, speed: state.speed)

@@ -202,17 +202,14 @@ struct FeedState {
     mutating func setPrepared(for delivery: AudioDelivery) { prepared = delivery }
 
     /// The processing of the samples, including the part of the gain above 1.
-    private func processing(_ settings: SoundSettings) -> AudioProcessing {
-        var processing = settings.amplifiedProcessing
+    private var processing: AudioProcessing {
+        var processing = settings.withLock { $0.amplifiedProcessing }
         processing.gain *= max(1, gain ?? 1)
         return processing
     }
 
     /// Whether packets must not be passed through, regardless of the output.
-    var mustDecode: Bool {
-        let settings = settings.withLock { $0 }
-        return !settings.allowsPassThrough || processing(settings).changesSamples
-    }
+    var mustDecode: Bool { !settings.withLock { $0.allowsPassThrough } || processing.changesSamples }
 
     /// Sets the gain; nil restores the output's own.
     ///
@@ -270,7 +267,6 @@ struct FeedState {
 
     /// Returns the pending commands once. No audio reaches a new output before its gain is set.
     mutating func takeCommand() -> Command {
-        let processing = processing(settings.withLock { $0 })
         guard !outputChanged || pass.isIdle else {
             return Command(isFlush: false, isOutputChange: false, speed: speed, processing: processing)
         }

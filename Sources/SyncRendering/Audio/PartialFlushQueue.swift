@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Synchronization
 
 /// A pending request to flush from a media time on.
 final class PartialFlushRequest: Sendable {
@@ -28,15 +29,24 @@ final class PartialFlushQueue: Sendable {
     }
 
     private let state = Lock(State())
+    /// Whether a request waits or is processed, for readers without the lock. Stored with release under it.
+    private let isBusy = Atomic<Bool>(false)
 
-    /// Whether no request waits or is processed, so that audio may be enqueued and delivered.
-    var isIdle: Bool { state.withLock { !$0.isCutting && $0.waiting.isEmpty } }
+    /// Whether no request waits or is processed, so that audio may be enqueued and delivered. Wait-free.
+    var isIdle: Bool { !isBusy.load(ordering: .acquiring) }
+
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            defer { isBusy.store(state.isCutting || !state.waiting.isEmpty, ordering: .releasing) }
+            return body(&state)
+        }
+    }
 
     /// Adds a request; after the end it completes at once, with `overtaken`.
     ///
     /// - Parameter isFirst: Whether waiting requests take precedence: they are processed after it and cut deeper.
     func append(_ request: PartialFlushRequest, isFirst: Bool = false) {
-        let isStopped = state.withLock { state in
+        let isStopped = change { state in
             if !state.isStopped { state.waiting.insert(request, at: isFirst ? 0 : state.waiting.count) }
             return state.isStopped
         }
@@ -45,20 +55,21 @@ final class PartialFlushQueue: Sendable {
 
     /// Returns the next request, which is processed until `end`.
     func begin() -> PartialFlushRequest? {
-        state.withLock { state in
+        guard !isIdle else { return nil }
+        return change { state in
             guard !state.waiting.isEmpty else { return nil }
             state.isCutting = true
             return state.waiting.removeFirst()
         }
     }
 
-    func end() { state.withLock { $0.isCutting = false } }
+    func end() { change { $0.isCutting = false } }
 
     /// Supersedes all waiting requests.
     ///
     /// - Parameter isEnd: Whether those that follow are superseded as well.
     func overtake(isEnd: Bool = false) {
-        state.withLock { state in
+        change { state in
             state.overtaken += state.waiting
             state.waiting.removeAll()
             state.isStopped = state.isStopped || isEnd

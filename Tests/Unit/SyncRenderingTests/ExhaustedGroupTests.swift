@@ -39,8 +39,8 @@ import Testing
         runUntilIdle()
         for member in members { #expect(member.state.withLock { $0.samples.count > 10_000 }) }
         // The second one's signal wakes no thread.
-        let due = try #require(feeder.performDueWork())
-        #expect(due <= clock.now.advanced(by: .milliseconds(10)))
+        let due = feeder.performDueWork()
+        #expect(due.map { $0 <= clock.now.advanced(by: .milliseconds(10)) } ?? false)
     }
 
     @Test func aMemberThatNoThreadCanOpenIsReportedWithTheCause() throws {
