@@ -6,7 +6,7 @@ final class StageSource: Sendable {
 
     init(_ reader: (any SampleSource)? = nil) { state = Lock((reader, false)) }
 
-    /// The source; nil before the first one was set.
+    /// The source; nil before the first one was set, and where there is none.
     var reader: (any SampleSource)? { state.withLock { $0.reader } }
 
     /// Whether `cancel` was called.
@@ -20,7 +20,7 @@ final class StageSource: Sendable {
     /// Replaces the source.
     ///
     /// - Throws: `cancelled` after a cancellation; the preceding source remains.
-    func replace(_ reader: any SampleSource) throws(MediaError) {
+    func replace(_ reader: (any SampleSource)?) throws(MediaError) {
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.reader = reader }
             return state.isCancelled

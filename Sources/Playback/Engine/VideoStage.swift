@@ -105,7 +105,7 @@ final class VideoStage: TrackStage {
     }
 
     private func use(_ reader: VideoReader?) throws(MediaError) {
-        if let reader { try source.replace(reader.source) } else { try source.checkCancellation() }
+        try source.replace(reader?.source)
         self.reader = reader
     }
 
@@ -119,7 +119,10 @@ final class VideoStage: TrackStage {
         defer { noteRead(reader) }
         guard layer.isReadyForMoreMediaData else { return try readAhead(reader) ? .moved : .full }
         load.prepare(reader.frames, for: layer, offset: entry.offset ?? .zero)
-        switch reader.frames.step() {
+        let step = reader.frames.step()
+        // The layer may have been flushed for another item while the decoder blocked.
+        try source.checkCancellation()
+        switch step {
         case .frame(let frame): return enqueue(frame, of: entry, from: reader)
         case .moved: return .moved
         case .starved:

@@ -7,7 +7,7 @@ package final class FrameDecoder {
     package enum Step {
         /// The next frame in presentation order.
         case frame(SampleBuffer)
-        /// A packet was decoded; there may be a frame after further steps.
+        /// A packet was decoded, or their end was reached; there may be a frame after further steps.
         case moved
         /// Further packets are required.
         case starved
@@ -29,6 +29,8 @@ package final class FrameDecoder {
     private var staying: (frame: SampleBuffer, target: MediaTime)?
     /// Whether the target of a seek was set since the last flush.
     private var hasTarget = false
+    /// The end of the packets since the last flush that are only decoded; nil: none.
+    private var prerollEnd: MediaTime?
     /// The media time at which playback is, for the skip policy `syncOnly`; nil: no sync frame is late.
     var playhead: MediaTime?
     /// Whether a frame was decoded.
@@ -75,6 +77,9 @@ package final class FrameDecoder {
             if !hasTarget, packet.flags.contains(.decodeOnly), !batch.packets.allSatisfy(\.isDiscarded),
                 let end = packet.end
             {
+                // With reordered frames the last packet does not have the latest end.
+                let end = max(prerollEnd ?? end, end)
+                prerollEnd = end
                 decoder.dropFrames(before: end)
             }
             if packet.flags.contains(.sync), let sync = packet.presentationTime {
@@ -118,7 +123,7 @@ package final class FrameDecoder {
     func executeFlush() -> Bool {
         let count = packets.flushes
         guard count != flushes else { return false }
-        (flushes, failure, hasTarget) = (count, nil, false)
+        (flushes, failure, hasTarget, prerollEnd) = (count, nil, false, nil)
         restart()
         return true
     }

@@ -24,6 +24,7 @@ final class LayerDecoder: Sendable {
                 if thread == nil { thread = try start(format, for: layer) }
             }
         } catch {
+            packets.flush()
             layer.fail(with: MediaError(error))
         }
     }
@@ -34,18 +35,38 @@ final class LayerDecoder: Sendable {
     /// The thread does not retain the layer while it waits, so that the release of the layer ends it.
     private func start(_ format: VideoFormat, for layer: DisplayLayer) throws(ExhaustionError) -> WorkerThread {
         try WorkerThread.start(name: "layer decoder") { [self, weak layer] in
+            guard let frames = openDecoder(of: format, for: { layer }) else { return }
+            var load = DecodingLoad()
+            repeat {
+                while let layer, Self.step(frames, &load, layer) {}
+                wake.wait()
+                wake.clear()
+            } while layer != nil
+        }
+    }
+
+    /// Returns the decoder of the waiting packets; nil if they cannot be decoded, and the thread is to end. What was
+    /// enqueued after a flush is not affected by a failure before it.
+    private func openDecoder(of format: VideoFormat, for layer: () -> DisplayLayer?) -> FrameDecoder? {
+        var format = format
+        while true {
+            let flushes = packets.flushes
             do throws(MediaError) {
-                let frames = FrameDecoder(try codecs.decoder(for: format), packets)
-                var load = DecodingLoad()
-                repeat {
-                    while let layer, Self.step(frames, &load, layer) {}
-                    wake.wait()
-                    wake.clear()
-                } while layer != nil
+                return FrameDecoder(try codecs.decoder(for: format), packets)
             } catch {
-                packets.flush()
-                thread.withLock { $0 = nil }
-                layer?.fail(with: error)
+                if packets.flush(since: flushes) {
+                    thread.withLock { $0 = nil }
+                    layer()?.fail(with: error)
+                    return nil
+                }
+                // A packet is appended before the thread is looked for.
+                let next = thread.withLock { thread in
+                    let next = packets.nextFormat
+                    if next == nil { thread = nil }
+                    return next
+                }
+                guard let next else { return nil }
+                format = next
             }
         }
     }
@@ -62,10 +83,7 @@ final class LayerDecoder: Sendable {
         case .moved: layer.offerRoom()
         case .starved: return false
         case .ended:
-            if let failure = frames.failure {
-                frames.packets.flush()
-                layer.fail(with: failure)
-            }
+            if let failure = frames.failure, frames.packets.flush(since: frames.flushes) { layer.fail(with: failure) }
             // More may follow.
             frames.restart()
             load.lastEnd = nil

@@ -1,7 +1,6 @@
 package import MediaCore
 
-/// The packets of a video track that wait for its decoder, in stream order. Any thread; the lock is held for
-/// nanoseconds.
+/// The packets of a video track that wait for its decoder, in stream order. Any thread; nothing blocks.
 package final class VideoPacketQueue: Sendable {
     /// What the decoder processes next.
     enum Item: Sendable {
@@ -22,6 +21,8 @@ package final class VideoPacketQueue: Sendable {
     /// Guarded by the lock `state`.
     private struct State {
         var waiting: [Item] = []
+        /// The memory of the waiting packets in bytes.
+        var byteCount = 0
         /// Whether frames of packets that were taken are outstanding.
         var isBusy = false
         var flushes: UInt64 = 0
@@ -30,6 +31,12 @@ package final class VideoPacketQueue: Sendable {
 
         /// Withdraws the end of the packets.
         mutating func reopen() { if case .drain(nil)? = waiting.last { waiting.removeLast() } }
+
+        mutating func removeAll() {
+            waiting.removeAll(keepingCapacity: true)
+            (byteCount, isBusy, limit) = (0, false, nil)
+            flushes += 1
+        }
     }
 
     private let state = Lock(State())
@@ -41,9 +48,18 @@ package final class VideoPacketQueue: Sendable {
     /// The number of waiting packets and cuts.
     package var count: Int { state.withLock { $0.waiting.count } }
     /// The memory of the waiting packets in bytes.
-    package var byteCount: Int { state.withLock { $0.waiting.reduce(0) { $0 + $1.byteCount } } }
+    package var byteCount: Int { state.withLock { $0.byteCount } }
     /// Whether packets wait, or frames of packets are outstanding.
     var isBusy: Bool { state.withLock { $0.isBusy || $0.waiting.contains { $0.packet != nil } } }
+    /// The format of the first waiting packet; nil if there is none.
+    var nextFormat: VideoFormat? {
+        state.withLock { state in
+            for item in state.waiting {
+                if case .encodedVideo(let format, _)? = item.packet?.payload { return format }
+            }
+            return nil
+        }
+    }
     /// The number of flushes.
     var flushes: UInt64 { state.withLock { $0.flushes } }
 
@@ -51,7 +67,9 @@ package final class VideoPacketQueue: Sendable {
     package func append(_ packet: SampleBuffer) {
         change { state in
             state.reopen()
-            state.waiting.append(.packet(packet))
+            let item = Item.packet(packet)
+            state.waiting.append(item)
+            state.byteCount += item.byteCount
         }
     }
 
@@ -64,12 +82,18 @@ package final class VideoPacketQueue: Sendable {
     }
 
     /// Drops all packets, and the frames in the decoder.
-    func flush() {
-        change { state in
-            state.waiting.removeAll(keepingCapacity: true)
-            (state.isBusy, state.limit) = (false, nil)
-            state.flushes += 1
+    func flush() { change { $0.removeAll() } }
+
+    /// Same, unless there was a flush meanwhile; returns false then.
+    ///
+    /// - Parameter flushes: The number of flushes before.
+    func flush(since flushes: UInt64) -> Bool {
+        let isFlushed = state.withLock { state in
+            if state.flushes == flushes { state.removeAll() }
+            return state.flushes == flushes + 1
         }
+        signal?.raise()
+        return isFlushed
     }
 
     /// Drops the frames that start at a media time or later, including those in the decoder. Packets that are appended
@@ -78,7 +102,9 @@ package final class VideoPacketQueue: Sendable {
         change { state in
             state.reopen()
             // Others may be references of packets after them that are shown earlier.
-            while let start = state.waiting.last?.packet?.presentationTime, start >= time { state.waiting.removeLast() }
+            while let start = state.waiting.last?.packet?.presentationTime, start >= time {
+                state.byteCount -= state.waiting.removeLast().byteCount
+            }
             state.limit = min(state.limit ?? time, time)
             if let before = state.waiting.last?.cut, before <= time { return }
             state.waiting.append(.drain(cut: time))
@@ -97,6 +123,7 @@ package final class VideoPacketQueue: Sendable {
         state.withLock { state in
             guard state.flushes == flushes, !state.waiting.isEmpty else { return nil }
             let item = state.waiting.removeFirst()
+            state.byteCount -= item.byteCount
             if item.packet != nil { state.isBusy = true }
             return item
         }
