@@ -27,7 +27,10 @@ extension AirPlaySpeaker {
             }
         } catch {
             let isSame = state.withLock { state in
-                guard configuration.lessons.refusals.isStreamRefused, state.details.routes.count > 1 else {
+                guard configuration.lessons.refusals.isStreamRefused else { return false }
+                guard state.details.routes.count > 1 else {
+                    // A further attempt begins with the best route: the speaker may have been restarting.
+                    state.details.routes = state.details.allRoutes
                     return false
                 }
                 state.details.routes.removeFirst()

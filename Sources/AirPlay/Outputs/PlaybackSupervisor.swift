@@ -136,7 +136,7 @@ final class PlaybackSupervisor: Sendable {
             if let moment = lookAfterClock(core, &sent) { return moment }
             if sent.line != nil, isUnread(core, &sent) {
                 let error = OutputError(
-                    .failed, "\(speaker.name) has accepted the audio stream but does not read it.",
+                    .notPermitted, "\(speaker.name) has accepted the audio stream but does not read it.",
                     remedy: speaker.remedyForUnreadAudio)
                 // It has accepted a start, but it has not played.
                 speaker.configuration.lessons.forget()

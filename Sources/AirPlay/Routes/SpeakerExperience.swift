@@ -55,8 +55,10 @@ final class SpeakerLessons: Sendable {
     private let state = Lock(SpeakerExperience())
     private let refused = Lock(Refusals())
     private let latency = Lock(StatedLatency())
+    /// Whether the route has played in an earlier process.
+    private let isProven: Lock<Bool>
 
-    init() {}
+    init(isProven: Bool = false) { self.isProven = Lock(isProven) }
 
     /// The union of all experience so far.
     var learned: SpeakerExperience { state.withLock { $0 } }
@@ -77,12 +79,15 @@ final class SpeakerLessons: Sendable {
     /// has played fails so only for a moment, while the network or the speaker is away.
     func noteRefusalOfStream(_ error: AirPlayError) {
         var codes: [AirPlayError.Code] = [.refused, .protocolViolation]
-        if !learned.contains(.played) { codes += [.timedOut, .lost, .ended] }
+        if !learned.contains(.played), !isProven.withLock({ $0 }) { codes += [.timedOut, .lost, .ended] }
         refused.withLock { $0.isStreamRefused = codes.contains(error.code) }
     }
 
     /// Forgets the experience, which is that of another route.
-    func forget() { state.withLock { $0 = [] } }
+    func forget() {
+        state.withLock { $0 = [] }
+        isProven.withLock { $0 = false }
+    }
 
     /// Records that a session has failed to connect.
     ///
