@@ -70,9 +70,10 @@ package final class ConversationTrace: Sendable {
 
     private func add(_ line: (inout TraceRedaction) -> JSONValue) {
         state.withLock { state in
-            guard state.bytes < Self.maxBytes else { return state.omitted += 1 }
             let line = line(&state.redaction)
-            state.bytes += line.compact.utf8.count
+            let bytes = line.compact.utf8.count + 1
+            guard state.bytes + bytes <= Self.maxBytes else { return state.omitted += 1 }
+            state.bytes += bytes
             state.lines.append(line)
         }
     }

@@ -6,8 +6,9 @@ internal import MediaCore
 /// Everything is replaced that is not known to be harmless: a property that a later receiver adds must not leak. Equal
 /// values have equal replacements, so that a reader still sees which messages name the same thing.
 struct TraceRedaction {
-    /// The numbers of the replaced values, by value. At most `maxNumbers`; further values are all 0.
-    private var numbers: [String: Int] = [:]
+    /// The numbers of the replaced values, by hash: the values are not held. At most `maxNumbers`; further ones are all
+    /// 0.
+    private var numbers: [Int: Int] = [:]
 
     private static let maxNumbers = 10_000
     /// The maximum length of a harmless string.
@@ -29,16 +30,18 @@ struct TraceRedaction {
     /// The members whose numbers describe a model although they are large.
     private static let harmlessNumbers: Set<String> = [
         "features", "featuresex", "statusflags", "audiostream", "bufferstream", "lowlatencyaudiostream", "audioformat",
-        "audioformats", "audioinputformats", "audiooutputformats",
+        "audioformats", "audioinputformats", "audiooutputformats", "audiobuffersize", "rtptime", "networktimesecs",
+        "flushfromts", "flushuntilts", "inputlatencymicros", "outputlatencymicros",
     ]
     /// The text parameters whose values are numbers of the protocol.
     private static let harmlessParameters: Set<String> = ["volume", "progress"]
 
     /// Returns the replacement of a value.
     mutating func replacement(of value: String) -> String {
-        if let number = numbers[value] { return "<\(number)>" }
+        let hash = value.hashValue
+        if let number = numbers[hash] { return "<\(number)>" }
         guard numbers.count < Self.maxNumbers else { return "<0>" }
-        numbers[value] = numbers.count + 1
+        numbers[hash] = numbers.count + 1
         return "<\(numbers.count)>"
     }
 
@@ -94,9 +97,13 @@ struct TraceRedaction {
         let lines = String(decoding: body.prefix(4096), as: UTF8.self).split(whereSeparator: \.isNewline)
         var members: [(String, JSONValue)] = []
         for line in lines.prefix(16) {
-            let parts = line.split(separator: ":", maxSplits: 1)
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else {
+                members.append(("line", .text(replacement(of: String(line)))))
+                continue
+            }
             let key = parts[0].lowercased()
-            let value = parts.count > 1 ? parts[1].trimmingPrefix(while: \.isWhitespace) : ""
+            let value = parts[1].trimmingPrefix(while: \.isWhitespace)
             let isPlain =
                 Self.harmlessParameters.contains(key)
                 && value.utf8.allSatisfy { "0123456789+-./".utf8.contains($0) }
@@ -119,7 +126,9 @@ struct TraceRedaction {
         case .unsigned(let number):
             let text = String(number)
             return .object([("number", .text(Self.harmlessNumbers.contains(key) ? text : replacement(of: text)))])
-        case .real(let number): return .object([("real", .real(number, decimals: 6))])
+        case .real(let number):
+            if number.magnitude < 0x1p32 { return .object([("real", .real(number, decimals: 6))]) }
+            return .object([("number", .text(replacement(of: String(number))))])
         case .boolean(let flag): return .flag(flag)
         case .string(let text):
             let isHarmless = Self.harmlessMembers.contains(key) && Self.isHarmless(text)
@@ -143,14 +152,16 @@ struct TraceRedaction {
 
     /// Returns a name of a member or field; one that may be an identifier is replaced.
     private mutating func name(_ name: String) -> String {
-        let isPlain = !name.isEmpty && name.count <= 48 && name.utf8.allSatisfy(Self.isNameByte)
+        // A name with a dot may be that of a host.
+        let isPlain =
+            !name.isEmpty && name.count <= 48 && name.utf8.allSatisfy(Self.isNameByte) && !name.contains(".")
         return isPlain && !Self.isIdentifier(name) ? name : replacement(of: name)
     }
 
-    /// Identifiers are replaced: clock identities and addresses take more than 32 bits.
+    /// Large numbers may be clock identities, addresses or serial numbers.
     private static func isPlainNumber(_ number: Int64, of key: String) -> Bool {
         if harmlessNumbers.contains(key) { return true }
-        return number.magnitude < (key.hasSuffix("id") ? 1 << 16 : 1 << 32)
+        return number.magnitude < (key.hasSuffix("id") ? 1 << 16 : 1 << 20)
     }
 
     // MARK: Texts
@@ -162,22 +173,30 @@ struct TraceRedaction {
     /// Whether a text contains what may be an address or an identifier: an IP address, or twelve hexadecimal digits
     /// with at most separators between them, as in a UUID.
     static func isIdentifier(_ text: String) -> Bool {
-        var digits = 0
+        var (digits, run) = (0, 0)
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
                 UInt8(ascii: "A")...UInt8(ascii: "F"):
-                digits += 1
-            case UInt8(ascii: ":"), UInt8(ascii: "-"): break
-            default: digits = 0
+                (digits, run) = (digits + 1, run + 1)
+            case UInt8(ascii: ":"), UInt8(ascii: "-"): run = 0
+            // Groups of an address have two or four digits.
+            case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: " "):
+                if run != 2 && run != 4 { digits = 0 }
+                run = 0
+            default: (digits, run) = (0, 0)
             }
             if digits >= 12 { return true }
         }
         if text.contains("::") { return true }
-        return text.split { !($0.isASCII && ($0.isNumber || $0 == ".")) }.contains { part in
-            let numbers = part.split(separator: ".", omittingEmptySubsequences: false)
-            return numbers.count == 4 && numbers.allSatisfy { UInt8($0) != nil }
+        // Four numbers in a row are an address of IPv4, or a version, which is no loss.
+        var numbers = 0
+        for part in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "." || $0 == "-" }) {
+            let number = part.drop { !$0.isNumber }.prefix { $0.isNumber }
+            numbers = UInt8(number) != nil ? numbers + 1 : 0
+            if numbers >= 4 { return true }
         }
+        return false
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -20,7 +20,7 @@ final class ConversationReplay: Sendable {
     /// The number of responses given to each kind of request.
     private let positions = Lock<[String: Int]>([:])
 
-    private static let maxBytes = 4 << 20
+    private static let maxBytes = 5 << 20
     private static let maxLines = 10_000
     private static let maxElements = 65_536
     /// The largest binary value that is made up.
@@ -42,6 +42,7 @@ final class ConversationReplay: Sendable {
         for line in text.split(whereSeparator: \.isNewline).prefix(Self.maxLines) {
             var line = String(line)
             let value: JSONValue? = line.withUTF8 { reader.read(UnsafeRawBufferPointer($0)).map(JSONValue.init) }
+            if case .tooLarge? = reader.failure { continue }
             guard let value else { throw Self.unusable(name) }
             guard let method = value["method"]?.text, let target = value["target"]?.text else { continue }
             guard let status = value["status"]?.whole, (100...999).contains(status) else { continue }

@@ -14,10 +14,14 @@ import Testing
         let written = text([
             "name": "Annas Stube", "deviceID": "AA:BB:CC:DD:EE:FF", "serialNumber": "C02XL0", "pk": .data([7, 7, 7]),
             "newInOS30": "at Anna's", "model": "AudioAccessory5,1", "features": 0x1C_3405_4A7F_DFF7,
-            "macInteger": 0x1122_3344_5566, "groupID": 70_000, "eventPort": 49_153, "AA:BB:CC:DD:EE:FF": true,
+            "macInteger": 0x1122_3344_5566, "serial": 3_232_235_523, "Annas-MacBook.local": 1, "real": .real(1e12),
+            "groupID": 70_000, "eventPort": 49_153, "AA:BB:CC:DD:EE:FF": true,
             "nested": [["psi": "d5f2ab77-0000-4000-8000-0123456789ab", "volume": .real(-20.5), "isLeader": true]],
         ])
-        for secret in ["Anna", "AA:BB", "C02XL0", "18837", "70000", "d5f2ab77", "0,7", "7,7"] {
+        for secret in [
+            "Anna", "AA:BB", "C02XL0", "18837", "70000", "3232235523", "MacBook", "1000000000000", "d5f2ab77", "0,7",
+            "7,7",
+        ] {
             #expect(!written.contains(secret), "\(secret) in \(written)")
         }
         for fact in [
@@ -40,7 +44,8 @@ import Testing
 
     /// A model's name could be set to anything by a receiver's owner.
     @Test(arguments: [
-        "AA:BB:CC:DD:EE:FF", "10.0.0.7 kitchen", "d5f2ab7700004000", "fe80::1", "Küche",
+        "AA:BB:CC:DD:EE:FF", "10.0.0.7 kitchen", "v10.0.0.7.", "192-168-0-3", "AABB.CCDD.EEFF", "aa bb cc dd ee ff",
+        "d5f2ab7700004000", "fe80::1", "Küche",
         String(repeating: "a", count: 200),
     ])
     func aHarmlessMemberWithAnIdentifierIsReplaced(value: String) {
@@ -85,6 +90,8 @@ import Testing
         let written = redaction.body(body, of: "<session>", type: "text/parameters").compact
         #expect(written.contains("\"volume\":\"-20.5\"") && written.contains("\"progress\":\"1/2/3\""), "\(written)")
         #expect(!written.contains("Anna"))
+        let odd = redaction.body(Array(":\r\n:Anna\r\nAnna\r\n\r\n::\r\n".utf8), of: "/x", type: "text/parameters")
+        #expect(!odd.compact.contains("Anna"))
     }
 
     @Test func aSpeakerWithoutEndDoesNotFillMemory() {
