@@ -73,7 +73,11 @@ struct ItemExclusions {
     private var entries: [Item: Entry] = [:]
     private var excluded: [(item: Item, reason: Reason)] = []
     /// When stuck items, or those that ended the program, are played because nothing is left; nil while others are.
-    private var playsExcludedFrom: HostInstant?
+    private var playsExcludedFrom: HostInstant? {
+        didSet { if playsExcludedFrom == nil { hasAdmittedExcluded = false } }
+    }
+    /// Whether they were returned by `admit`.
+    private var hasAdmittedExcluded = false
     private var playing: (item: Item, since: HostInstant)?
 
     init(_ crashes: CrashRecord) { self.crashes = crashes }
@@ -110,6 +114,7 @@ struct ItemExclusions {
             let due = playsExcludedFrom ?? now.advanced(by: runnable.isEmpty ? Self.crashedPause : Self.onlyStuckPause)
             playsExcludedFrom = due
             if due <= now {
+                hasAdmittedExcluded = true
                 admitted = runnable.isEmpty ? items : runnable
                 excluded.removeAll { runnable.isEmpty || $0.reason != .crashed }
             }
@@ -164,6 +169,14 @@ struct ItemExclusions {
         return isExcluding
     }
 
+    /// Whether several items were left for causes that a decoder which they share may have. That the test sound
+    /// advances proves nothing then.
+    var suspectsSharedDecoder: Bool {
+        stalls.contains { stall in
+            stall.reason == .stuck && !stall.lacksSound && stallCounts.keys.contains { $0 != stall.item }
+        }
+    }
+
     /// Returns true if other items were left in a row with this one: a decoder or a clock that they share may be the
     /// cause. The audio of `silence` is the item's own.
     private func isShared(_ stall: Stall) -> Bool {
@@ -185,7 +198,7 @@ struct ItemExclusions {
     mutating func expire(at now: HostInstant, wall: WallTime) -> Bool {
         var hasExpired = false
         crashes.update { if $0.expire(at: wall) { hasExpired = true } }
-        if let due = playsExcludedFrom, due <= now, !excluded.isEmpty { return true }
+        if let due = playsExcludedFrom, due <= now, !hasAdmittedExcluded, !excluded.isEmpty { return true }
         return hasExpired || excluded.contains { $0.reason != .crashed && (entries[$0.item]?.until ?? now) <= now }
     }
 
@@ -220,6 +233,9 @@ struct ItemExclusions {
 
     /// Returns true if an item was excluded because it stalled, and has not played since.
     func hasFailed(_ item: Item) -> Bool { entries[item] != nil || stallCounts[item] != nil }
+
+    /// Returns true if an item was excluded, and has not played since.
+    func wasExcluded(_ item: Item) -> Bool { entries[item] != nil }
 
     /// Records that an item is perceived; the previous one was played to its end, unless it was left.
     mutating func noteBegan(_ item: Item, at now: HostInstant) {
@@ -271,11 +287,11 @@ struct ItemExclusions {
     }
 
     /// Records that nothing of an item could be played; the process continues. A stall of an item that has stalled
-    /// before.
-    mutating func noteFailed(_ item: Item) {
+    /// before, unless its file is missing: it or its server may be away for a while.
+    mutating func noteFailed(_ item: Item, isPresent: Bool = true) {
         let key = CrashHistory.key(of: item.address)
         crashes.update { $0.noteFailed(key) }
-        if stallCounts[item] != nil { noteStalled(item, for: .decoder, isDamaged: true) }
+        if stallCounts[item] != nil, isPresent { noteStalled(item, for: .decoder, isDamaged: true) }
         if playing?.item == item { playing = nil }
     }
 

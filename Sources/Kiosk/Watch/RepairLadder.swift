@@ -57,8 +57,10 @@ struct RepairLadder: Sendable {
         var hasOther = true
         /// The number of other items.
         var otherCount = 1
-        /// The item was excluded before, and has not played since.
+        /// The item was excluded before, or another one advanced after it stalled, and has not played since.
         var hasFailed = false
+        /// The item was excluded, and is played because no other one is left.
+        var wasExcluded = false
         /// The test sound can be played instead.
         var isTestable = false
         /// Nothing of the item can be decoded.
@@ -140,6 +142,8 @@ struct RepairLadder: Sendable {
         let isFaultOfItem = ItemExclusions.Reason(of: cause) != nil
         if isOverdue || item.hasFailed && isFaultOfItem, canPass { return .next }
         let canTest = canTest(item, for: cause)
+        // The test sound has no picture: a decoder that hangs in this process is not ruled out.
+        if item.wasExcluded, isFaultOfItem, canTest { return .exit }
         if isOverdue || item.hasFailed || cause == .waiting, canTest { return .test }
         switch before {
         case nil, .next?: return .anchor

@@ -280,12 +280,44 @@ import Testing
         }
     }
 
+    /// Silence advances without a picture, whatever is wrong with the decoder.
+    @Test func theTestSoundDoesNotProveThatFilmsInARowAreDamaged() {
+        var exclusions = exclusions()
+        exclusions.noteStalled(items[0], for: .frozen, isDamaged: false)
+        #expect(!exclusions.suspectsSharedDecoder)
+        exclusions.noteStalled(items[1], for: .decoder, isDamaged: false)
+        let test = ItemExclusions.Item(address: "/test")
+        let isExcluding = exclusions.noteAdvancing(test, hasSound: true, at: start)
+        #expect(!isExcluding)
+        exclusions.noteStalled(items[0], for: .frozen, isDamaged: false)
+        #expect(exclusions.suspectsSharedDecoder)
+    }
+
+    @Test func whatIsExcludedIsAdmittedOnceWhereNothingElseIsLeft() {
+        var exclusions = exclusions(crashed: [items[1]])
+        exclusions.noteStalled(items[0], for: .hole, isDamaged: false)
+        _ = exclusions.noteAdvancing(ItemExclusions.Item(address: "/test"), hasSound: true, at: start)
+        let none = exclusions.admit(Array(items.prefix(2)), at: start).items
+        #expect(none.isEmpty)
+        let later = start.advanced(by: .seconds(901))
+        let wall = WallTime(seconds: 1_700_000_901)
+        let isDue = exclusions.expire(at: later, wall: wall)
+        #expect(isDue)
+        let admitted = exclusions.admit(Array(items.prefix(2)), at: later).items
+        #expect(admitted == [items[0]])
+        let isDueAgain = exclusions.expire(at: later.advanced(by: .seconds(1)), wall: wall)
+        #expect(!isDueAgain)
+    }
+
     /// Opened alone, nothing of it is decoded, and it is passed at once.
     @Test func anItemThatHasStalledAndThenCannotBePlayedIsExcluded() {
         var exclusions = exclusions()
         for item in items.prefix(2) { exclusions.noteStalled(item, for: .hole, isDamaged: false) }
         let isExcluding = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
         #expect(!isExcluding)
+        exclusions.noteFailed(items[0], isPresent: false)
+        let isExcludingMissing = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        #expect(!isExcludingMissing, "its file may be back in the next pass")
         exclusions.notePlaying(items[0], at: start)
         exclusions.noteFailed(items[0])
         exclusions.noteEnded(at: start)

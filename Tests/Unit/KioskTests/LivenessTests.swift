@@ -297,6 +297,9 @@ import Testing
         var failed = only
         failed.hasFailed = true
         #expect(stages(for: .hole, seconds: [5]) { _ in failed } == [.test])
+        // A decoder that hangs is healed by another process only.
+        failed.wasExcluded = true
+        #expect(stages(for: .hole, seconds: [5]) { _ in failed } == [.exit])
     }
 
     @Test func aFilmIsPassedOverAfterTheSecondRepairThatDidNotHelp() {
