@@ -41,6 +41,6 @@ final class Blank: VideoOutput {
     let refresh = RefreshMode.unpaced
     let latency = OutputLatency(startLead: .zero)
     let presentCost = Duration.zero
-    func prepare(_ picture: any Picture, under overlay: Overlay?) {}
+    func prepare(_ picture: any VideoFrame, under overlay: Overlay?) {}
     func present() -> HostInstant { .now }
 }

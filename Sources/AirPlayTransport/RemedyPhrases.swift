@@ -20,26 +20,26 @@ public struct RemedyPhrases: Sendable {
 extension Remedy {
     package static let pair = Remedy(.pair, advice: "pair with it")
     package static let correctPassword = Remedy(.correctPassword, advice: "check it and enter it again")
-    package static let listPlaces = Remedy(.listPlaces, advice: "see the list of speakers")
+    package static let listPlaces = Remedy(.listOutputs, advice: "see the list of speakers")
 
     package static func pairAgain(_ query: String? = nil) -> Remedy {
-        Remedy(.pairAgain, place: query, advice: "pair with it again")
+        Remedy(.pairAgain, outputName: query, advice: "pair with it again")
     }
 
     /// For a speaker that stays silent, although it has accepted the stream.
     package static func chooseRoute(_ route: Route, of query: String) -> Remedy {
         let word = SpeakerPreferences.RouteWish.only(route).word
         return Remedy(
-            .chooseRoute, place: "\(query);route=\(word)",
+            .chooseRoute, outputName: "\(query);route=\(word)",
             advice: "a firewall may block its messages; otherwise try another route, \(word)")
     }
 
     /// - Parameter query: A name of the speaker for the user.
     package static func pairByPIN(_ query: String? = nil) -> Remedy {
-        Remedy(.pairByPIN, place: query, advice: "pair with it once, by its PIN")
+        Remedy(.pairByPIN, outputName: query, advice: "pair with it once, by its PIN")
     }
 
     package static func givePassword(_ query: String? = nil) -> Remedy {
-        Remedy(.givePassword, place: query, advice: "set it once")
+        Remedy(.givePassword, outputName: query, advice: "set it once")
     }
 }

@@ -13,13 +13,13 @@ extension SpeakerAnswer {
                 knowsPicture
                     ? .array([.real(interval.lowerBound, decimals: 3), .real(interval.upperBound, decimals: 3)]) : .null
             ),
-            ("events_used", .whole(used)),
+            ("events_used", .integer(used)),
             (
                 "events_rejected",
                 .array(
                     rejected.map {
                         .object([
-                            ("event", .whole($0.event)), ("reason", .text($0.rejection ?? "")),
+                            ("event", .integer($0.event)), ("reason", .text($0.rejection ?? "")),
                             ("offset_ms", .optional(knowsPicture ? $0.offset : nil, decimals: 3)),
                         ])
                     })

@@ -65,9 +65,9 @@ package struct CalibrationRecord: Sendable, Equatable {
 
     /// The record as JSON; times in nanoseconds of CLOCK_MONOTONIC.
     package var json: JSONValue {
-        func nanoseconds(_ instant: HostInstant) -> JSONValue { .whole(Int(instant.nanoseconds)) }
+        func nanoseconds(_ instant: HostInstant) -> JSONValue { .integer(Int(instant.nanoseconds)) }
         return .object([
-            ("talkie_calibration_events", .whole(Self.version)), ("clock", .text("CLOCK_MONOTONIC")),
+            ("talkie_calibration_events", .integer(Self.version)), ("clock", .text("CLOCK_MONOTONIC")),
             ("run", .text(run)),
             (
                 "speakers",
@@ -94,17 +94,17 @@ package struct CalibrationRecord: Sendable, Equatable {
                 .array(
                     events.enumerated().map { number, event in
                         .object([
-                            ("event", .whole(number)), ("speaker", .whole(event.speaker)),
+                            ("event", .integer(number)), ("speaker", .integer(event.speaker)),
                             (
                                 "sound",
-                                .object([("code", .whole(event.code.number)), ("host_ns", nanoseconds(event.due))])
+                                .object([("code", .integer(event.code.number)), ("host_ns", nanoseconds(event.due))])
                             ),
                             (
                                 "flash",
                                 .object([
                                     (
                                         "length_ms",
-                                        .whole(Int(event.flashLength.inMilliseconds))
+                                        .integer(Int(event.flashLength.inMilliseconds))
                                     ), ("due_ns", nanoseconds(event.due)),
                                     ("host_ns", event.flashed.map(nanoseconds) ?? .null),
                                 ])
@@ -127,7 +127,7 @@ package struct CalibrationRecord: Sendable, Equatable {
 
     private init(_ raw: UnsafeRawBufferPointer) throws(FileFailure) {
         guard let object = JSONNode(object: raw, maxElements: Self.largestFile / 8),
-            let version = object.whole("talkie_calibration_events")
+            let version = object.integer("talkie_calibration_events")
         else { throw .unreadable("is no list of calibration events") }
         guard version == Self.version else { throw .unreadable("was written by a newer Talkie; update this one") }
         func instant(_ value: Int64?) -> HostInstant? {
@@ -155,16 +155,17 @@ package struct CalibrationRecord: Sendable, Equatable {
         events = []
         for event in object.objects("events", maxCount: Self.maxEvents) ?? [] {
             guard let sound = event.object("sound"), let flash = event.object("flash"),
-                let speaker = event.whole("speaker").flatMap({ Int(exactly: $0) }), speakers.indices.contains(speaker),
-                let number = sound.whole("code"), let code = ChirpCode.all.first(where: { $0.number == number }),
-                let due = instant(sound.whole("host_ns"))
+                let speaker = event.integer("speaker").flatMap({ Int(exactly: $0) }),
+                speakers.indices.contains(speaker),
+                let number = sound.integer("code"), let code = ChirpCode.all.first(where: { $0.number == number }),
+                let due = instant(sound.integer("host_ns"))
             else { throw .unreadable("contains an invalid event") }
             let length = flash.real("length_ms") ?? 0
             events.append(
                 Event(
                     speaker: speaker, code: code, isLong: length > StimulusPlan.shortFlash.inMilliseconds * 1.5,
                     due: due,
-                    flashed: instant(flash.whole("host_ns"))))
+                    flashed: instant(flash.integer("host_ns"))))
         }
         guard !events.isEmpty, let first = events.first?.due else { throw .unreadable("contains no events") }
         // Limits the range of times, so that later differences cannot overflow.

@@ -22,14 +22,14 @@ package enum RecordingSidecar {
                 let list = object.objects("anchors", maxCount: maxAnchors)
             else { return nil }
             let anchors = list.compactMap { anchor -> Recording.Anchor? in
-                guard let instant = anchor.whole("monotonic_ns"), let real = anchor.real("frame"),
+                guard let instant = anchor.integer("monotonic_ns"), let real = anchor.real("frame"),
                     let frame = Int64(bounded: real.rounded(), in: -1_000_000_000_000...1_000_000_000_000),
                     (0...(1 << 62)).contains(instant)
                 else { return nil }
                 return Recording.Anchor(frame: frame, instant: HostInstant(nanoseconds: instant))
             }
             guard !anchors.isEmpty else { return nil }
-            let rate = (object.whole("sample_rate") ?? object.whole("rate")).flatMap { Int(exactly: $0) }
+            let rate = (object.integer("sample_rate") ?? object.integer("rate")).flatMap { Int(exactly: $0) }
             return Content(sampleRate: rate, anchors: anchors)
         }
     }
@@ -38,9 +38,10 @@ package enum RecordingSidecar {
     package static func text(_ recording: Recording) -> String {
         let anchors = recording.anchors.map {
             JSONValue.object([
-                ("frame", .whole(Int($0.frame))), ("monotonic_ns", .whole(Int($0.instant.nanoseconds))),
+                ("frame", .integer(Int($0.frame))), ("monotonic_ns", .integer(Int($0.instant.nanoseconds))),
             ])
         }
-        return JSONValue.object([("sample_rate", .whole(recording.sampleRate)), ("anchors", .array(anchors))]).formatted
+        return JSONValue.object([("sample_rate", .integer(recording.sampleRate)), ("anchors", .array(anchors))])
+            .formatted
     }
 }

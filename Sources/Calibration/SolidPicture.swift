@@ -3,7 +3,7 @@ internal import MediaCore
 /// A uniform grey frame that fills a screen.
 ///
 /// `@unchecked Sendable`: the pixels are written in `init` and only read afterwards.
-final class SolidPicture: Picture, @unchecked Sendable {
+final class SolidPicture: VideoFrame, @unchecked Sendable {
     let size = PixelSize(width: 64, height: 64)
     let pixelFormat = PixelFormat.bgra
     let pixelAspect: Ratio
@@ -22,7 +22,7 @@ final class SolidPicture: Picture, @unchecked Sendable {
 
     deinit { pixels.deallocate() }
 
-    func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
-        body(PicturePlanes(bases: (UnsafePointer(pixels), nil, nil, nil), strides: (size.width * 4, 0, 0, 0)))
+    func withPlanes<Result>(_ body: (VideoFramePlanes) -> Result) -> Result {
+        body(VideoFramePlanes(bases: (UnsafePointer(pixels), nil, nil, nil), strides: (size.width * 4, 0, 0, 0)))
     }
 }

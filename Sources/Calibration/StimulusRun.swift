@@ -139,7 +139,7 @@ package final class StimulusRun {
         let shape = screen.status.area
         let (black, white) = (SolidPicture(grey: 0, filling: shape), SolidPicture(grey: 255, filling: shape))
         func enqueue(_ picture: SolidPicture, at time: MediaTime) {
-            layer.enqueue(SampleBuffer(payload: .picture(picture), presentationTime: time, flags: .sync))
+            layer.enqueue(SampleBuffer(payload: .videoFrame(picture), presentationTime: time, flags: .sync))
         }
         enqueue(black, at: .zero)
         for event in plan.events {

@@ -11,7 +11,7 @@ package enum ProfileExchange {
 
     package static func json(_ profiles: [LatencyProfile]) -> JSONValue {
         .object([
-            ("talkie_profiles", .whole(version)),
+            ("talkie_profiles", .integer(version)),
             ("unit", .text("milliseconds, positive when sound is later than picture")),
             ("profiles", .array(profiles.map(\.json))),
         ])
@@ -23,7 +23,7 @@ package enum ProfileExchange {
     package static func read(_ bytes: [UInt8]) throws(FileFailure) -> [LatencyProfile] {
         let found: Result<[LatencyProfile], FileFailure> = bytes.withUnsafeBytes { raw in
             guard let object = JSONNode(object: raw, maxElements: largestFile / 8),
-                let version = object.whole("talkie_profiles"),
+                let version = object.integer("talkie_profiles"),
                 let list = object.objects("profiles", maxCount: maxProfiles)
             else { return .failure(.unreadable("is no export of calibration profiles")) }
             guard version == Self.version else {
@@ -48,9 +48,9 @@ extension LatencyProfile {
             ("speaker", .text(key.speaker)), ("name", .text(speakerName)), ("screen", .text(key.screen)),
             ("mode", .text(key.mode)), ("route", .text(key.route)), ("offset_ms", .optional(offset, decimals: 6)),
             ("sigma_ms", .real(sigma, decimals: 6)), ("half_width_ms", .real(halfWidth, decimals: 6)),
-            ("events", .whole(events)), ("sound_ms", .real(soundRest, decimals: 6)),
+            ("events", .integer(events)), ("sound_ms", .real(soundRest, decimals: 6)),
             ("screen_ms", .real(screenRest, decimals: 6)), ("screen_source", .text(screenSource)), ("way", .text(way)),
-            ("measured_at", .whole(Int(measuredAt))), ("room", .optional(room?.run)),
+            ("measured_at", .integer(Int(measuredAt))), ("room", .optional(room?.run)),
             ("room_behind_ms", .optional(room?.behindFirst, decimals: 6)),
             ("applies", .flag(!key.isOfUnknownSink)), ("shares", .array(shares.map(\.json))),
         ])
@@ -70,12 +70,12 @@ extension LatencyProfile {
             speakerName: text("name") ?? speaker)
         offset = number("offset_ms")
         (self.sigma, self.halfWidth) = (sigma, halfWidth)
-        events = object.whole("events").flatMap { (0...10_000).contains($0) ? Int($0) : nil } ?? 0
+        events = object.integer("events").flatMap { (0...10_000).contains($0) ? Int($0) : nil } ?? 0
         soundRest = number("sound_ms") ?? offset ?? 0
         screenRest = number("screen_ms") ?? 0
         screenSource = text("screen_source") ?? "unknown"
         way = text("way") ?? CalibrationMethod.microphone.rawValue
-        measuredAt = object.whole("measured_at").flatMap { (0...(1 << 40)).contains($0) ? $0 : nil } ?? 0
+        measuredAt = object.integer("measured_at").flatMap { (0...(1 << 40)).contains($0) ? $0 : nil } ?? 0
         if let run = text("room"), !run.isEmpty, let behind = number("room_behind_ms") {
             room = Room(run: run, behindFirst: behind)
         }

@@ -127,12 +127,12 @@ extension LatencyProfile {
         offset = number("offset-ms")
         if record["offset-ms"] != nil, offset == nil { return nil }
         (self.sigma, self.halfWidth) = (sigma, halfWidth)
-        events = record["events"].flatMap { DecimalNumber.whole($0) } ?? 0
+        events = record["events"].flatMap { DecimalNumber.integer($0) } ?? 0
         soundRest = number("sound-ms") ?? offset ?? 0
         screenRest = number("screen-ms") ?? 0
         screenSource = record["screen-source"] ?? "unknown"
         way = record["way"] ?? CalibrationMethod.microphone.rawValue
-        measuredAt = record["measured-at"].flatMap { DecimalNumber.whole($0) }.map(Int64.init) ?? 0
+        measuredAt = record["measured-at"].flatMap { DecimalNumber.integer($0) }.map(Int64.init) ?? 0
         if let run = record["room"], let behind = number("room-behind-ms") {
             room = Room(run: run, behindFirst: behind)
         }

@@ -29,7 +29,7 @@ struct PlaylistExcerpt {
         (index, count) = (all.firstIndex { $0["current"]?.flag == true } ?? -1, all.count)
         let first = max(0, min(index - Self.maxEarlierEntries, all.count - Self.maxEntries))
         entries = all.indices.dropFirst(first).prefix(Self.maxEntries).compactMap { index in
-            guard let id = all[index]["id"]?.whole else { return nil }
+            guard let id = all[index]["id"]?.integer else { return nil }
             return Entry(
                 index: index, id: id, title: all[index]["title"]?.text, address: all[index]["filename"]?.text ?? "",
                 isCurrent: all[index]["current"]?.flag == true)

@@ -33,7 +33,7 @@ package enum LocalAddresses {
 
     /// Returns the names of this computer in the local network, in lower case. Reads hosts(5).
     package static func names() -> Set<String> {
-        names(of: hostName, hosts: TextFile.whole("/etc/hosts", limit: 1 << 20), addresses: all())
+        names(of: hostName, hosts: TextFile.contents("/etc/hosts", limit: 1 << 20), addresses: all())
     }
 
     /// Returns the names of a host: its configured name, the first label alone and with `.local`, and the names that

@@ -63,6 +63,6 @@ package enum PortHolder {
     }
 
     private static func lines(of path: String) -> [String] {
-        TextFile.whole(path, limit: 4 << 20).split(separator: "\n").map(String.init)
+        TextFile.contents(path, limit: 4 << 20).split(separator: "\n").map(String.init)
     }
 }

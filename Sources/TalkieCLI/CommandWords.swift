@@ -28,7 +28,7 @@ enum CommandWords {
 
     /// Returns the error message for a first word that is neither a command nor a file.
     static func unknownCommand(_ word: String, commands: [String]) -> String {
-        if let likely = SimilarWord.nearest(to: word, among: commands) {
+        if let likely = SpellingSuggestion.nearest(to: word, among: commands) {
             return "unknown command '\(word)'; did you mean '\(likely)'?"
         }
         return "'\(word)' is neither a command nor an existing file; check the name"
@@ -62,7 +62,7 @@ enum CommandWords {
             if looksLikeAFilm(name) {
                 return "'\(word)' looks like an option; to play a file of that name, write './\(word)' or '-- \(word)'"
             }
-            let likely = SimilarWord.nearest(to: name, among: known.keys.sorted())
+            let likely = SpellingSuggestion.nearest(to: name, among: known.keys.sorted())
             return "unknown option '\(name)'" + (likely.map { "; did you mean '\($0)'?" } ?? "")
         }
         return nil

@@ -49,7 +49,7 @@ package struct SeenPictures: Sendable {
         var isOver = false
         while true {
             while seen.pictures.count < limit, let buffer = decoder.receive() {
-                guard let picture = buffer.picture, let start = buffer.presentationTime else { continue }
+                guard let picture = buffer.videoFrame, let start = buffer.presentationTime else { continue }
                 seen.pictures.append(
                     Seen(
                         start: start, duration: buffer.duration, brightness: brightness(of: picture, converter),
@@ -68,7 +68,7 @@ package struct SeenPictures: Sendable {
     }
 
     /// Returns the mean brightness of a small copy of the frame.
-    private static func brightness(of picture: any Picture, _ converter: SoftwarePictureConverter) -> Double? {
+    private static func brightness(of picture: any VideoFrame, _ converter: SoftwarePictureConverter) -> Double? {
         let side = 16
         return withUnsafeTemporaryAllocation(byteCount: side * side * 4 + 64, alignment: 64) { pixels in
             let target = PixelTarget(

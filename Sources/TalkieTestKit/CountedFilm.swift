@@ -173,7 +173,7 @@ package final class CountedPictureDecoder: PictureDecoder {
         let number = batch.withBytes(of: packet) { $0.loadUnaligned(as: Int64.self) }
         if let held { ready.append(held) }
         held = SampleBuffer(
-            payload: .picture(NumberedPicture(Int(number))), presentationTime: time, duration: packet.duration)
+            payload: .videoFrame(NumberedPicture(Int(number))), presentationTime: time, duration: packet.duration)
     }
     package func finish() {
         if let held { ready.append(held) }

@@ -2,7 +2,7 @@ package import MediaCore
 package import SyncRendering
 
 /// A video frame that carries a number.
-package final class NumberedPicture: Picture {
+package final class NumberedPicture: VideoFrame {
     /// The number.
     package let number: Int
     package let size: PixelSize
@@ -14,13 +14,13 @@ package final class NumberedPicture: Picture {
     package init(_ number: Int, size: PixelSize = PixelSize(width: 16, height: 16)) {
         (self.number, self.size) = (number, size)
     }
-    package func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
-        body(PicturePlanes(bases: (nil, nil, nil, nil), strides: (0, 0, 0, 0)))
+    package func withPlanes<Result>(_ body: (VideoFramePlanes) -> Result) -> Result {
+        body(VideoFramePlanes(bases: (nil, nil, nil, nil), strides: (0, 0, 0, 0)))
     }
     /// Returns frame `number` of a film with the given frame duration.
     package static func buffer(_ number: Int, every frame: MediaTime) -> SampleBuffer {
         SampleBuffer(
-            payload: .picture(NumberedPicture(number)), presentationTime: frame * Int64(number), duration: frame)
+            payload: .videoFrame(NumberedPicture(number)), presentationTime: frame * Int64(number), duration: frame)
     }
 }
 
@@ -57,13 +57,13 @@ package final class VirtualScreen: VideoOutput {
         self.refresh = refresh
     }
 
-    package func prepare(_ picture: any Picture, under overlay: Overlay?) {
+    package func prepare(_ picture: any VideoFrame, under overlay: Overlay?) {
         clock.advance(by: preparing)
         waiting = (picture as? NumberedPicture)?.number
         waitingOverlay = overlay
     }
 
-    package func canvas(for picture: any Picture) -> SubtitleCanvas? { canvas }
+    package func canvas(for picture: any VideoFrame) -> SubtitleCanvas? { canvas }
 
     package func present() -> HostInstant {
         clock.advance(by: presenting)

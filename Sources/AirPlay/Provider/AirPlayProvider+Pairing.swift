@@ -79,7 +79,7 @@ private struct SpeakerPairingConversation {
             if ask == nil {
                 throw TalkieError(
                     .invalidArgument, "'\(name)' will show a PIN, which must be typed",
-                    remedy: Remedy(.givePIN, place: name, advice: "give the PIN"))
+                    remedy: Remedy(.givePIN, outputName: name, advice: "give the PIN"))
             }
         }
         guard let endpoint = speaker.endpoints.first(where: { $0.address.isIPv4 }) else {

@@ -106,7 +106,7 @@ package struct BufferedUnpacker: Sendable {
         var reader = ByteReader(bytes)
         guard reader.skip(2), let head = reader.integer(UInt32.self), let time = reader.integer(UInt32.self),
             let source = reader.integer(UInt32.self), let sealed = reader.readBytes(bytes.count - 22),
-            let nonce = ChaChaPoly.NonceTail(reader.takeRest())
+            let nonce = ChaChaPoly.NonceTail(reader.readRemaining())
         else { throw .malformed("The sender sent a truncated audio packet.") }
         let header = Array(bytes[(bytes.startIndex + 6)..<(bytes.startIndex + 14)])
         var sound: [UInt8] = []

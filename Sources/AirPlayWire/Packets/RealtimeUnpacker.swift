@@ -24,7 +24,7 @@ package struct RealtimeUnpacker: Sendable {
         else { return nil }
         return Packet(
             sequence: sequence, timestamp: RTPTimestamp(rawValue: time), hasMarker: type & 0x80 != 0,
-            sound: Array(reader.takeRest()))
+            sound: Array(reader.readRemaining()))
     }
 
     /// Returns the packet in a datagram; nil if it is malformed or not authentic.
@@ -35,7 +35,7 @@ package struct RealtimeUnpacker: Sendable {
         guard datagram.count > 36, reader.integer(UInt8.self) == 0x80, let type = reader.integer(UInt8.self),
             type & 0x7F == 96, let sequence = reader.integer(UInt16.self), let time = reader.integer(UInt32.self),
             reader.skip(4), let sealed = reader.readBytes(datagram.count - 20),
-            let nonce = ChaChaPoly.NonceTail(reader.takeRest())
+            let nonce = ChaChaPoly.NonceTail(reader.readRemaining())
         else { return nil }
         let header = Array(datagram[(datagram.startIndex + 4)..<(datagram.startIndex + 12)])
         var sound: [UInt8] = []
@@ -82,7 +82,7 @@ package enum RealtimeControl: Hashable, Sendable {
             let audible = RTPTimestamp(rawValue: position).advanced(byFrames: -Self.networkTimePrecedence)
             self = .sync(
                 position: audible, instant: PTPInstant(networkTime: time), clock: nil, isFirst: first & 0x10 != 0)
-        case 0xD6: self = .resent(Array(reader.takeRest()))
+        case 0xD6: self = .resent(Array(reader.readRemaining()))
         default: return nil
         }
     }

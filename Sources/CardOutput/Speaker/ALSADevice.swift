@@ -98,7 +98,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         guard rate == wanted.sampleRate, order.layout == wanted.layout else {
             throw OutputError(
                 .unsupportedFormat,
-                "the sound device \"\(name)\" no longer supports \(wanted.sampleRate) Hz, \(wanted.layout.words);"
+                "the sound device \"\(name)\" no longer supports \(wanted.sampleRate) Hz, \(wanted.layout.displayName);"
                     + " start again, or choose another device from the list of `aplay -L`")
         }
         sampleFormat = try parameters.setSampleFormat()

@@ -105,7 +105,7 @@ extension KioskConfiguration.Fleet {
         guard let port else {
             return Broker(host: String(host), port: plainPort, hasPort: false, isEncrypted: scheme == "mqtts")
         }
-        guard let number = DecimalNumber.whole(port), (1...65535).contains(number) else {
+        guard let number = DecimalNumber.integer(port), (1...65535).contains(number) else {
             throw ValueError("a port is a number from 1 to 65535")
         }
         return Broker(host: String(host), port: number, hasPort: true, isEncrypted: scheme == "mqtts")

@@ -80,7 +80,8 @@ extension KioskConfiguration {
                 let line = lines.line("\(path).\(name)")
                 // A part inherits what it does not set.
                 guard line > 0 else { continue }
-                let hint = SimilarWord.nearest(to: name, among: used.sorted()).map { "; did you mean \"\($0)\"?" } ?? ""
+                let hint =
+                    SpellingSuggestion.nearest(to: name, among: used.sorted()).map { "; did you mean \"\($0)\"?" } ?? ""
                 reader.addMistake(
                     line,
                     "speaker_languages: '\(PrintableText.of(name))' is in neither speakers nor fallbacks\(hint)")
@@ -230,7 +231,9 @@ extension KioskConfiguration {
         case "film": return .film
         default:
             let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-            let sides = parts[0].split(separator: "x", omittingEmptySubsequences: false).map { DecimalNumber.whole($0) }
+            let sides = parts[0].split(separator: "x", omittingEmptySubsequences: false).map {
+                DecimalNumber.integer($0)
+            }
             let rate = parts.count == 2 ? DecimalNumber.parse(String(parts[1])).flatMap { $0 > 0 ? $0 : nil } : nil
             guard parts.count <= 2, parts.count == 1 || rate != nil, sides.count == 2, let width = sides[0],
                 let height = sides[1], (1...16384).contains(width), (1...16384).contains(height)
@@ -288,7 +291,7 @@ extension KioskConfiguration.Programme {
         guard let separator = text.firstRange(of: "://"), InputCheck.isAddress(text) else { return nil }
         let scheme = text[..<separator.lowerBound].lowercased()
         guard scheme != "file", !MediaFile.networkSchemes.contains(scheme) else { return nil }
-        let hint = SimilarWord.nearest(to: scheme, among: MediaFile.networkSchemes.sorted())
+        let hint = SpellingSuggestion.nearest(to: scheme, among: MediaFile.networkSchemes.sorted())
         return "playlist: \(name) starts with \(scheme)://, which is not supported; "
             + (hint.map { "did you mean \($0)://?" } ?? "use a file or an http(s) address")
     }

@@ -120,7 +120,7 @@ struct TableReader {
             let places = tables.map { "[\($0)]" }.joined(separator: " or ")
             return "\(name.map { " in [\($0)]" } ?? ""); it belongs in \(places)"
         }
-        return SimilarWord.nearest(to: key, among: known).map { "; did you mean \($0)?" } ?? ""
+        return SpellingSuggestion.nearest(to: key, among: known).map { "; did you mean \($0)?" } ?? ""
     }
 
     /// The keys above the first table.

@@ -19,7 +19,7 @@ struct TimeOfDay: Sendable, Hashable, Comparable {
     /// Parses `9:30`, `09:30` or `09:30:15`.
     init(parsing text: String) throws(ValueError) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        let numbers = parts.compactMap { $0.count <= 2 ? DecimalNumber.whole($0) : nil }
+        let numbers = parts.compactMap { $0.count <= 2 ? DecimalNumber.integer($0) : nil }
         guard (2...3).contains(parts.count), numbers.count == parts.count,
             let time = TimeOfDay(hour: numbers[0], minute: numbers[1], second: numbers.count > 2 ? numbers[2] : 0)
         else { throw ValueError("a time is written 09:30") }

@@ -191,8 +191,8 @@ struct CrashHistory: Sendable, Equatable {
         }
         for (name, value) in record.values.sorted(by: { $0.key < $1.key }) where name.hasPrefix("crash-") {
             let parts = value.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-            guard strikes.count < Self.maxStrikes, parts.count >= 2, let count = DecimalNumber.whole(parts[0]),
-                let at = DecimalNumber.whole(parts[1]), (1...Self.maxCrashes).contains(count), at >= 0
+            guard strikes.count < Self.maxStrikes, parts.count >= 2, let count = DecimalNumber.integer(parts[0]),
+                let at = DecimalNumber.integer(parts[1]), (1...Self.maxCrashes).contains(count), at >= 0
             else { continue }
             let key = String(name.dropFirst(6))
             strikes[key] = Strike(

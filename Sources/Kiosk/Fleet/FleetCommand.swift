@@ -36,7 +36,7 @@ package struct FleetCommand: Sendable {
         guard let object = JSONNode(object: bytes) else {
             throw Refusal(id: nil, sentence: "A command is a JSON object, as {\"id\": \"1\", \"do\": \"next\"}.")
         }
-        let id = object.text("id") ?? object.whole("id").map(String.init) ?? ""
+        let id = object.text("id") ?? object.integer("id").map(String.init) ?? ""
         guard (1...Self.longestID).contains(id.utf8.count) else {
             throw Refusal(
                 id: nil,

@@ -48,8 +48,8 @@ package struct KioskStateMessage: Sendable, Hashable {
         ]
         func add(_ name: String, _ value: JSONValue?) { if let value { members.append((name, value)) } }
         add("title", title.map { .text(Self.bounded(PrintableText.withoutFolders($0))) })
-        add("item", item.map { .whole($0) })
-        add("items", items.map { .whole($0) })
+        add("item", item.map { .integer($0) })
+        add("items", items.map { .integer($0) })
         add("position", position.map { .real($0.seconds, decimals: 3) })
         add("duration", duration.map { .real($0.seconds, decimals: 3) })
         add("part", part.map { .text(Self.bounded($0)) })
@@ -58,7 +58,7 @@ package struct KioskStateMessage: Sendable, Hashable {
         add("clock", clock.map { .text(Self.bounded($0)) })
         add("wall_offset", wallOffset.map { .real($0.inSeconds, decimals: 6) })
         add("uptime", uptime.map { .real($0.inSeconds, decimals: 0) })
-        add("repairs", repairs.map { .whole($0) })
+        add("repairs", repairs.map { .integer($0) })
         add("problems", .array(problems.prefix(Self.maxListItems).map { .text(Self.bounded($0)) }))
         return JSONValue.object(members).compact
     }

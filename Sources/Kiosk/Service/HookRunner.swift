@@ -38,7 +38,7 @@ struct HookRunner: Sendable {
             let reason = line.flatMap { line in words.contains { line.contains($0) } ? nil : String(line.prefix(200)) }
             return reason ?? outcome.status.map { "status \($0)" } ?? "ended by a signal"
         } catch {
-            return error.words
+            return error.predicate
         }
     }
 }

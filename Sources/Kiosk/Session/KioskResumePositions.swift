@@ -80,10 +80,10 @@ final class KioskResumePositions: Sendable {
             case .damaged(let sentence), .newer(let sentence): return (Kept(), sentence)
             case .record(let record):
                 var kept = Kept()
-                kept.starts = record["starts"].flatMap { DecimalNumber.whole($0[...]) } ?? 0
+                kept.starts = record["starts"].flatMap { DecimalNumber.integer($0[...]) } ?? 0
                 kept.hasEndedWell = record["ended"] == "well"
                 if let address = record["film"],
-                    let place = record["place"].flatMap({ DecimalNumber.whole($0[...]) }),
+                    let place = record["place"].flatMap({ DecimalNumber.integer($0[...]) }),
                     (0...Self.latest).contains(place)
                 {
                     kept.place = Place(

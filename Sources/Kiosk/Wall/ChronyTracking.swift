@@ -34,7 +34,7 @@ package struct ChronyTracking: Sendable, Hashable {
         let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
         let fields = (line.first ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard fields.count == 14, fields[0].utf8.count == 8, UInt32(fields[0], radix: 16) != nil,
-            let stratum = DecimalNumber.whole(fields[2]), (0...16).contains(stratum),
+            let stratum = DecimalNumber.integer(fields[2]), (0...16).contains(stratum),
             let measured = DecimalNumber.signedBillionths(fields[3]), let correction = Self.duration(fields[4]),
             let frequency = Self.number(fields[7]), let skew = Self.number(fields[9]),
             let rootDelay = Self.duration(fields[10]), let rootDispersion = Self.duration(fields[11])

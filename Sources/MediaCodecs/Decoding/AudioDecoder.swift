@@ -102,7 +102,7 @@ final class AudioDecoder {
         isFinished = false
         switch buffer.payload {
         case .encodedAudio, .pcm: queue.append(buffer)
-        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: break
+        case .encodedVideo, .videoFrame, .encodedSubtitle, .subtitle: break
         }
     }
 

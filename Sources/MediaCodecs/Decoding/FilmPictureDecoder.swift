@@ -118,7 +118,7 @@ package final class FilmPictureDecoder: PictureDecoder {
                 continue
             }
             if let decoder = decoder.atWork { report.setDecoder(decoder) }
-            guard let picture = buffer.picture as? DecodedPicture, takes(picture) else {
+            guard let picture = buffer.videoFrame as? DecodedPicture, takes(picture) else {
                 // Preserves the order: drains the deinterlacer first.
                 guard let fields, fields.isInUse else { return shown(buffer) }
                 fields.finish(decoder.format, to: &ready)
@@ -153,12 +153,12 @@ package final class FilmPictureDecoder: PictureDecoder {
 
     /// Returns the frame converted for display.
     private func shown(_ buffer: SampleBuffer) -> SampleBuffer {
-        guard let picture = buffer.picture as? DecodedPicture else { return buffer }
+        guard let picture = buffer.videoFrame as? DecodedPicture else { return buffer }
         if TransparentPicture.isTransparent(picture, of: decoder.format) {
             let glass = self.glass ?? TransparentPicture()
             self.glass = glass
             var shown = buffer
-            if let flat = glass.flatten(picture, of: decoder.format) { shown.payload = .picture(flat) }
+            if let flat = glass.flatten(picture, of: decoder.format) { shown.payload = .videoFrame(flat) }
             return shown
         }
         guard picture.color.isHighDynamicRange, !toneMapping.isDoneByScreen else { return buffer }
@@ -168,7 +168,7 @@ package final class FilmPictureDecoder: PictureDecoder {
             return buffer
         }
         var shown = buffer
-        shown.payload = .picture(mapped)
+        shown.payload = .videoFrame(mapped)
         return shown
     }
 }

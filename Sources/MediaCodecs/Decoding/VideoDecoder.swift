@@ -341,7 +341,7 @@ package final class VideoDecoder: PictureDecoder {
         if isDiscontinuous { flags.insert(.discontinuity) }
         isDiscontinuous = false
         return SampleBuffer(
-            payload: .picture(picture), presentationTime: MediaTime(value: place.start, timescale: times.timescale),
+            payload: .videoFrame(picture), presentationTime: MediaTime(value: place.start, timescale: times.timescale),
             duration: MediaTime(value: place.length, timescale: times.timescale), flags: flags)
     }
 }

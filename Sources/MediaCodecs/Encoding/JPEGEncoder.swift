@@ -11,7 +11,7 @@ package enum JPEGEncoder {
     ///
     /// - Parameter maxSide: Maximum number of pixels of a side; smaller frames keep their size.
     /// - Throws: `unsupported` if the frame cannot be converted or there is no encoder, `exhausted` without memory.
-    package static func encode(_ picture: any Picture, maxSide: Int) throws(MediaError) -> [UInt8] {
+    package static func encode(_ picture: any VideoFrame, maxSide: Int) throws(MediaError) -> [UInt8] {
         let image = try Image(picture, maxSide: max(16, min(maxSide, 4096)))
         return try ImageEncoder.encode(
             AV_CODEC_ID_MJPEG, "JPEG", size: image.size, format: AV_PIX_FMT_YUVJ420P,
@@ -31,7 +31,7 @@ package enum JPEGEncoder {
         private let height: Int
         private let rotation: Int
 
-        init(_ picture: any Picture, maxSide: Int) throws(MediaError) {
+        init(_ picture: any VideoFrame, maxSide: Int) throws(MediaError) {
             let aspect = picture.pixelAspect.value
             let shown = (Double(picture.size.width) * aspect, Double(picture.size.height))
             let scale = min(1, Double(maxSide) / max(shown.0, shown.1, 1))

@@ -5,7 +5,7 @@ import MediaCore
 ///
 /// `@unchecked Sendable`: the decoder's thread fills the frame before publication; afterwards it is only read.
 /// `RecyclingPool` reuses the object only when it holds the last reference.
-final class DecodedPicture: Picture, @unchecked Sendable {
+final class DecodedPicture: VideoFrame, @unchecked Sendable {
     let frame: UnsafeMutablePointer<AVFrame>
     /// The size in pixels, without rotation and pixel aspect ratio.
     private(set) var size = PixelSize(width: 0, height: 0)
@@ -39,10 +39,10 @@ final class DecodedPicture: Picture, @unchecked Sendable {
     }
 
     /// Calls `body` with pointers to the planes; they are valid during the call.
-    func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
+    func withPlanes<Result>(_ body: (VideoFramePlanes) -> Result) -> Result {
         let (data, stride) = (frame.pointee.data, frame.pointee.linesize)
         return body(
-            PicturePlanes(
+            VideoFramePlanes(
                 bases: (
                     data.0.map { UnsafePointer($0) }, data.1.map { UnsafePointer($0) },
                     data.2.map { UnsafePointer($0) }, data.3.map { UnsafePointer($0) }

@@ -98,7 +98,7 @@ final class Deinterlacer {
     /// Returns a field with its time: the first has the frame's start, the second starts halfway.
     private func field(_ isSecond: Bool, _ picture: DecodedPicture) -> SampleBuffer {
         var buffer = inside[0].buffer
-        buffer.payload = .picture(picture)
+        buffer.payload = .videoFrame(picture)
         guard inside[0].hasTwo else { return buffer }
         let whole = length
         let half = whole.half

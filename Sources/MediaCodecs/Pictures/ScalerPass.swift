@@ -86,7 +86,7 @@ final class ScalerPass {
     }
 
     /// Converts planes of the prepared source into memory of the prepared target.
-    func run(_ source: PicturePlanes, to target: PixelTarget) -> Bool {
+    func run(_ source: VideoFramePlanes, to target: PixelTarget) -> Bool {
         typealias Plane = UnsafeMutableRawPointer?
         guard let context, let setup else { return false }
         // libswscale expects arrays of four; tuples have the same memory layout.

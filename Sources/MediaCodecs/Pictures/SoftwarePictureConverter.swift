@@ -35,27 +35,27 @@ public final class SoftwarePictureConverter: PictureConverter {
     deinit { scratch?.deallocate() }
 
     /// Converts a whole frame. Returns false on failure; the target's contents are then undefined.
-    public func convert(_ picture: any Picture, to target: PixelTarget) -> Bool {
+    public func convert(_ picture: any VideoFrame, to target: PixelTarget) -> Bool {
         convert(picture, PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height), target)
     }
 
     /// Converts a part of a frame, in its own pixels. Returns false on failure or if the part is invalid.
     ///
     /// - Parameter part: Inside the frame; left and top edges are multiples of 16.
-    public func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool {
+    public func convert(_ picture: any VideoFrame, part: PixelRect, to target: PixelTarget) -> Bool {
         let whole = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)
         guard part.isInside(whole), part.x % 16 == 0, part.y % 16 == 0 else { return false }
         return convert(picture, part, target)
     }
 
     /// Whether the frame is HDR and is converted to BT.709.
-    public func mapsTones(of picture: any Picture) -> Bool {
+    public func mapsTones(of picture: any VideoFrame) -> Bool {
         picture.color.isHighDynamicRange && picture is DecodedPicture
     }
 
     /// Returns an HDR frame mapped to BT.709. Decoders leave it unmapped for screens that
     /// map tones; screenshots need this.
-    private func mapped(_ picture: any Picture) -> DecodedPicture? {
+    private func mapped(_ picture: any VideoFrame) -> DecodedPicture? {
         guard picture.color.isHighDynamicRange, let decoded = picture as? DecodedPicture, let format = decoded.format
         else { return nil }
         let tones = self.tones ?? ToneMapper(drawing)
@@ -63,8 +63,8 @@ public final class SoftwarePictureConverter: PictureConverter {
         return tones.map(decoded, of: format)
     }
 
-    private func convert(_ picture: any Picture, _ part: PixelRect, _ target: PixelTarget) -> Bool {
-        let picture: any Picture = mapped(picture) ?? picture
+    private func convert(_ picture: any VideoFrame, _ part: PixelRect, _ target: PixelTarget) -> Bool {
+        let picture: any VideoFrame = mapped(picture) ?? picture
         guard let source = Self.libavFormat(of: picture), let output = Self.libavFormat(of: target.format),
             target.size.width > 0, target.size.height > 0, part.width > 0, part.height > 0,
             target.size.width <= 1 << 15, target.size.height <= 1 << 15
@@ -88,7 +88,7 @@ public final class SoftwarePictureConverter: PictureConverter {
 
     /// Converts whole blocks directly to the target, and the remaining columns via a temporary strip.
     private func convertInTwoParts(
-        _ from: PicturePlanes, _ setup: ScalerPass.Setup, _ target: PixelTarget
+        _ from: VideoFramePlanes, _ setup: ScalerPass.Setup, _ target: PixelTarget
     ) -> Bool {
         let (width, height) = (target.size.width, target.size.height)
         let blocks = width - width % Self.block
@@ -125,7 +125,7 @@ public final class SoftwarePictureConverter: PictureConverter {
 
     /// Converts everything to temporary memory first.
     private func convertAside(
-        _ from: PicturePlanes, _ setup: ScalerPass.Setup, _ target: PixelTarget
+        _ from: VideoFramePlanes, _ setup: ScalerPass.Setup, _ target: PixelTarget
     ) -> Bool {
         let stride = (target.size.width + 2 * Self.block) / Self.block * Self.block * 4
         guard whole.prepare(setup), let pixels = room(stride * target.size.height),
@@ -151,7 +151,7 @@ public final class SoftwarePictureConverter: PictureConverter {
 
     /// Moves the base pointers to the corner of a part.
     private static func move(
-        _ planes: inout PicturePlanes, to part: PixelRect, in format: AVPixelFormat
+        _ planes: inout VideoFramePlanes, to part: PixelRect, in format: AVPixelFormat
     ) {
         guard let description = av_pix_fmt_desc_get(format)?.pointee else { return }
         let hasPalette = description.flags & UInt64(AV_PIX_FMT_FLAG_PAL) != 0
@@ -176,7 +176,7 @@ public final class SoftwarePictureConverter: PictureConverter {
         }
     }
 
-    private static func libavFormat(of picture: any Picture) -> AVPixelFormat? {
+    private static func libavFormat(of picture: any VideoFrame) -> AVPixelFormat? {
         guard let decoded = picture as? DecodedPicture else { return libavFormat(of: picture.pixelFormat) }
         return plainName(of: decoded.libavFormat)
     }

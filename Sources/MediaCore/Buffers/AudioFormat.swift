@@ -24,7 +24,7 @@ public struct ChannelLayout: Hashable, Sendable, BitwiseCopyable {
     public static let surround71 = ChannelLayout(mask: 0x63F, count: 8)
 
     /// The layout for the user: `mono`, `stereo`, `5.1`, `7.1`, `4 channels`.
-    package var words: String {
+    package var displayName: String {
         switch (count, self) {
         case (1, _): "mono"
         case (2, _): "stereo"

@@ -33,7 +33,7 @@ package struct ByteReader {
     }
 
     /// Reads all remaining bytes.
-    package mutating func takeRest() -> ArraySlice<UInt8> {
+    package mutating func readRemaining() -> ArraySlice<UInt8> {
         defer { position = bytes.endIndex }
         return bytes[position...]
     }

@@ -1,7 +1,7 @@
 /// An HLS interstitial, for instance an advertisement: media inserted into an item (RFC 8216bis, appendix D).
 package struct Interstitial: Sendable, Hashable {
     /// The position of an interstitial in its item.
-    package enum Place: Sendable, Hashable {
+    package enum Position: Sendable, Hashable {
         /// At this media time.
         case at(MediaTime)
         /// Before the start of the item (pre-roll).
@@ -19,9 +19,9 @@ package struct Interstitial: Sendable, Hashable {
     }
 
     package var id: String
-    package var place: Place
+    package var position: Position
     package var assets: Assets
-    /// Media time from `place` to the resume position; nil means the played duration of the interstitial.
+    /// Media time from `position` to the resume position; nil means the played duration of the interstitial.
     package var resumeOffset: MediaTime?
     /// Maximum playback duration; the remainder is not played.
     package var limit: MediaTime
@@ -39,8 +39,10 @@ package struct Interstitial: Sendable, Hashable {
     /// Maximum playback duration of one interstitial: one hour.
     package static let longest = MediaTime(value: 3600, timescale: 1)
 
-    package init(id: String, place: Place, assets: Assets, resumeOffset: MediaTime? = nil, limit: MediaTime = longest) {
-        (self.id, self.place, self.assets) = (id, place, assets)
+    package init(
+        id: String, position: Position, assets: Assets, resumeOffset: MediaTime? = nil, limit: MediaTime = longest
+    ) {
+        (self.id, self.position, self.assets) = (id, position, assets)
         (self.resumeOffset, self.limit) = (resumeOffset, limit)
     }
 }

@@ -52,13 +52,13 @@ public final class PCMBlock: @unchecked Sendable {
         let count = min(max(0, count), frames)
         guard count > 0 else { return }
         precondition(lender == nil, "memory that is shared is not written to")
-        let whole = end
+        let oldEnd = end
         samples.update(from: samples + count * format.channels, count: (frames - count) * format.channels)
         frames -= count
         start =
             speed == 1
             ? start + MediaTime(value: Int64(count), timescale: Int32(clamping: format.sampleRate))
-            : whole - MediaTime(seconds: Double(frames) / Double(format.sampleRate) * speed)
+            : oldEnd - MediaTime(seconds: Double(frames) / Double(format.sampleRate) * speed)
     }
 
     /// Media time of the end of the last frame.

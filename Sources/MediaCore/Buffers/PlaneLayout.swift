@@ -21,10 +21,10 @@ public struct PlaneLayout: Hashable, Sendable {
         }
 
         /// Returns the size of this plane for a frame size; rounded up at the right and bottom edge.
-        public func size(of picture: PixelSize) -> PixelSize {
+        public func size(of frame: PixelSize) -> PixelSize {
             PixelSize(
-                width: (picture.width + (1 << halvedX) - 1) >> halvedX,
-                height: (picture.height + (1 << halvedY) - 1) >> halvedY)
+                width: (frame.width + (1 << halvedX) - 1) >> halvedX,
+                height: (frame.height + (1 << halvedY) - 1) >> halvedY)
         }
     }
 

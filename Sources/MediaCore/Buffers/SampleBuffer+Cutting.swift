@@ -4,7 +4,7 @@ extension SampleBuffer {
         switch payload {
         case .pcm(let block): block.frames
         case .encodedAudio(let format, let batch): batch.packets.reduce(0) { $0 + batch.heardFrames(of: $1, format) }
-        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: nil
+        case .encodedVideo, .videoFrame, .encodedSubtitle, .subtitle: nil
         }
     }
 
@@ -19,23 +19,23 @@ extension SampleBuffer {
         guard let count = frameCount else { return nil }
         let range = range.clamped(to: 0..<count)
         guard !range.isEmpty else { return nil }
-        var part = self
+        var slice = self
         let rate: Int
         var speed = 1.0
         switch payload {
         case .pcm(let block):
             (rate, speed) = (block.format.sampleRate, block.speed)
             let start = block.start + Self.length(of: range.lowerBound, at: rate, speed: speed)
-            part.payload = .pcm(PCMBlock(sharing: block, frames: range, start: start))
+            slice.payload = .pcm(PCMBlock(sharing: block, frames: range, start: start))
         case .encodedAudio(let format, let batch):
             rate = format.sampleRate
-            part.payload = .encodedAudio(format, batch.cut(to: range, format))
-        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: return nil
+            slice.payload = .encodedAudio(format, batch.cut(to: range, format))
+        case .encodedVideo, .videoFrame, .encodedSubtitle, .subtitle: return nil
         }
-        part.presentationTime = presentationTime.map { $0 + Self.length(of: range.lowerBound, at: rate, speed: speed) }
-        part.duration = Self.length(of: range.count, at: rate, speed: speed)
-        if range.lowerBound > 0 { part.flags.remove(.gaplessBoundary) }
-        return part
+        slice.presentationTime = presentationTime.map { $0 + Self.length(of: range.lowerBound, at: rate, speed: speed) }
+        slice.duration = Self.length(of: range.count, at: rate, speed: speed)
+        if range.lowerBound > 0 { slice.flags.remove(.gaplessBoundary) }
+        return slice
     }
 
     private static func length(of frames: Int, at rate: Int, speed: Double) -> MediaTime {
@@ -62,10 +62,10 @@ extension PacketBatch {
             let count = heardFrames(of: packet, format)
             let heard = range.clamped(to: first..<first + count)
             if !heard.isEmpty {
-                var part = packet
-                part.trimStart += heard.lowerBound - first
-                part.trimEnd += first + count - heard.upperBound
-                kept.append(part)
+                var slice = packet
+                slice.trimStart += heard.lowerBound - first
+                slice.trimEnd += first + count - heard.upperBound
+                kept.append(slice)
             }
             first += count
         }

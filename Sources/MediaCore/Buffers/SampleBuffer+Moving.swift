@@ -14,7 +14,7 @@ extension SampleBuffer {
         case .encodedVideo(let format, let batch): moved.payload = .encodedVideo(format, batch.moved(by: offset))
         case .encodedSubtitle(let format, let batch):
             moved.payload = .encodedSubtitle(format, batch.moved(by: offset))
-        case .picture, .subtitle: break
+        case .videoFrame, .subtitle: break
         }
         moved.heardUntil = heardUntil.map { $0 + offset }
         return moved
@@ -26,7 +26,7 @@ extension SampleBuffer {
         case .pcm(let block): block.start
         case .encodedAudio(_, let batch), .encodedVideo(_, let batch), .encodedSubtitle(_, let batch):
             batch.packets.first?.presentationTime
-        case .picture, .subtitle: nil
+        case .videoFrame, .subtitle: nil
         }
     }
 }

@@ -9,7 +9,7 @@ public struct SampleBuffer: Sendable {
         /// Decoded audio.
         case pcm(PCMBlock)
         /// One decoded video frame.
-        case picture(any Picture)
+        case videoFrame(any VideoFrame)
         /// An empty batch is a progress marker: no further subtitle starts before `presentationTime`.
         case encodedSubtitle(SubtitleFormat, PacketBatch)
         /// One decoded subtitle cue.

@@ -37,7 +37,7 @@ public struct Track: Sendable, Hashable {
     /// True for a still image attached to a recording; it does not count as video.
     public var isCoverArt: Bool
     /// True for a still image that is an item itself, displayed for `duration`.
-    public package(set) var isPicture = false
+    public package(set) var isStillImage = false
     /// True for forced subtitles, which translate only passages in a foreign language.
     public var isForced: Bool
     /// True for subtitles that also describe sounds.

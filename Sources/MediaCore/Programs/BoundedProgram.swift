@@ -23,7 +23,7 @@ package enum BoundedProgram {
         case notStarted(String)
 
         /// The predicate of a sentence about the program.
-        package var words: String {
+        package var predicate: String {
             switch self {
             case .cancelled: "cancelled"
             case .tooSlow: "timed out"
@@ -57,7 +57,8 @@ package enum BoundedProgram {
     ///   - timeout: timeout for the whole run.
     ///   - isCancelled: polled 20 times per second, on the calling thread.
     package static func run(
-        _ path: String, _ words: [String], input: [UInt8] = [], file: Int32? = nil, maxBytes: Int, timeout: Duration,
+        _ path: String, _ arguments: [String], input: [UInt8] = [], file: Int32? = nil, maxBytes: Int,
+        timeout: Duration,
         isCancelled: () -> Bool
     ) throws(Failure) -> Outcome {
         let source = try inputFile(input)
@@ -77,7 +78,7 @@ package enum BoundedProgram {
                 close(out[1])
                 close(complaints[1])
             }
-            child = try start(path, words, input: source, file: file, output: out[1], complaints: complaints[1])
+            child = try start(path, arguments, input: source, file: file, output: out[1], complaints: complaints[1])
         }
         var hasEnded = false
         defer {
@@ -152,9 +153,9 @@ package enum BoundedProgram {
     }
 
     private static func start(
-        _ path: String, _ words: [String], input: Int32?, file: Int32?, output out: Int32, complaints: Int32
+        _ path: String, _ arguments: [String], input: Int32?, file: Int32?, output out: Int32, complaints: Int32
     ) throws(Failure) -> pid_t {
-        var program = ProgramStart(path, words)
+        var program = ProgramStart(path, arguments)
         if let input { program.input = .descriptor(input) }
         program.output = .descriptor(out)
         program.complaints = .descriptor(complaints)

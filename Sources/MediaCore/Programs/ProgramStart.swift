@@ -19,7 +19,7 @@ package struct ProgramStart: Sendable {
     }
 
     private let path: String
-    private let words: [String]
+    private let arguments: [String]
     /// Standard input, output and error.
     package var input = Stream.nothing
     package var output = Stream.nothing
@@ -35,10 +35,10 @@ package struct ProgramStart: Sendable {
 
     /// - Parameters:
     ///   - path: an executable file; `PATH` is not searched.
-    ///   - words: the arguments after the program's name.
-    package init(_ path: String, _ words: [String]) {
+    ///   - arguments: the arguments after the program's name.
+    package init(_ path: String, _ arguments: [String]) {
         self.path = path
-        self.words = words
+        self.arguments = arguments
     }
 
     /// Starts the process.
@@ -69,7 +69,7 @@ package struct ProgramStart: Sendable {
         posix_spawnattr_setpgroup(&attributes, 0)
         let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (leadsGroup ? POSIX_SPAWN_SETPGROUP : 0)
         posix_spawnattr_setflags(&attributes, Int16(flags))
-        var argv = ([path] + words).map { strdup($0) } + [nil]
+        var argv = ([path] + arguments).map { strdup($0) } + [nil]
         defer { for word in argv { free(word) } }
         var environment = environment.map { strdup($0) } + [nil]
         defer { for variable in environment { free(variable) } }

@@ -36,8 +36,8 @@ public final class Interruption: Sendable {
     }
 
     /// Waits until an instant; returns false if the flag is or becomes raised. One thread at a time.
-    public func pause(until moment: HostInstant) -> Bool {
+    public func pause(until deadline: HostInstant) -> Bool {
         if status != nil { return false }
-        return !raised.wait(until: moment)
+        return !raised.wait(until: deadline)
     }
 }

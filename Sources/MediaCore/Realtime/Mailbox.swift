@@ -24,14 +24,14 @@ package final class Mailbox<Event: Sendable>: Sendable {
 
     /// Returns all queued events in order; if there are none, waits for one until the deadline. Consumer thread only.
     package func receive(until deadline: HostInstant) -> [Event] {
-        let events = takeAll()
+        let events = drain()
         if !events.isEmpty { return events }
         signal.wait(until: deadline)
         signal.clear()
-        return takeAll()
+        return drain()
     }
 
-    private func takeAll() -> [Event] {
+    private func drain() -> [Event] {
         waiting.withLock { waiting in
             defer { if !waiting.isEmpty { waiting.removeAll(keepingCapacity: true) } }
             return waiting

@@ -46,17 +46,17 @@ extension MediaTime {
 extension FixedWidthInteger {
     /// Creates the integer part of a number; nil for NaN and outside `limits`.
     package init?(bounded value: Double, in limits: ClosedRange<Self>) {
-        guard let whole = Self(exactly: value.rounded(.towardZero)), limits.contains(whole) else { return nil }
-        self = whole
+        guard let integer = Self(exactly: value.rounded(.towardZero)), limits.contains(integer) else { return nil }
+        self = integer
     }
 
     /// Creates the nearest integer, clamped to `limits`; NaN becomes the lower limit.
     @inlinable package init(clamping value: Double, in limits: ClosedRange<Self>) {
-        guard let whole = Self(exactly: value.rounded()) else {
+        guard let integer = Self(exactly: value.rounded()) else {
             self = value > 0 ? limits.upperBound : limits.lowerBound
             return
         }
-        self = Swift.min(Swift.max(whole, limits.lowerBound), limits.upperBound)
+        self = Swift.min(Swift.max(integer, limits.lowerBound), limits.upperBound)
     }
 }
 

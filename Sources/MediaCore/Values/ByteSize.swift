@@ -6,11 +6,11 @@ package enum ByteSize {
         let lower = text.lowercased()
         for (power, letter) in ["k", "m", "g", "t"].enumerated() {
             for unit in [letter + "ib", letter] where lower.hasSuffix(unit) {
-                guard let number = DecimalNumber.whole(lower.dropLast(unit.count)) else { return nil }
+                guard let number = DecimalNumber.integer(lower.dropLast(unit.count)) else { return nil }
                 let (size, overflow) = number.multipliedReportingOverflow(by: 1 << (10 * (power + 1)))
                 return overflow ? nil : size
             }
         }
-        return DecimalNumber.whole(lower[...])
+        return DecimalNumber.integer(lower[...])
     }
 }

@@ -41,7 +41,7 @@ package enum DecimalNumber {
     package static func parse(_ text: String) -> Double? { billionths(text[...]).map { Double($0) / 1e9 } }
 
     /// Parses an unsigned integer without sign or spaces.
-    package static func whole(_ text: some StringProtocol) -> Int? {
+    package static func integer(_ text: some StringProtocol) -> Int? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil
         }

@@ -7,11 +7,11 @@ package enum Decimals {
     /// NaN is 0.
     package static func text(_ value: Double, _ decimals: Int) -> String {
         let scaled = units(value, decimals)
-        let whole = scaled.isNaN ? 0 : Int64(max(-maxUnits, min(maxUnits, scaled)))
-        guard decimals > 0 else { return String(whole) }
-        let digits = String(whole.magnitude)
+        let rounded = scaled.isNaN ? 0 : Int64(max(-maxUnits, min(maxUnits, scaled)))
+        guard decimals > 0 else { return String(rounded) }
+        let digits = String(rounded.magnitude)
         let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
-        return (whole < 0 ? "-" : "") + padded.dropLast(decimals) + "." + padded.suffix(decimals)
+        return (rounded < 0 ? "-" : "") + padded.dropLast(decimals) + "." + padded.suffix(decimals)
     }
 
     /// Whether `text` returns another number because the value is too large.
@@ -41,9 +41,9 @@ package enum Decimals {
 
     /// Formats seconds as `1:02:03` or `02:03`.
     package static func clock(seconds: Double) -> String {
-        let whole = Int(max(0, min(3.6e8, seconds.isNaN ? 0 : seconds)))
+        let rounded = Int(max(0, min(3.6e8, seconds.isNaN ? 0 : seconds)))
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        let (hours, minutes) = (whole / 3600, whole / 60 % 60)
-        return (hours > 0 ? "\(hours):" : "") + two(minutes) + ":" + two(whole % 60)
+        let (hours, minutes) = (rounded / 3600, rounded / 60 % 60)
+        return (hours > 0 ? "\(hours):" : "") + two(minutes) + ":" + two(rounded % 60)
     }
 }

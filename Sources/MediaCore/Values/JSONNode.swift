@@ -58,24 +58,24 @@ package struct JSONNode {
     }
 
     /// Returns a member that is an integer; nil for others.
-    package func whole(_ name: StaticString) -> Int64? {
-        if case .whole(let number)? = value(name) { return number }
+    package func integer(_ name: StaticString) -> Int64? {
+        if case .integer(let number)? = value(name) { return number }
         return nil
     }
 
     /// Returns a member that is a number; nil for others.
     package func real(_ name: StaticString) -> Double? {
         switch value(name) {
-        case .whole(let number): return Double(number)
+        case .integer(let number): return Double(number)
         case .real(let number): return number
         default: return nil
         }
     }
 
     /// Returns a member that is a string with its escapes, to compare it with an ASCII literal without allocation.
-    package func word(_ name: StaticString) -> JSONWord? {
+    package func rawString(_ name: StaticString) -> JSONRawString? {
         guard case .text(let start, let end)? = value(name) else { return nil }
-        return JSONWord(bytes: UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<Int(end)]))
+        return JSONRawString(bytes: UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<Int(end)]))
     }
 
     /// Returns a member that is a string, with control characters replaced; nil for others.
@@ -159,7 +159,7 @@ extension JSONValue {
     /// Creates a copy of a parsed value. Of members with equal names the last is copied.
     package init(_ node: JSONNode) {
         switch node.elements[node.index].value {
-        case .whole(let number): self = .whole(Int(number))
+        case .integer(let number): self = .integer(Int(number))
         case .real(let number): self = .real(number, decimals: Self.parsedDecimals)
         case .text: self = .text(node.text ?? "")
         case .flag(let flag): self = .flag(flag)
@@ -182,12 +182,12 @@ extension JSONNode {
 }
 
 /// A string with its escapes, compared without allocation. Valid as long as the text's bytes.
-package struct JSONWord {
+package struct JSONRawString {
     let bytes: UnsafeRawBufferPointer
 
-    package static func == (word: JSONWord, text: StaticString) -> Bool {
+    package static func == (word: JSONRawString, text: StaticString) -> Bool {
         text.withUTF8Buffer { word.bytes.elementsEqual($0) }
     }
 
-    package static func ~= (text: StaticString, word: JSONWord) -> Bool { word == text }
+    package static func ~= (text: StaticString, word: JSONRawString) -> Bool { word == text }
 }

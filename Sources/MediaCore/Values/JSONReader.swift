@@ -20,7 +20,7 @@ package struct JSONReader {
     }
 
     enum Value: Equatable {
-        case whole(Int64)
+        case integer(Int64)
         case real(Double)
         /// The offsets of the text between its quotes; it is valid.
         case text(start: UInt32, end: UInt32)
@@ -235,19 +235,19 @@ struct JSONScanner {
         let isNegative = consume(UInt8(ascii: "-"))
         var mantissa: Int64 = 0
         var exponent = 0
-        var isWhole = true
+        var isInteger = true
         let start = position
-        while let digit { isWhole = add(digit, to: &mantissa, &exponent, isInFraction: false) && isWhole }
+        while let digit { isInteger = add(digit, to: &mantissa, &exponent, isInFraction: false) && isInteger }
         // No digit, or a leading zero.
         guard position > start, position == start + 1 || bytes[start] != UInt8(ascii: "0") else { return nil }
         if consume(UInt8(ascii: ".")) {
-            isWhole = false
+            isInteger = false
             let start = position
             while let digit { _ = add(digit, to: &mantissa, &exponent, isInFraction: true) }
             guard position > start else { return nil }
         }
         if consume(UInt8(ascii: "e")) || consume(UInt8(ascii: "E")) {
-            isWhole = false
+            isInteger = false
             let isSmall = consume(UInt8(ascii: "-"))
             if !isSmall { _ = consume(UInt8(ascii: "+")) }
             var power = 0
@@ -259,7 +259,7 @@ struct JSONScanner {
             guard position > start else { return nil }
             exponent += isSmall ? -power : power
         }
-        if isWhole { return .whole(isNegative ? -mantissa : mantissa) }
+        if isInteger { return .integer(isNegative ? -mantissa : mantissa) }
         let value = Self.scaled(Double(mantissa), by: exponent)
         guard value.isFinite else { return nil }
         return .real(isNegative ? -value : value)

@@ -7,7 +7,7 @@ package enum JSONValue: Sendable {
     /// A string, unescaped.
     case text(String)
     /// An integer.
-    case whole(Int)
+    case integer(Int)
     /// Rounded to a number of decimals unless it is too large for `Decimals`; NaN and infinity become null.
     case real(Double, decimals: Int)
     /// A boolean.
@@ -23,16 +23,16 @@ package enum JSONValue: Sendable {
     /// Returns a string; null for nil.
     package static func optional(_ value: String?) -> JSONValue { value.map(JSONValue.text) ?? .null }
     /// Returns an integer; null for nil.
-    package static func optional(_ value: Int?) -> JSONValue { value.map(JSONValue.whole) ?? .null }
+    package static func optional(_ value: Int?) -> JSONValue { value.map(JSONValue.integer) ?? .null }
 
     /// The boolean; nil for other values.
     package var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
     /// The integer; nil for other values.
-    package var whole: Int? { if case .whole(let whole) = self { whole } else { nil } }
+    package var integer: Int? { if case .integer(let integer) = self { integer } else { nil } }
     /// The number that is not an integer; nil for other values.
     package var real: Double? { if case .real(let real, _) = self { real } else { nil } }
     /// The number; nil for other values.
-    package var number: Double? { real ?? whole.map(Double.init) }
+    package var number: Double? { real ?? integer.map(Double.init) }
     /// The string; nil for other values.
     package var text: String? { if case .text(let text) = self { text } else { nil } }
 
@@ -67,7 +67,7 @@ package enum JSONValue: Sendable {
                 value.write(to: &bytes, indent: indent)
             }
         case .text(let value): JSONText.append(value, to: &bytes)
-        case .whole(let value): bytes += String(value).utf8
+        case .integer(let value): bytes += String(value).utf8
         case .real(let value, let decimals): bytes += Self.text(of: value, decimals).utf8
         case .flag(let value): bytes += (value ? "true" : "false").utf8
         case .null: bytes += "null".utf8
@@ -103,7 +103,7 @@ extension JSONValue: Equatable {
         case (.object(let left), .object(let right)): left.elementsEqual(right) { $0.0 == $1.0 && $0.1 == $1.1 }
         case (.array(let left), .array(let right)): left == right
         case (.text(let left), .text(let right)): left == right
-        case (.whole(let left), .whole(let right)): left == right
+        case (.integer(let left), .integer(let right)): left == right
         case (.real(let left, let decimals), .real(let right, let others)): left == right && decimals == others
         case (.flag(let left), .flag(let right)): left == right
         case (.null, .null): true

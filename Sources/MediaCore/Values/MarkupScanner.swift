@@ -54,12 +54,12 @@ package struct MarkupScanner {
         let (start, count) = (position, text.utf8CodeUnitCount)
         return text.withUTF8Buffer { wanted in
             while position + count <= bytes.count,
-                let place = bytes[position...(bytes.count - count)].firstIndex(of: wanted[0])
+                let found = bytes[position...(bytes.count - count)].firstIndex(of: wanted[0])
             {
-                position = place + 1
-                if bytes[place..<place + count].elementsEqual(wanted) {
-                    position = place + count
-                    return bytes[start..<place]
+                position = found + 1
+                if bytes[found..<found + count].elementsEqual(wanted) {
+                    position = found + count
+                    return bytes[start..<found]
                 }
             }
             position = bytes.count

@@ -22,8 +22,8 @@ package enum PrintableText {
         return "\(address[..<user.lowerBound])…\(address[user.upperBound...])"
     }
 
-    /// Whether a text contains `://`. `String.contains` takes 2.3 µs for a path, and a playlist is described completely,
-    /// with thousands of them, at each change of the player.
+    /// Whether a text contains `://`. `String.contains` takes 2.3 µs for a path, and a playlist is described
+    /// completely, with thousands of them, at each change of the player.
     private static func hasAuthority(_ address: String) -> Bool {
         var address = address
         return address.withUTF8 { bytes in
@@ -38,9 +38,9 @@ package enum PrintableText {
             return String(address.split(separator: "/").last ?? Substring(address))
         }
         let rest = address[separator.upperBound...].prefix { $0 != "?" && $0 != "#" }
-        let parts = rest.split(separator: "/")
-        guard let last = parts.last else { return address }
-        return String(parts.count > 1 ? last : last.split(separator: "@").last ?? last)
+        let components = rest.split(separator: "/")
+        guard let last = components.last else { return address }
+        return String(components.count > 1 ? last : last.split(separator: "@").last ?? last)
     }
 
     /// Returns a sentence with the last component only of each path and address in it, quoted or not: what leaves this

@@ -21,29 +21,31 @@ public struct Remedy: Hashable, Sendable {
         /// Provide the PIN that the output displays, if the program cannot prompt for it.
         public static let givePIN = Action(rawValue: "give-pin")
         /// List the available outputs.
-        public static let listPlaces = Action(rawValue: "list-places")
+        public static let listOutputs = Action(rawValue: "list-places")
         /// Let the place's messages through this computer's firewall.
         public static let checkFirewall = Action(rawValue: "check-firewall")
-        /// Send to the output by another stream or clock; `place` contains both.
+        /// Send to the output by another stream or clock; `outputName` contains both.
         public static let chooseRoute = Action(rawValue: "choose-route")
     }
 
     /// The action, for programs.
     public let action: Action
     /// The output's name as a user can enter it; nil if unknown.
-    public let place: String?
+    public let outputName: String?
     /// Advice for users, appended to the problem after a semicolon, a colon or in brackets: `pair with it once`.
     public let advice: String
 
     /// Creates a remedy.
-    public init(_ action: Action, place: String? = nil, advice: String) {
+    public init(_ action: Action, outputName: String? = nil, advice: String) {
         self.action = action
-        self.place = place
+        self.outputName = outputName
         self.advice = advice
     }
 
     /// Returns this remedy with another advice; nil keeps it.
-    public func saying(_ advice: String?) -> Remedy { Remedy(action, place: place, advice: advice ?? self.advice) }
+    public func saying(_ advice: String?) -> Remedy {
+        Remedy(action, outputName: outputName, advice: advice ?? self.advice)
+    }
 
     /// Returns problem and advice as one sentence; a full stop of the problem moves to the end.
     package func sentence(after problem: String) -> String {

@@ -5,13 +5,13 @@ package enum TextFile {
     /// Returns the first line without its newline, sanitized; nil if the file is missing or empty. Reads at most
     /// 256 bytes.
     package static func firstLine(of path: String) -> String? {
-        let text = whole(path, limit: 256)
+        let text = contents(path, limit: 256)
         guard !text.isEmpty else { return nil }
         return PrintableText.of(String(text.prefix { $0 != "\n" }))
     }
 
     /// Returns up to `limit` bytes as text, unmodified; empty if the file is missing or cannot be read completely.
-    package static func whole(_ path: String, limit: Int, by read: FileBytes.Read? = nil) -> String {
+    package static func contents(_ path: String, limit: Int, by read: FileBytes.Read? = nil) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }

@@ -45,7 +45,7 @@ struct WebAddress: Sendable, Hashable {
         if digits.isEmpty {
             port = isSecure ? 443 : 80
         } else {
-            guard let number = DecimalNumber.whole(String(decoding: digits, as: UTF8.self)),
+            guard let number = DecimalNumber.integer(String(decoding: digits, as: UTF8.self)),
                 let port = UInt16(exactly: number), port > 0
             else { return nil }
             self.port = port

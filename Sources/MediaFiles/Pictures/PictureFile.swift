@@ -76,7 +76,7 @@ public final class PictureFile: MediaSource {
         var track = Track(
             id: 0, number: 1, format: .video(FormatReading.video(header)), isCoverArt: isCover, start: .zero,
             duration: isCover ? nil : shown ?? Self.longest)
-        track.isPicture = !isCover
+        track.isStillImage = !isCover
         batch = bytes.withUnsafeBytes { PictureReader.batch($0, for: track.duration ?? .zero) }
         summary = MediaSummary(container: header.codec, tracks: [track], duration: shown)
     }

@@ -120,7 +120,7 @@ package struct CueSheet: Sendable {
 
     /// Parses `MM:SS:FF` with 75 frames per second.
     private static func time(_ text: String) -> MediaTime? {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { DecimalNumber.whole($0) }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { DecimalNumber.integer($0) }
         guard parts.count == 3, let minutes = parts[0], let seconds = parts[1], let frames = parts[2],
             (0...Limit.minutes).contains(minutes), (0..<60).contains(seconds), (0..<75).contains(frames)
         else { return nil }

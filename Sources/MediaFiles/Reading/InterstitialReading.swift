@@ -24,7 +24,7 @@ enum InterstitialReading {
             all[id].flatMap { interstitial(id, $0, of: playlist, WebAddress(location)) }
         }
         func rank(_ one: (offset: Int, element: Interstitial)) -> (Int, MediaTime, Int) {
-            switch one.element.place {
+            switch one.element.position {
             case .before: (0, .zero, one.offset)
             case .at(let time): (0, time, one.offset)
             case .after: (1, .zero, one.offset)
@@ -43,7 +43,7 @@ enum InterstitialReading {
         let list = values["X-ASSET-LIST"].flatMap { address($0, base) }
         guard let assets = one.map(Interstitial.Assets.one) ?? list.map(Interstitial.Assets.list) else { return nil }
         let cues = words(values["CUE"])
-        let place: Interstitial.Place
+        let place: Interstitial.Position
         if cues.contains("PRE") {
             place = .before
         } else if cues.contains("POST") {
@@ -54,7 +54,7 @@ enum InterstitialReading {
             else { return nil }
             place = .at(moment)
         }
-        var made = Interstitial(id: id, place: place, assets: assets)
+        var made = Interstitial(id: id, position: place, assets: assets)
         made.isOnce = cues.contains("ONCE")
         made.resumeOffset = length(values["X-RESUME-OFFSET"])
         if let limit = length(values["X-PLAYOUT-LIMIT"]) { made.limit = min(limit, Interstitial.longest) }

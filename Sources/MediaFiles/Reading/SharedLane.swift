@@ -185,7 +185,7 @@ extension SampleBuffer {
         switch payload {
         case .encodedAudio(_, let batch), .encodedVideo(_, let batch), .encodedSubtitle(_, let batch):
             return batch.byteCount
-        case .pcm, .picture, .subtitle: return 0
+        case .pcm, .videoFrame, .subtitle: return 0
         }
     }
 }

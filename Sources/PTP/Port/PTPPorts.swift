@@ -27,7 +27,8 @@ package enum PTPPorts {
     /// Never capabilities on the player's file: every library that it loads would have them.
     package static var remedies: [String] {
         ["sudo sysctl net.ipv4.ip_unprivileged_port_start=319"]
-            + (PortHelper.installed.map { ["sudo setcap cap_net_bind_service=ep \(ShellWord.quoted($0.path))"] } ?? [])
+            + (PortHelper.installed.map { ["sudo setcap cap_net_bind_service=ep \(ShellArgument.quoted($0.path))"] }
+                ?? [])
     }
 }
 

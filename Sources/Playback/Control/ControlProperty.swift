@@ -64,8 +64,8 @@ package struct ControlProperty: Sendable {
         step: (@Sendable (PlaybackEngine, Double) throws(ControlError) -> Void)? = nil
     ) -> ControlProperty {
         ControlProperty(
-            name, .integer(range), summary, isContinuous: isContinuous, read: { read($0).map { .whole($0) } },
-            write: converted(write) { $0.whole ?? 0 }, step: step)
+            name, .integer(range), summary, isContinuous: isContinuous, read: { read($0).map { .integer($0) } },
+            write: converted(write) { $0.integer ?? 0 }, step: step)
     }
 
     private static func converted<Value>(
@@ -131,13 +131,13 @@ extension JSONValue {
         var rest = path.dropFirst()
         switch self {
         case .array(let values):
-            if name == "count" { return JSONValue.whole(values.count).part(at: rest) }
-            guard let index = DecimalNumber.whole(name), index < values.count else { return nil }
+            if name == "count" { return JSONValue.integer(values.count).part(at: rest) }
+            guard let index = DecimalNumber.integer(name), index < values.count else { return nil }
             return values[index].part(at: rest)
         case .object(let members):
             if name == "by-key", let key = rest.popFirst() { name = key }
             return members.first { $0.0 == name }?.1.part(at: rest)
-        case .text, .whole, .real, .flag, .null: return nil
+        case .text, .integer, .real, .flag, .null: return nil
         }
     }
 }

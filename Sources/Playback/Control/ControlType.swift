@@ -54,13 +54,13 @@ package enum ControlType: Sendable, Hashable {
         case .flag:
             if let flag = value.flag ?? ["yes": true, "no": false][value.text ?? ""] { return .flag(flag) }
         case .integer(let range):
-            if let whole = Self.whole(value) { return .whole(try Self.bounded(whole, range, expected)) }
+            if let whole = Self.whole(value) { return .integer(try Self.bounded(whole, range, expected)) }
         case .number(let range, let unit):
             if let number = Self.number(value, isTime: unit == .seconds) {
                 return .real(try Self.bounded(number, range, expected), decimals: Self.decimals)
             }
         case .choice(let words, let range):
-            if let range, let whole = Self.whole(value) { return .whole(try Self.bounded(whole, range, expected)) }
+            if let range, let whole = Self.whole(value) { return .integer(try Self.bounded(whole, range, expected)) }
             let word = value.flag.map { $0 ? "yes" : "no" } ?? value.text
             if let word, words.contains(word) { return Self.word(word) }
         case .flags(let words):
@@ -118,10 +118,10 @@ package enum ControlType: Sendable, Hashable {
     }
 
     private static func whole(_ value: JSONValue) -> Int? {
-        if let whole = value.whole { return whole }
+        if let whole = value.integer { return whole }
         if let real = value.real { return Int(exactly: real) }
         guard let text = value.text, text.utf8.count <= 20 else { return nil }
-        return text.hasPrefix("-") ? DecimalNumber.whole(text.dropFirst()).map { -$0 } : DecimalNumber.whole(text)
+        return text.hasPrefix("-") ? DecimalNumber.integer(text.dropFirst()).map { -$0 } : DecimalNumber.integer(text)
     }
 
     /// - Parameter isTime: Whether `1:30` is accepted; otherwise fractions such as `1/1.1` are.
@@ -166,7 +166,7 @@ extension JSONValue {
         case .flag(let flag): flag ? "yes" : "no"
         case .text(let text): text
         case .real(let real, let decimals): Decimals.short(real, atMost: decimals)
-        case .whole, .null, .array, .object: compact
+        case .integer, .null, .array, .object: compact
         }
     }
 }

@@ -81,13 +81,13 @@ extension ControlCommand {
             "seeks to the subtitle that many subtitles later, among those that have been read; 0: the start of this one",
             isRepeatable: true,
             run: { (context, arguments) throws(ControlError) in
-                guard context.engine.seek(bySubtitles: arguments[0]?.whole ?? 0) else { throw .noSubtitle }
+                guard context.engine.seek(bySubtitles: arguments[0]?.integer ?? 0) else { throw .noSubtitle }
             }),
         ControlCommand(
             "sub-step", [Parameter("count", .integer(-100...100))],
             "changes `sub-delay` so that the subtitle that many subtitles later appears now", isRepeatable: true,
             run: { (context, arguments) throws(ControlError) in
-                guard context.engine.step(bySubtitles: arguments[0]?.whole ?? 0) else { throw .noSubtitle }
+                guard context.engine.step(bySubtitles: arguments[0]?.integer ?? 0) else { throw .noSubtitle }
             }),
         ControlCommand(
             "frame-step", [], "pauses and shows the next picture", isRepeatable: true,
@@ -114,7 +114,7 @@ extension ControlCommand {
                 item.isListed = context.isListed
                 guard !item.address.isEmpty else { throw ControlError(.wrongType, "the address is empty") }
                 context.load(item, arguments.text(1))
-                return .object([("playlist_entry_id", .whole(Int(truncatingIfNeeded: item.id.number)))])
+                return .object([("playlist_entry_id", .integer(Int(truncatingIfNeeded: item.id.number)))])
             }),
         ControlCommand(
             "playlist-next", [Parameter("mode", .choice(["weak", "force"]), isOptional: true)], "plays the next film",
@@ -139,7 +139,7 @@ extension ControlCommand {
             "playlist-move", [Parameter("from", .integer(0...(.max))), Parameter("to", .integer(0...(.max)))],
             "moves an upcoming film to the place of another one, or to the end",
             run: { (context, arguments) throws(ControlError) in
-                try context.move(arguments[0]?.whole ?? 0, to: arguments[1]?.whole ?? 0)
+                try context.move(arguments[0]?.integer ?? 0, to: arguments[1]?.integer ?? 0)
             }),
         ControlCommand(
             "playlist-clear", [], "removes all films but the current one",
@@ -197,7 +197,7 @@ extension ControlCommand.Context {
 
     /// Returns the item at an index; that of the current one for a word.
     fileprivate func item(_ index: JSONValue?) throws(ControlError) -> QueueItem {
-        guard let index = index?.whole ?? engine.state.listIndex else {
+        guard let index = index?.integer ?? engine.state.listIndex else {
             throw ControlError(.unavailable, "no film is open")
         }
         return try engine.state.listed(index)
@@ -296,9 +296,9 @@ extension ControlProperty {
     /// Writes a number, rounded so that steps up and down restore the value, and clamped to the range.
     private func write(_ number: Double, in range: ClosedRange<Double>, _ engine: PlaybackEngine) throws(ControlError) {
         let value = min(range.upperBound, max(range.lowerBound, (number * 1e6).rounded() / 1e6))
-        let rounded = Int(exactly: value.rounded()).map { JSONValue.whole($0) }
+        let rounded = Int(exactly: value.rounded()).map { JSONValue.integer($0) }
         let isInteger = if case .integer = type { true } else { false }
-        try write?(engine, isInteger ? rounded ?? .whole(0) : .real(value, decimals: ControlType.decimals))
+        try write?(engine, isInteger ? rounded ?? .integer(0) : .real(value, decimals: ControlType.decimals))
     }
 
     fileprivate func add(_ count: Double, _ engine: PlaybackEngine) throws(ControlError) {

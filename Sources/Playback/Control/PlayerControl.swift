@@ -106,7 +106,7 @@ package final class PlayerControl: Sendable {
     /// Observes the image of the current item: the bytes of its file, see `PlayerOptions.loadsArtwork`; nil: none.
     /// Otherwise same as `observe`.
     package func observeArtwork(_ handler: @escaping @Sendable ([UInt8]?) -> Void) throws(ControlError) -> Int {
-        let number = ControlProperty("artwork", .node, "", read: { .whole($0.artworkNumber) })
+        let number = ControlProperty("artwork", .node, "", read: { .integer($0.artworkNumber) })
         return try observer.add { [board] in $0.add(number) { _ in handler(board.state.artwork?.bytes) } }
     }
 

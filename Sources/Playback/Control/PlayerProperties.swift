@@ -57,7 +57,7 @@ extension ControlProperty {
             isContinuous: true, read: { state in state.cachedUntil.map { max(0, ($0 - state.lineOffset).seconds) } }),
         ControlProperty(
             "demuxer-cache-state", .node, "what was read ahead from a server: `fw-bytes`", isContinuous: true,
-            read: { $0.readAhead.map { .object([("fw-bytes", .whole($0.byteCount))]) } }),
+            read: { $0.readAhead.map { .object([("fw-bytes", .integer($0.byteCount))]) } }),
         ControlProperty(
             "loop-file", loops, "the number of repetitions of each film",
             read: { value(of: $0.loopItem) }, write: { $0.setLoop(loop($1)) },
@@ -103,12 +103,12 @@ extension ControlProperty {
         switch loop {
         case .forever: .text("inf")
         case .times(0): .flag(false)
-        case .times(let count): .whole(count)
+        case .times(let count): .integer(count)
         }
     }
 
     private static func loop(_ value: JSONValue) -> PlayerOptions.Loop {
-        value == .flag(false) ? .times(0) : value.whole.map { .times($0) } ?? .forever
+        value == .flag(false) ? .times(0) : value.integer.map { .times($0) } ?? .forever
     }
 
     /// The list of films.
@@ -179,7 +179,7 @@ extension ControlProperty {
             "aid", .integer(1...65535), "the number of the sound track; `no` if there is none",
             read: { number(of: $0.audioTrack) },
             write: { (engine, value) throws(ControlError) in
-                let number = value.whole ?? 1
+                let number = value.integer ?? 1
                 guard engine.state.audioTracks.contains(where: { $0.number == number }) else {
                     throw ControlError(.unavailable, "the film has no sound track \(number)")
                 }
@@ -203,7 +203,7 @@ extension ControlProperty {
         return -limit...limit
     }
 
-    private static func number(of track: Track?) -> JSONValue { track.map { .whole($0.number) } ?? .flag(false) }
+    private static func number(of track: Track?) -> JSONValue { track.map { .integer($0.number) } ?? .flag(false) }
 
     /// Video and subtitles.
     static let pictures: [ControlProperty] = [
@@ -211,7 +211,7 @@ extension ControlProperty {
             "vid", .integer(1...65535), "the number of the video track; `no` if there is none",
             read: { number(of: $0.videoTrack) },
             write: { (engine, value) throws(ControlError) in
-                let number = value.whole ?? 1
+                let number = value.integer ?? 1
                 guard engine.state.videoTracks.contains(where: { $0.number == number }) else {
                     throw ControlError(.unavailable, "the film has no picture track \(number)")
                 }
@@ -266,7 +266,7 @@ extension ControlProperty {
 
     /// Returns the number of subtitles; nil for none.
     private static func subtitleNumber(_ value: JSONValue, _ engine: PlaybackEngine) throws(ControlError) -> Int? {
-        guard let number = value.whole else { return nil }
+        guard let number = value.integer else { return nil }
         if engine.current == nil || engine.state.subtitleTracks.contains(where: { $0.number == number }) {
             return number
         }

@@ -47,7 +47,7 @@ extension PlayerState {
             listed.map { item in
                 var members: [(String, JSONValue)] = [("filename", .text(item.shownAddress))]
                 if let title = item.title { members.append(("title", .text(title))) }
-                members.append(("id", .whole(Int(truncatingIfNeeded: item.id.number))))
+                members.append(("id", .integer(Int(truncatingIfNeeded: item.id.number))))
                 if item == current { members += [("current", .flag(true)), ("playing", .flag(isUnderWay))] }
                 return .object(members)
             })
@@ -85,7 +85,7 @@ extension QueueItem {
 extension Track {
     fileprivate func node(isSelected: Bool) -> JSONValue {
         var members: [(String, JSONValue)] = [
-            ("id", .whole(number)), ("type", .text(kind == .subtitle ? "sub" : kind.rawValue)),
+            ("id", .integer(number)), ("type", .text(kind == .subtitle ? "sub" : kind.rawValue)),
         ]
         if let title { members.append(("title", .text(title))) }
         if let language { members.append(("lang", .text(language))) }

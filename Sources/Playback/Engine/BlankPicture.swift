@@ -3,7 +3,7 @@ internal import MediaCore
 /// A black video frame, for items without video and for the time before an item's first frame.
 ///
 /// `@unchecked Sendable`: the memory is written once, in `init`.
-final class BlankPicture: Picture, @unchecked Sendable {
+final class BlankPicture: VideoFrame, @unchecked Sendable {
     let size = PixelSize(width: 64, height: 36)
     let pixelFormat = PixelFormat.yuv420p
     let pixelAspect = Ratio.one
@@ -24,17 +24,17 @@ final class BlankPicture: Picture, @unchecked Sendable {
 
     deinit { pixels.deallocate() }
 
-    func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
+    func withPlanes<Result>(_ body: (VideoFramePlanes) -> Result) -> Result {
         let (luma, chroma) = (size.width * size.height, size.width * size.height / 4)
         let planes = UnsafePointer(pixels)
         return body(
-            PicturePlanes(
+            VideoFramePlanes(
                 bases: (planes, planes + luma, planes + luma + chroma, nil),
                 strides: (size.width, size.width / 2, size.width / 2, 0)))
     }
 
     /// Returns the frame as a buffer that lasts until the next one.
     static func buffer(at time: MediaTime) -> SampleBuffer {
-        SampleBuffer(payload: .picture(shared), presentationTime: time, flags: [.sync, .discontinuity])
+        SampleBuffer(payload: .videoFrame(shared), presentationTime: time, flags: [.sync, .discontinuity])
     }
 }

@@ -119,7 +119,7 @@ final class PlayerStatus {
             state.describe(list)
             (state.duration, state.chapters) = (summary.duration, summary.chapters)
             state.hasVideo = entry.videoTrack.map { !$0.isCoverArt } ?? false
-            state.isStill = entry.videoTrack?.isPicture ?? false
+            state.isStill = entry.videoTrack?.isStillImage ?? false
             state.pictureFormat = entry.videoTrack?.videoFormat
             state.hasAudio = entry.audioTrack != nil
             state.audioTrack = entry.audioTrack

@@ -53,7 +53,7 @@ struct TimestampShifter {
             (copy.frames, copy.speed, copy.start) = (block.frames, block.speed, shift.moved(block.start))
             if let start, block.start < start { copy.dropFirst(block.frames(before: start)) }
             moved.payload = .pcm(copy)
-        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: break
+        case .encodedVideo, .videoFrame, .encodedSubtitle, .subtitle: break
         }
         if let start, let time = buffer.presentationTime, time < start, !buffer.flags.contains(.decodeOnly) {
             moved.presentationTime = start

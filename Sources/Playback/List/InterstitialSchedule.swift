@@ -65,7 +65,7 @@ struct InterstitialSchedule: Sendable {
 
     /// Returns the item position of a break; nil: after the end.
     private func place(of number: Int) -> MediaTime? {
-        switch breaks[number].interstitial.place {
+        switch breaks[number].interstitial.position {
         case .before: return .zero
         case .after: return nil
         case .at(let time): return duration.map { time < $0 - Self.instant } ?? true ? time : nil
@@ -83,7 +83,7 @@ struct InterstitialSchedule: Sendable {
     /// Returns the item position of the next break after another position; nil if there is none.
     func nextBreak(after moment: MediaTime, in pass: Int) -> MediaTime? {
         for number in breaks.indices where isPlayable(number, in: pass) {
-            guard case .at = breaks[number].interstitial.place, let place = place(of: number), place > moment else {
+            guard case .at = breaks[number].interstitial.position, let place = place(of: number), place > moment else {
                 continue
             }
             return place
@@ -137,7 +137,7 @@ struct InterstitialSchedule: Sendable {
         let pass = listPosition.listPass
         for number in breaks.indices where isPlayable(number, in: pass) {
             let isHere =
-                switch breaks[number].interstitial.place {
+                switch breaks[number].interstitial.position {
                 case .before: !isSeen(number, in: pass)
                 case .at(let time): time == (moment ?? .zero)
                 case .after: false
@@ -173,7 +173,7 @@ struct InterstitialSchedule: Sendable {
         }
         // Unplayable parts skip nothing of the item.
         let one = breaks[part.number].interstitial
-        let offset = elapsed > .zero && one.place != .before ? one.resumeOffset ?? elapsed : .zero
+        let offset = elapsed > .zero && one.position != .before ? one.resumeOffset ?? elapsed : .zero
         let moment = max(place + offset, part.goal ?? .zero)
         if let duration, moment > duration - Self.instant { return nil }
         var next = listPosition.plain

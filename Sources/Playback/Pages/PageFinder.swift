@@ -135,7 +135,7 @@ struct PageFinder {
         all += options.rawOptions.filter { $0.name != "cookies" }.map(\.word)
         if let cookies { all.append("--cookies=\(cookies)") }
         // The address begins with http: and is not parsed as an option.
-        return (all + [page]).map { ShellWord.quoted($0) + "\n" }.joined()
+        return (all + [page]).map { ShellArgument.quoted($0) + "\n" }.joined()
     }
 
     /// Returns yt-dlp's first error line, shortened for a message.

@@ -47,7 +47,7 @@ struct PageListing: Sendable {
             let streams = parts.compactMap(Self.stream)
             guard streams.count == parts.count, (1...2).contains(streams.count) else { return nil }
             // The input without video comes second, regardless of the order.
-            let isSound = parts.map { $0.word("vcodec").map { $0 == "none" } ?? false }
+            let isSound = parts.map { $0.rawString("vcodec").map { $0 == "none" } ?? false }
             self.streams = isSound.first == true && isSound.last == false ? streams.reversed() : streams
         } else if let stream = Self.stream(page) {
             streams = [stream]
@@ -68,7 +68,7 @@ struct PageListing: Sendable {
 
     private static func stream(_ object: JSONNode) -> Stream? {
         // Segments without addresses are accessible only through the manifest.
-        let isInPieces = object.word("protocol").map { $0 == "http_dash_segments" } ?? false
+        let isInPieces = object.rawString("protocol").map { $0 == "http_dash_segments" } ?? false
         let address = isInPieces ? object.text("manifest_url") ?? object.text("url") : object.text("url")
         guard let address, isWeb(address) else { return nil }
         let fields = object.members(of: "http_headers", maxCount: HeaderField.maxFields).compactMap {

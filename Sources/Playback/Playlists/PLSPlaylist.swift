@@ -10,11 +10,12 @@ enum PLSPlaylist {
             let key = PlaylistText.decoded(PlaylistText.trimmed(line[..<equals])).lowercased()
             let value = PlaylistText.trimmed(line[(equals + 1)...])
             guard !value.isEmpty else { continue }
-            if key.hasPrefix("file"), let number = DecimalNumber.whole(key.dropFirst(4)) {
+            if key.hasPrefix("file"), let number = DecimalNumber.integer(key.dropFirst(4)) {
                 if numbered.count < limit || numbered[number] != nil {
                     numbered[number] = PlaylistEntry(location: FileName.text(value))
                 }
-            } else if key.hasPrefix("title"), let number = DecimalNumber.whole(key.dropFirst(5)), titles.count < limit {
+            } else if key.hasPrefix("title"), let number = DecimalNumber.integer(key.dropFirst(5)), titles.count < limit
+            {
                 titles[number] = PlaylistText.decoded(value)
             }
         }

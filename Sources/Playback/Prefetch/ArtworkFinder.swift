@@ -50,7 +50,7 @@ enum ArtworkFinder {
         let summary = media.film.summary
         guard let format = track.videoFormat else { return nil }
         let source = try media.source(for: track)
-        if !track.isCoverArt, !track.isPicture, summary.isSeekable, let duration = summary.duration {
+        if !track.isCoverArt, !track.isStillImage, summary.isSeekable, let duration = summary.duration {
             try source.seek(to: MediaTime(nanoseconds: duration.nanoseconds / part), mode: .syncBefore)
         }
         let decoder = try parts.makeDecoder(format)
@@ -60,7 +60,7 @@ enum ArtworkFinder {
             // Drained after one packet: with reordering and frame threads, a decoder otherwise holds several frames of
             // megabytes before it returns the first, and glibc retains their memory.
             decoder.finish()
-            if case .picture(let picture)? = decoder.receive()?.payload {
+            if case .videoFrame(let picture)? = decoder.receive()?.payload {
                 return parts.encodeArtwork(picture).flatMap { NowPlaying.Artwork($0) }
             }
             decoder.flush()

@@ -53,7 +53,7 @@ extension Player {
         /// Returns a message for the user about opened media, shown once when it begins; nil if there is none.
         public var remark: @Sendable (any MediaSource) -> String?
         /// Encodes a frame as a JPEG or PNG that outputs display; returns nil if that is not possible.
-        public var encodeArtwork: @Sendable (any Picture) -> [UInt8]? = { _ in nil }
+        public var encodeArtwork: @Sendable (any VideoFrame) -> [UInt8]? = { _ in nil }
         /// Queried by the decoders; set by the player.
         var deinterlacing = DeinterlacingSwitch()
         /// Queried by the decoders; set by the screen that shows the player's layer.

@@ -33,7 +33,7 @@ public enum FilmPosition: Sendable, Hashable {
         var unit: Int64 = 1_000_000_000
         for part in parts.dropLast().reversed() {
             unit *= 60
-            guard let count = DecimalNumber.whole(part) else { return nil }
+            guard let count = DecimalNumber.integer(part) else { return nil }
             let (share, overflow) = Int64(count).multipliedReportingOverflow(by: unit)
             let (sum, carry) = total.addingReportingOverflow(share)
             if overflow || carry { return nil }

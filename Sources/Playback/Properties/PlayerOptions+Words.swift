@@ -8,7 +8,7 @@ extension PlayerOptions.Loop {
         case "inf", "yes": self = .forever
         case "no": self = .times(0)
         default:
-            guard let count = DecimalNumber.whole(text) else {
+            guard let count = DecimalNumber.integer(text) else {
                 throw ValueError("a number of repetitions must be a whole number, inf or no")
             }
             self = .times(count)
@@ -86,7 +86,7 @@ extension PlayerOptions {
 
     /// Parses a track number, 1 for the first of its kind.
     public static func track(parsing text: String) throws(ValueError) -> Int {
-        guard let number = DecimalNumber.whole(text), (1...65535).contains(number) else {
+        guard let number = DecimalNumber.integer(text), (1...65535).contains(number) else {
             throw ValueError("a track must be a number; 1 is the first of its kind")
         }
         return number

@@ -88,10 +88,10 @@ struct IPCEvents {
 
     private static func number(of item: QueueItem) -> Int { Int(truncatingIfNeeded: item.id.number) }
 
-    private func started(_ number: Int) -> Event { ("start-file", [("playlist_entry_id", .whole(number))]) }
+    private func started(_ number: Int) -> Event { ("start-file", [("playlist_entry_id", .integer(number))]) }
 
     private func ended(_ number: Int, _ reason: String, _ error: TalkieError?) -> Event {
-        let members: [(String, JSONValue)] = [("reason", .text(reason)), ("playlist_entry_id", .whole(number))]
+        let members: [(String, JSONValue)] = [("reason", .text(reason)), ("playlist_entry_id", .integer(number))]
         return ("end-file", members + (error.map { [("file_error", .text($0.message))] } ?? []))
     }
 

@@ -51,7 +51,7 @@ enum IPCRequest {
     private static func message(_ bytes: UnsafeRawBufferPointer, _ table: ControlTable) -> Message {
         var reader = JSONReader(maxElements: maxElements)
         guard let node = reader.read(bytes), node.isObject else {
-            return Message(id: .whole(0), words: .failure(.invalid(reason(reader.failure))))
+            return Message(id: .integer(0), words: .failure(.invalid(reason(reader.failure))))
         }
         let id = node["request_id"].map(JSONValue.init)
         do throws(IPCError) {
@@ -60,13 +60,13 @@ enum IPCRequest {
                 guard let flag = JSONValue(node).flag else { throw .invalid("“async” must be true or false") }
                 isAsync = flag
             }
-            guard !isAsync || id?.whole != nil else {
+            guard !isAsync || id?.integer != nil else {
                 throw .invalid("a request with “async” needs an integer as “request_id”")
             }
             let words = try words(node, table)
-            return Message(id: id ?? .whole(0), isAsync: isAsync, words: .success(words))
+            return Message(id: id ?? .integer(0), isAsync: isAsync, words: .success(words))
         } catch {
-            return Message(id: id ?? .whole(0), words: .failure(error))
+            return Message(id: id ?? .integer(0), words: .failure(error))
         }
     }
 

@@ -133,7 +133,7 @@ package final class IPCServer: Sendable {
 
     private func report(_ event: PlayerEvent) {
         // ignored: the property exists and is available.
-        let isStopped = (try? control.value(of: "playlist-count").whole) == 0
+        let isStopped = (try? control.value(of: "playlist-count").integer) == 0
         for event in events.withLock({ $0.events(for: event, isStopped: isStopped) }) {
             broadcast(event.name, event.members)
         }

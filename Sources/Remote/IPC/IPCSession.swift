@@ -37,7 +37,7 @@ final class IPCSession {
     func execute(_ line: IPCLines.Line) {
         guard case .text(let bytes) = line else {
             let error = IPCError.invalid("a line has more than \(IPCLines.maxLength) bytes")
-            return output.send(reply: IPCRequest.Message(id: .whole(0), words: .success([])).reply(.failure(error)))
+            return output.send(reply: IPCRequest.Message(id: .integer(0), words: .success([])).reply(.failure(error)))
         }
         switch IPCRequest(bytes, control.table) {
         case .none: break
@@ -97,13 +97,13 @@ final class IPCSession {
             return text
         }
         func number() throws(IPCError) -> Int {
-            guard let number = arguments[0].whole else { throw .invalid("\(command): the id must be an integer") }
+            guard let number = arguments[0].integer else { throw .invalid("\(command): the id must be an integer") }
             return number
         }
         switch command {
         case "client_name": return .text(name)
-        case "get_version": return .whole(Self.version)
-        case "get_time_us": return .whole(Int(HostInstant.now.nanoseconds / 1000))
+        case "get_version": return .integer(Self.version)
+        case "get_time_us": return .integer(Int(HostInstant.now.nanoseconds / 1000))
         case "get_property", "get_property_string":
             try expect(1)
             let name = try text(0)
@@ -153,7 +153,7 @@ final class IPCSession {
         // The reply precedes the first event.
         output.holdEvents()
         let send = { @Sendable [output] (value: JSONValue?) in
-            var members: [(String, JSONValue)] = [("id", .whole(id)), ("name", .text(name))]
+            var members: [(String, JSONValue)] = [("id", .integer(id)), ("name", .text(name))]
             if let value { members.append(("data", asText ? .text(value.words) : value)) }
             output.send(event: "property-change", members)
         }

@@ -179,7 +179,7 @@ struct MPRISObject {
             return Action(
                 commands: [
                     try request([.text("set"), .text("pause"), .flag(true)]),
-                    try request([.text("seek"), .whole(0), .text("absolute")]),
+                    try request([.text("seek"), .integer(0), .text("absolute")]),
                 ], sequel: .stopped)
         case "Seek":
             let offset = arguments[0].int64 ?? 0
@@ -238,7 +238,7 @@ struct MPRISObject {
             isStopped = true
             return []
         case .added(let after, let becomesCurrent):
-            guard let id = result["playlist_entry_id"]?.whole else { return [] }
+            guard let id = result["playlist_entry_id"]?.integer else { return [] }
             let move = after.map { ControlRequest.moveItem(id, after: $0) }
             return [move, becomesCurrent ? .playItem(id) : nil].compactMap { $0 }
         }

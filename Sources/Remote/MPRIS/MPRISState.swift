@@ -146,7 +146,7 @@ extension PlaylistExcerpt.Entry {
 
     /// Returns the identifier in an object path; nil for a path of another kind.
     static func id(_ path: String) -> Int? {
-        path.hasPrefix(prefix) ? DecimalNumber.whole(path.dropFirst(prefix.count)) : nil
+        path.hasPrefix(prefix) ? DecimalNumber.integer(path.dropFirst(prefix.count)) : nil
     }
 }
 

@@ -59,7 +59,7 @@ enum RemotePageState {
             excerpt.entries.map { entry in
                 let name = PrintableText.name(of: entry.address)
                 return .object([
-                    ("index", .whole(entry.index)), ("title", .text(text(entry.title ?? name))),
+                    ("index", .integer(entry.index)), ("title", .text(text(entry.title ?? name))),
                     ("current", .flag(entry.isCurrent)),
                 ])
             })

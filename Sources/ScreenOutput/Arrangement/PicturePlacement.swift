@@ -41,7 +41,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Places a frame with its own pixel aspect ratio and rotation, as modified by the view.
-    init(of picture: any Picture, gravity: VideoGravity, view: PictureView, in area: PixelSize) {
+    init(of picture: any VideoFrame, gravity: VideoGravity, view: PictureView, in area: PixelSize) {
         self.init(
             size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, gravity: gravity,
             view: view, in: area)

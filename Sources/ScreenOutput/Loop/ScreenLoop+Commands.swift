@@ -68,13 +68,13 @@ extension ScreenLoop {
         case .board(let board): self.board?.board = board
         case .snapshot(.picture, let reply):
             reply(
-                presenter?.onScreen?.picture.flatMap {
+                presenter?.onScreen?.videoFrame.flatMap {
                     ScreenSnapshot(of: $0, at: presenter?.momentOnScreen, by: converter)
                 })
         case .snapshot(.window, let reply):
-            reply(presenter?.onScreen?.picture.flatMap { screen?.snapshot(of: $0) })
+            reply(presenter?.onScreen?.videoFrame.flatMap { screen?.snapshot(of: $0) })
         case .snapshot(.screen, let reply):
-            reply(screen?.snapshot(withMessagesOver: presenter?.onScreen?.picture))
+            reply(screen?.snapshot(withMessagesOver: presenter?.onScreen?.videoFrame))
         case .stop: isStopping = true
         }
     }

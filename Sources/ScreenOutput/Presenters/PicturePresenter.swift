@@ -19,7 +19,7 @@ protocol PicturePresenter: AnyObject {
     ///
     /// - Parameter overlays: From bottom to top, in glass coordinates.
     /// - Returns: False if the frame cannot be drawn.
-    func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool
+    func prepare(_ picture: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool
     /// Presents the prepared frame. Returns the estimated instant of the flip.
     func present() -> HostInstant
     /// Forces a complete redraw after a change of the window's size or memory.
@@ -32,7 +32,7 @@ extension PicturePresenter {
     var mapsTones: Bool { false }
 
     /// Returns the placement of a frame on a glass of this size.
-    func placement(of picture: any Picture, on glass: PixelSize) -> PicturePlacement {
+    func placement(of picture: any VideoFrame, on glass: PixelSize) -> PicturePlacement {
         if arrangement.isPlain { return PicturePlacement(of: picture, gravity: gravity, view: view, in: glass) }
         let geometry = ScreenGeometry(arrangement, on: glass)
         return PicturePlacement(of: picture, gravity: gravity, view: view, in: geometry.canvas).onGlass(geometry)

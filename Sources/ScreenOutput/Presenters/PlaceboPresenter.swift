@@ -110,7 +110,7 @@ final class PlaceboPresenter: PicturePresenter {
 
     var refresh: RefreshEvidence { pacing.refresh }
 
-    func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool {
+    func prepare(_ picture: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool {
         let area = self.area
         laidOver.removeAll(keepingCapacity: true)
         guard let picture else {
@@ -152,7 +152,7 @@ final class PlaceboPresenter: PicturePresenter {
 
     /// Returns the description of a frame; nil if its planes are unsuitable for upload.
     private static func described(
-        _ picture: any Picture, _ layout: PlaneLayout, _ planes: PicturePlanes
+        _ picture: any VideoFrame, _ layout: PlaneLayout, _ planes: VideoFramePlanes
     ) -> cpl_picture? {
         var described = cpl_picture()
         guard (1...4).contains(layout.planes.count) else { return nil }
@@ -203,7 +203,7 @@ final class PlaceboPresenter: PicturePresenter {
     }
 
     /// Draws a frame through the converter's R'G'B' output.
-    private func drawConverted(_ picture: any Picture, _ placement: PicturePlacement, in area: PixelSize) -> Bool {
+    private func drawConverted(_ picture: any VideoFrame, _ placement: PicturePlacement, in area: PixelSize) -> Bool {
         // A frame is converted at most at its displayed size: a 4K film in a small window is reduced here.
         let shown = placement.unrotatedSize
         let isReduced = shown.width < picture.size.width && shown.height < picture.size.height

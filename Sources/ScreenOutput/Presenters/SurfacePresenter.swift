@@ -49,7 +49,7 @@ final class SurfacePresenter: PicturePresenter {
 
     func invalidate() { isStale = true }
 
-    func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool {
+    func prepare(_ picture: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool {
         guard refreshSurface(), let surface else { return false }
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         let wanted = picture.map { placement(of: $0, on: whole.size) }
@@ -106,7 +106,7 @@ final class SurfacePresenter: PicturePresenter {
     private static let partStep = 16
 
     private func draw(
-        _ picture: any Picture, at placement: PicturePlacement, on surface: UnsafeMutablePointer<SDL_Surface>
+        _ picture: any VideoFrame, at placement: PicturePlacement, on surface: UnsafeMutablePointer<SDL_Surface>
     ) -> Bool {
         let isDirect = Self.isBGRA(surface)
         let isWhole = placement.rect.isInside(placement.visible)

@@ -65,7 +65,7 @@ final class TexturePresenter: PicturePresenter {
 
     var refresh: RefreshEvidence { pacing.refresh }
 
-    func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool {
+    func prepare(_ picture: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool {
         SDL_SetRenderDrawColor(renderer, 0, 0, 0, 255)
         SDL_RenderClear(renderer)
         var isShown = true
@@ -81,7 +81,7 @@ final class TexturePresenter: PicturePresenter {
 
     // MARK: Drawing
 
-    private func draw(_ picture: any Picture) -> Bool {
+    private func draw(_ picture: any VideoFrame) -> Bool {
         let placement = placement(of: picture, on: area)
         guard upload(picture, placement), let texture else { return false }
         let rect = placement.rect
@@ -101,7 +101,7 @@ final class TexturePresenter: PicturePresenter {
             renderer, texture, nil, &target, Double(placement.rotation), nil, SDL_FLIP_NONE) == 0
     }
 
-    private func upload(_ picture: any Picture, _ placement: PicturePlacement) -> Bool {
+    private func upload(_ picture: any VideoFrame, _ placement: PicturePlacement) -> Bool {
         if let mode = Self.conversionMode(of: picture) {
             switch picture.pixelFormat {
             case .yuv420p:
@@ -137,7 +137,7 @@ final class TexturePresenter: PicturePresenter {
 
     /// Returns SDL 2.26's conversion mode for a frame; nil if it lacks the matrix and range, so that the converter is
     /// needed.
-    private static func conversionMode(of picture: any Picture) -> SDL_YUV_CONVERSION_MODE? {
+    private static func conversionMode(of picture: any VideoFrame) -> SDL_YUV_CONVERSION_MODE? {
         guard picture.bitDepth == 8, !picture.color.isHighDynamicRange else { return nil }
         switch (picture.color.matrix(for: picture.size), picture.color.isFullRange) {
         case (.bt601, false): return SDL_YUV_CONVERSION_BT601

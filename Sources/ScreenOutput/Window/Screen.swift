@@ -256,7 +256,7 @@ public final class Screen: VideoOutput {
 
     /// Draws a frame and its subtitles without presenting them; opens the window if there is none. Discards the frame
     /// while hidden or dark.
-    public func prepare(_ picture: any Picture, under words: Overlay?) {
+    public func prepare(_ picture: any VideoFrame, under words: Overlay?) {
         checkThread()
         self.words = words
         if window == nil, failure == nil {
@@ -278,7 +278,7 @@ public final class Screen: VideoOutput {
     }
 
     /// Returns the area for subtitles over a frame; nil while hidden or dark, and without a window.
-    public func canvas(for picture: any Picture) -> SubtitleCanvas? {
+    public func canvas(for picture: any VideoFrame) -> SubtitleCanvas? {
         guard isVisible, !isDark, let presenter else { return nil }
         let geometry = ScreenGeometry(arrangement, on: presenter.area)
         let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: geometry.canvas)
@@ -290,14 +290,14 @@ public final class Screen: VideoOutput {
 
     /// Returns the displayed video with subtitles, upright and without messages, independent of the presenter; nil
     /// while hidden.
-    func snapshot(of picture: any Picture) -> ScreenSnapshot? {
+    func snapshot(of picture: any VideoFrame) -> ScreenSnapshot? {
         guard let canvas = area, isVisible else { return nil }
         let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: canvas)
         return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(words?.images ?? [])
     }
 
     /// Returns the displayed window content with messages and bars, upright; black without video; nil while hidden.
-    func snapshot(withMessagesOver picture: (any Picture)?) -> ScreenSnapshot? {
+    func snapshot(withMessagesOver picture: (any VideoFrame)?) -> ScreenSnapshot? {
         guard let canvas = area, isVisible else { return nil }
         guard !isDark else { return ScreenSnapshot(black: canvas) }
         let images = images(on: geometry)

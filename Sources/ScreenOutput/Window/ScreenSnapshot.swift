@@ -15,7 +15,7 @@ public struct ScreenSnapshot: Sendable {
     /// Converts a frame in its own size; nil if the converter cannot.
     ///
     /// - Parameter time: The media time of its subtitles.
-    init?(of picture: any Picture, at time: MediaTime?, by converter: any PictureConverter) {
+    init?(of picture: any VideoFrame, at time: MediaTime?, by converter: any PictureConverter) {
         let size = PicturePlacement.displaySize(
             of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation)
         let placement = PicturePlacement(
@@ -28,7 +28,7 @@ public struct ScreenSnapshot: Sendable {
     }
 
     /// Converts a frame placed in an otherwise black area; nil if the converter cannot.
-    init?(of picture: any Picture, lying placement: PicturePlacement, by converter: any PictureConverter) {
+    init?(of picture: any VideoFrame, lying placement: PicturePlacement, by converter: any PictureConverter) {
         size = placement.area
         guard size.width * size.height <= Self.largest else { return nil }
         let all = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)

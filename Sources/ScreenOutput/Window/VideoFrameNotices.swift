@@ -8,7 +8,7 @@ struct VideoFrameNotices {
     /// Returns the notices about a frame that its predecessor did not cause.
     ///
     /// - Parameter isMapped: Whether HDR is tone-mapped for the display.
-    mutating func notices(of picture: any Picture, isMapped: Bool) -> [ScreenInput] {
+    mutating func notices(of picture: any VideoFrame, isMapped: Bool) -> [ScreenInput] {
         guard transfer != picture.color.transfer else { return [] }
         transfer = picture.color.transfer
         guard picture.color.isHighDynamicRange, !isMapped else { return [] }
@@ -20,7 +20,7 @@ struct VideoFrameNotices {
     }
 
     /// Returns a notice for a frame that cannot be drawn; nil if it was issued for this size before.
-    mutating func cannotDraw(_ picture: any Picture) -> ScreenInput? {
+    mutating func cannotDraw(_ picture: any VideoFrame) -> ScreenInput? {
         guard undrawable != picture.size else { return nil }
         undrawable = picture.size
         return .notice(

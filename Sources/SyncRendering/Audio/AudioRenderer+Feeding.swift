@@ -18,7 +18,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     func refusal(of buffer: SampleBuffer) -> RenderError? {
         switch buffer.payload {
         case .encodedAudio, .pcm: nil
-        case .encodedVideo, .picture, .encodedSubtitle, .subtitle:
+        case .encodedVideo, .videoFrame, .encodedSubtitle, .subtitle:
             RenderError(.wrongMedia, "this renderer plays audio; enqueue video frames in a DisplayLayer")
         }
     }

@@ -163,7 +163,7 @@ extension SampleBuffer {
             }
             return AudioFormat(
                 LinearPCM(.float32), sampleRate: block.format.sampleRate, layout: block.format.layout)
-        case .encodedVideo, .picture, .encodedSubtitle, .subtitle:
+        case .encodedVideo, .videoFrame, .encodedSubtitle, .subtitle:
             preconditionFailure("enqueue lets only sound in")
         }
     }

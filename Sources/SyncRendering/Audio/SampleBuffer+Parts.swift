@@ -6,7 +6,7 @@ extension SampleBuffer {
         switch payload {
         case .encodedAudio(_, let batch), .encodedVideo(_, let batch): batch.byteCount
         case .pcm(let block): block.frames * block.format.channels * MemoryLayout<Float>.size
-        case .picture, .encodedSubtitle, .subtitle: 0
+        case .videoFrame, .encodedSubtitle, .subtitle: 0
         }
     }
 
@@ -60,7 +60,7 @@ extension SampleBuffer {
             }
             head.payload = part(0, count, block.start)
             tail.payload = part(count, block.frames - count, boundary)
-        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: return (nil, self)
+        case .encodedVideo, .videoFrame, .encodedSubtitle, .subtitle: return (nil, self)
         }
         head.duration = boundary - start
         tail.presentationTime = boundary

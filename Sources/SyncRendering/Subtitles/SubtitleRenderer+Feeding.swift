@@ -39,7 +39,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
     public func enqueue(_ buffer: SampleBuffer) {
         switch buffer.payload {
         case .subtitle, .encodedSubtitle: break
-        case .encodedAudio, .encodedVideo, .pcm, .picture:
+        case .encodedAudio, .encodedVideo, .pcm, .videoFrame:
             let error = RenderError(
                 .wrongMedia, "this renderer accepts subtitles; enqueue audio and video in their renderers")
             Complaint.write("SubtitleRenderer: \(error)")

@@ -17,7 +17,7 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
     /// Returns an error if the layer does not accept the buffer.
     func refusal(of buffer: SampleBuffer) -> RenderError? {
         switch buffer.payload {
-        case .picture: break
+        case .videoFrame: break
         case .encodedVideo where decoding != nil: return nil
         case .encodedVideo(let format, _):
             return RenderError(

@@ -277,7 +277,7 @@ public final class DisplayLayer: Sendable {
             state.hasShown = true
             state.shownTime = picture.presentationTime
             state.shownEnd = picture.end
-            state.shownSize = picture.picture?.size
+            state.shownSize = picture.videoFrame?.size
             return (Selection(picture: picture, skipped: last, firstSkipped: first), clearWasFull(&state))
         }
         if hasRoom { demand.offer() }

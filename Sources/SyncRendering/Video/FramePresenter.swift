@@ -20,7 +20,7 @@ package final class FramePresenter {
     private let output: any VideoOutput
     private let events: EventLog
     /// Compared by identity and not by time: a flush may have replaced the frame.
-    private var prepared: (any Picture)?
+    private var prepared: (any VideoFrame)?
     /// The overlay of the prepared frame, and that of the displayed frame.
     private var preparedOverlay: Overlay?
     private var shownOverlay: Overlay?
@@ -90,7 +90,7 @@ package final class FramePresenter {
     // MARK: Unknown refresh
 
     private func stepUnpaced(now: HostInstant, snapshot: TimebaseSnapshot) -> Next {
-        guard let next = layer.peek(), let pts = next.presentationTime, let picture = next.picture else {
+        guard let next = layer.peek(), let pts = next.presentationTime, let picture = next.videoFrame else {
             return .whenSomethingArrives
         }
         guard let due = snapshot.hostInstant(of: pts, at: now) else { return .whenSomethingArrives }
@@ -161,7 +161,7 @@ package final class FramePresenter {
     // MARK: Presentation
 
     private func show(_ buffer: SampleBuffer, target: HostInstant) {
-        guard let picture = buffer.picture, let pts = buffer.presentationTime else { return }
+        guard let picture = buffer.videoFrame, let pts = buffer.presentationTime else { return }
         // Subtitles may have been drawn or changed meanwhile.
         if prepared !== picture || preparedOverlay !== layer.words(at: pts) {
             prepare(picture, seenAt: pts)
@@ -210,14 +210,14 @@ package final class FramePresenter {
 
     /// Repaints the displayed frame after a resize, an exposure or a change of the overlay.
     package func repaint() {
-        guard let buffer = onScreen, let picture = buffer.picture else { return }
+        guard let buffer = onScreen, let picture = buffer.videoFrame else { return }
         prepare(picture, seenAt: wordTime(of: buffer))
         prepared = nil
         _ = output.present()
         shownOverlay = preparedOverlay
     }
 
-    private func prepare(_ picture: any Picture, seenAt time: MediaTime) {
+    private func prepare(_ picture: any VideoFrame, seenAt time: MediaTime) {
         if layer.hasWords {
             if let canvas = output.canvas(for: picture) { layer.setCanvasOfWords(canvas) }
             preparedOverlay = layer.words(at: time)
@@ -250,7 +250,7 @@ package final class FramePresenter {
         let time = wordTime(of: buffer)
         if layer.words(at: time) !== shownOverlay { repaint() }
         // Handles a resized or newly opened window.
-        if let picture = buffer.picture, let canvas = output.canvas(for: picture) { layer.setCanvasOfWords(canvas) }
+        if let picture = buffer.videoFrame, let canvas = output.canvas(for: picture) { layer.setCanvasOfWords(canvas) }
         guard let change = layer.nextChangeOfWords(after: time),
             let instant = snapshot.hostInstant(of: change, at: now)
         else { return next }
@@ -277,8 +277,8 @@ extension SampleBuffer {
     }
 
     /// The decoded frame; nil if the buffer has another payload.
-    public var picture: (any Picture)? {
-        if case .picture(let picture) = payload { return picture }
+    public var videoFrame: (any VideoFrame)? {
+        if case .videoFrame(let picture) = payload { return picture }
         return nil
     }
 }

@@ -41,7 +41,7 @@ public protocol PictureConverter: AnyObject {
     /// Converts a frame into `target`; returns false on failure, after which the target's contents are undefined.
     ///
     /// Allocates only if sizes or formats differ from the preceding call.
-    func convert(_ picture: any Picture, to target: PixelTarget) -> Bool
+    func convert(_ picture: any VideoFrame, to target: PixelTarget) -> Bool
 
     /// Converts a part of the frame.
     ///
@@ -49,19 +49,19 @@ public protocol PictureConverter: AnyObject {
     /// pixels.
     ///
     /// - Parameter part: In pixels of the frame, within its bounds; the left and top edges are multiples of 16.
-    func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool
+    func convert(_ picture: any VideoFrame, part: PixelRect, to target: PixelTarget) -> Bool
 
     /// Returns true if an HDR frame is converted to BT.709. By default its values are used unchanged.
-    func mapsTones(of picture: any Picture) -> Bool
+    func mapsTones(of picture: any VideoFrame) -> Bool
 }
 
 extension PictureConverter {
     /// Returns false: an HDR frame's values are used unchanged.
-    public func mapsTones(of picture: any Picture) -> Bool { false }
+    public func mapsTones(of picture: any VideoFrame) -> Bool { false }
 
     /// Converts the whole frame at the part's scale and copies the part. Returns false for a target other than `.bgra`
     /// and if the scaled frame exceeds 32768 pixels a side or 64 million pixels.
-    public func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool {
+    public func convert(_ picture: any VideoFrame, part: PixelRect, to target: PixelTarget) -> Bool {
         guard target.format == .bgra, part.width > 0, part.height > 0, target.size.width > 0, target.size.height > 0
         else { return false }
         // Returns a length of the whole frame at the part's scale.

@@ -39,7 +39,7 @@ package struct CalibrateArguments: Sendable {
 
     /// Parses a number of events per speaker, 10 to 40.
     package static func events(parsing text: String) throws(ValueError) -> Int {
-        guard let count = DecimalNumber.whole(text), StimulusPlan.eventRange.contains(count) else {
+        guard let count = DecimalNumber.integer(text), StimulusPlan.eventRange.contains(count) else {
             throw ValueError(
                 "a run has \(StimulusPlan.eventRange.lowerBound) to \(StimulusPlan.eventRange.upperBound) events for each speaker"
             )

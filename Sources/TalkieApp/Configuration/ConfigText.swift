@@ -107,7 +107,7 @@ package struct ConfigText: Sendable {
             let digits = text.dropFirst().prefix { $0 != "%" }
             let inside = text.dropFirst(digits.count + 2)
             // The length is in bytes; it must not split a character.
-            guard text.dropFirst(digits.count + 1).first == "%", let count = DecimalNumber.whole(digits),
+            guard text.dropFirst(digits.count + 1).first == "%", let count = DecimalNumber.integer(digits),
                 count <= inside.utf8.count,
                 let value = String(validating: inside.utf8.prefix(count), as: UTF8.self)
             else { throw ValueError("a value with a length must have the form %5%value, with its number of bytes") }

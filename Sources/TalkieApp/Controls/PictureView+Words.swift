@@ -53,7 +53,7 @@ extension PictureView {
     /// Parses degrees clockwise, or `no`. Returns -1 for `no`, since an option cannot be nil with another default.
     package static func rotation(parsing text: String) throws(ValueError) -> Int {
         if text == "no" { return -1 }
-        guard let turn = DecimalNumber.whole(text), [0, 90, 180, 270].contains(turn) else {
+        guard let turn = DecimalNumber.integer(text), [0, 90, 180, 270].contains(turn) else {
             throw ValueError("the rotation must be 0, 90, 180 or 270 degrees, or no")
         }
         return turn

@@ -19,10 +19,10 @@ enum FirewallCheck {
 
     static func findings(_ files: Files = Files()) -> [Finding] {
         let ports = "UDP 319, 320 and \(first) to \(last)"
-        let isOn = TextFile.whole(files.ufw, limit: 65_536).split(separator: "\n")
+        let isOn = TextFile.contents(files.ufw, limit: 65_536).split(separator: "\n")
             .contains { $0.filter { $0 != " " }.lowercased() == "enabled=yes" }
         if isOn {
-            if TextFile.whole(files.ufwRules, limit: 4 << 20).contains("\(first):\(last)") {
+            if TextFile.contents(files.ufwRules, limit: 4 << 20).contains("\(first):\(last)") {
                 return [Finding("firewall", .good, "ufw allows \(ports)")]
             }
             return [
@@ -31,8 +31,8 @@ enum FirewallCheck {
                     "sudo ufw allow 319:320/udp && sudo ufw allow \(first):\(last)/udp && sudo ufw allow 5353/udp")
             ]
         }
-        if !TextFile.whole(files.firewalld, limit: 64).isEmpty {
-            let zones = files.firewalldZones.map { TextFile.whole($0, limit: 1 << 20) }
+        if !TextFile.contents(files.firewalld, limit: 64).isEmpty {
+            let zones = files.firewalldZones.map { TextFile.contents($0, limit: 1 << 20) }
             if zones.contains(where: { $0.contains("\(first)-\(last)") }) {
                 return [Finding("firewall", .good, "firewalld allows \(ports)")]
             }

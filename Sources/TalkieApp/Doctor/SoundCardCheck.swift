@@ -11,7 +11,7 @@ enum SoundCardCheck {
             let format = try SoundCardProbe.format(of: "default")
             return Finding(
                 "sound card", .good,
-                "the default device opens at \(format.sampleRate) Hz, \(format.layout.words)")
+                "the default device opens at \(format.sampleRate) Hz, \(format.layout.displayName)")
         } catch {
             return Finding("sound card", .missing, problem: error.message)
         }

@@ -14,7 +14,7 @@ struct KioskCalibrationRequest {
 
     var text: String {
         var members: [(String, JSONValue)] = [
-            ("speakers", .array(arguments.speakers.map { .text($0.name) })), ("events", .whole(arguments.events)),
+            ("speakers", .array(arguments.speakers.map { .text($0.name) })), ("events", .integer(arguments.events)),
             ("light", .flag(arguments.expectsLight)), ("json", .flag(arguments.isJSON)),
             ("plot", .flag(arguments.plotPath != nil)), ("volume", .optional(arguments.volume, decimals: 3)),
         ]
@@ -36,7 +36,7 @@ struct KioskCalibrationRequest {
                 speakers.append(try SpeakerChoice(parsing: name.text ?? ""))
             }
             var arguments = CalibrateArguments(speakers: speakers)
-            arguments.events = try CalibrateArguments.events(parsing: "\(object["events"]?.whole ?? 0)")
+            arguments.events = try CalibrateArguments.events(parsing: "\(object["events"]?.integer ?? 0)")
             // The plot and the events file are written by the controller.
             let microphone = object["microphone"]?.text
             // The controller has not the rights of the kiosk.

@@ -81,7 +81,7 @@ struct ResumePositionStore: Sendable {
     private static func entries(of record: StateRecord) -> [Entry] {
         (0..<maxFilms).compactMap { number in
             guard let parts = record["film-\(number)"]?.split(separator: " "), parts.count == 2,
-                let film = FilmKey(kept: String(parts[0])), let milliseconds = DecimalNumber.whole(parts[1]),
+                let film = FilmKey(kept: String(parts[0])), let milliseconds = DecimalNumber.integer(parts[1]),
                 (1...latest).contains(milliseconds)
             else { return nil }
             return Entry(

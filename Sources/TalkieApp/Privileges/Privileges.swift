@@ -32,7 +32,7 @@ package enum Privileges {
     /// Returns how to start the program without capabilities.
     static func remedy(of file: String, hasSome: Bool) -> String {
         hasSome
-            ? "`sudo setcap -r \(ShellWord.quoted(file))` removes them from its file"
+            ? "`sudo setcap -r \(ShellArgument.quoted(file))` removes them from its file"
             : "remove AmbientCapabilities= from its service"
     }
 

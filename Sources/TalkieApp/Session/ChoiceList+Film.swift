@@ -59,7 +59,7 @@ extension Track {
     /// The properties in a list: `5.1, ac3`, `forced`.
     var particulars: String {
         var words: [String] = []
-        if let sound = audioFormat { words += [sound.layout.words, sound.parameters.codec] }
+        if let sound = audioFormat { words += [sound.layout.displayName, sound.parameters.codec] }
         if subtitleFormat != nil {
             words += purpose
             if isExternal { words.append("external file") }

@@ -109,7 +109,7 @@ package enum ScreenChoice: Sendable, Hashable {
     /// Parses a screen.
     package init(parsing text: String) throws(ValueError) {
         if text.isEmpty { throw ValueError("a screen must be a number from 0 or a name; talkie doctor lists them") }
-        self = DecimalNumber.whole(text).map(ScreenChoice.number) ?? .named(text)
+        self = DecimalNumber.integer(text).map(ScreenChoice.number) ?? .named(text)
     }
 }
 
@@ -145,7 +145,8 @@ package struct WindowSize: Sendable, Hashable {
     /// Parses a size such as `1280x720`.
     package init(parsing text: String) throws(ValueError) {
         let sides = text.split(separator: "x", omittingEmptySubsequences: false)
-        guard sides.count == 2, let width = DecimalNumber.whole(sides[0]), let height = DecimalNumber.whole(sides[1]),
+        guard sides.count == 2, let width = DecimalNumber.integer(sides[0]),
+            let height = DecimalNumber.integer(sides[1]),
             (1...Self.largestSide).contains(width), (1...Self.largestSide).contains(height)
         else { throw ValueError("a size must have the form 1280x720, each side 1 to \(Self.largestSide)") }
         self.init(width: width, height: height)

@@ -88,7 +88,7 @@ final class SessionControls {
     /// Handles the wheel outside the list rows: it moves in an open list; over the bar's volume it changes the volume.
     private func turnWheel(over part: ScreenBar.Part?, _ turned: Int) {
         switch part {
-        case .volume, .volumeNumber, .mute: perform([.text("add"), .text("volume"), .whole(2 * turned)])
+        case .volume, .volumeNumber, .mute: perform([.text("add"), .text("volume"), .integer(2 * turned)])
         default: if !pressInPanel(turned > 0 ? "UP" : "DOWN") { press(turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
         }
     }
@@ -104,7 +104,7 @@ final class SessionControls {
             let mode = isDragged ? "absolute-percent+keyframes" : "absolute-percent+exact"
             control.perform([.text("seek"), .real(share * 100, decimals: 6), .text(mode)])
         case .mute: perform("cycle", "mute")
-        case .volume(let share): perform([.text("set"), .text("volume"), .whole(Int((share * 100).rounded()))])
+        case .volume(let share): perform([.text("set"), .text("volume"), .integer(Int((share * 100).rounded()))])
         case .button(.chapters): panel.toggle(.chapters)
         case .button(.sound): panel.toggle(.sound)
         case .button(.subtitles): panel.toggle(.subtitles)
@@ -177,7 +177,7 @@ final class SessionControls {
         case "quit", "stop": quit(keepingPosition: arguments.keepsPlaces)
         case "quit-watch-later": quit(keepingPosition: true)
         case "show-text":
-            let duration = request.arguments[1]?.whole.flatMap { $0 < 0 ? nil : Duration.milliseconds($0) }
+            let duration = request.arguments[1]?.integer.flatMap { $0 < 0 ? nil : Duration.milliseconds($0) }
             let text = request.arguments.text(0)
             let usual = StatusText.lists.contains(text) ? SessionConsole.listDuration : SessionConsole.messageDuration
             console.show(StatusText.expanded(text, player.state), for: duration ?? usual)
@@ -211,7 +211,7 @@ final class SessionControls {
             let item = try films.load(
                 [address], isListed: isListed,
                 mode.hasPrefix("append") ? .append : mode.hasPrefix("insert") ? .insertNext : .replace)
-            return .object([("playlist_entry_id", .whole(Int(truncatingIfNeeded: item.id.number)))])
+            return .object([("playlist_entry_id", .integer(Int(truncatingIfNeeded: item.id.number)))])
         } catch { throw ControlError(.failed, error.message) }
     }
 
@@ -233,7 +233,7 @@ final class SessionControls {
             let lift = state.dialogueLift
             if let layout = state.audioTrack?.audioFormat?.layout, lift != 0, !layout.hasCentre {
                 return show(
-                    "This sound is \(layout.words): its voices cannot be louder than the rest.\n"
+                    "This sound is \(layout.displayName): its voices cannot be louder than the rest.\n"
                         + "Louder voices need a sound track such as 5.1.")
             }
             show(lift == 0 ? "Voices: unchanged" : "Voices: +\(Decimals.short(lift)) dB")

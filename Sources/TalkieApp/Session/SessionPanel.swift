@@ -118,12 +118,12 @@ final class SessionPanel {
         func set(_ property: String, _ value: JSONValue) -> [JSONValue] { [.text("set"), .text(property), value] }
         switch subject {
         case .sound where state.audioTracks.indices.contains(row):
-            return [set("aid", .whole(state.audioTracks[row].number))]
+            return [set("aid", .integer(state.audioTracks[row].number))]
         case .subtitles where row == 0: return [set("sid", .flag(false))]
         case .subtitles where state.subtitleTracks.indices.contains(row - 1):
-            let selection = set("sid", .whole(state.subtitleTracks[row - 1].number))
+            let selection = set("sid", .integer(state.subtitleTracks[row - 1].number))
             return state.showsSubtitles ? [selection] : [selection, set("sub-visibility", .flag(true))]
-        case .chapters where state.chapters.indices.contains(row): return [set("chapter", .whole(row))]
+        case .chapters where state.chapters.indices.contains(row): return [set("chapter", .integer(row))]
         case .speed where ChoiceList.speeds.indices.contains(row):
             return [set("speed", .real(ChoiceList.speeds[row], decimals: 2))]
         case .sound, .subtitles, .chapters, .speed: return []

@@ -30,7 +30,7 @@ package struct SpeakerIntroduction {
 
     /// Returns the error with the remedy for a missing terminal.
     static func addingRemedy(to error: TalkieError) -> TalkieError {
-        guard let remedy = error.remedy, remedy.action == .givePIN, let place = remedy.place else { return error }
+        guard let remedy = error.remedy, remedy.action == .givePIN, let place = remedy.outputName else { return error }
         return TalkieError(
             error.code, "'\(place)' will show a PIN, but there is no terminal to type it in",
             remedy: remedy.saying("run this in a terminal, or give the PIN with --pin"))

@@ -6,11 +6,11 @@ internal import Telemetry
 extension Remedy {
     /// The command that performs the action; nil if there is none.
     var command: String? {
-        let place = place.map { " " + ShellWord.quoted($0) } ?? ""
+        let place = outputName.map { " " + ShellArgument.quoted($0) } ?? ""
         return switch action {
         // The command asks for the PIN or the password: one in a command line is stored by shells.
         case .pair, .pairByPIN, .pairAgain, .givePassword, .correctPassword: "talkie pair\(place)"
-        case .listPlaces: "talkie speakers"
+        case .listOutputs: "talkie speakers"
         case .checkFirewall: "talkie doctor"
         case .chooseRoute: "talkie play FILM --speaker\(place)"
         case .recordTimeline: "talkie play FILM --timeline FILE"
@@ -24,11 +24,11 @@ extension Remedy {
         guard let command else { return nil }
         return switch action {
         case .pair: ": `\(command)`"
-        case .pairByPIN: place == nil ? "run `\(command)` once and type its PIN" : "run `\(command)` once"
+        case .pairByPIN: outputName == nil ? "run `\(command)` once and type its PIN" : "run `\(command)` once"
         case .pairAgain: "pair it again with `\(command)`"
-        case .givePassword: place == nil ? "set it once with `\(command)`" : "run `\(command)` once"
+        case .givePassword: outputName == nil ? "set it once with `\(command)`" : "run `\(command)` once"
         case .correctPassword: "check it and enter it with `\(command)`"
-        case .listPlaces: "(see `\(command)`)"
+        case .listOutputs: "(see `\(command)`)"
         case .checkFirewall: "a firewall may block its messages (see `\(command)`)"
         case .chooseRoute:
             "a firewall may block its messages (see `talkie doctor`); otherwise try another route with `\(command)`"
@@ -42,7 +42,7 @@ extension Remedy {
 extension RemedyPhrases {
     /// The wording of the pairing command, which is already running.
     static let pairing = RemedyPhrases(inErrors: { remedy in
-        guard remedy.action == .givePassword, remedy.place != nil else { return remedy.phrase }
+        guard remedy.action == .givePassword, remedy.outputName != nil else { return remedy.phrase }
         return remedy.command.map { "type it here, or give it with `\($0) --password-file FILE`" }
     })
 

@@ -76,7 +76,7 @@ struct PlayConfiguration {
         if content.isReadByOthers, let secret = all.first(where: Self.holdsSecret) {
             notes.append(
                 "\(Self.settingsFile) line \(secret.line) contains a password that other users can read; type "
-                    + "chmod 600 \(ShellWord.quoted("\(folder.path)/\(Self.settingsFile)"))")
+                    + "chmod 600 \(ShellArgument.quoted("\(folder.path)/\(Self.settingsFile)"))")
         }
         return text
     }

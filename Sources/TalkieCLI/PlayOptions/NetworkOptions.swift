@@ -95,7 +95,7 @@ struct NetworkOptions: ParsableArguments {
         case "min": return .lowest
         case "no": return .first
         default:
-            guard let bits = DecimalNumber.whole(text), bits > 0 else {
+            guard let bits = DecimalNumber.integer(text), bits > 0 else {
                 throw ValueError("the quality must be max, min, no, or a number of bits per second")
             }
             return .max(Int64(bits))

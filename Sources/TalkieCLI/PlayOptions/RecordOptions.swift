@@ -25,7 +25,7 @@ struct RecordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Number of older files to keep.", valueName: "N"),
         transform: { text in
-            guard let number = DecimalNumber.whole(text) else { throw TimelineRotation.keepError }
+            guard let number = DecimalNumber.integer(text) else { throw TimelineRotation.keepError }
             return try TimelineRotation.fileCount(number)
         })
     var timelineKeep = TimelineRotation().keep

@@ -27,8 +27,8 @@ struct LineBuffer {
     var isFull: Bool { bytes.count >= Self.capacity - 4096 }
 
     /// Appends a line that `body` fills.
-    mutating func line(_ body: (inout JSONLine) -> Void) {
-        var line = JSONLine(bytes: bytes)
+    mutating func line(_ body: (inout JSONObjectWriter) -> Void) {
+        var line = JSONObjectWriter(bytes: bytes)
         // Moves the storage, so that it is not copied.
         bytes = []
         body(&line)

@@ -21,7 +21,7 @@ extension RenderEvent {
     }
 
     /// Adds the event's fields to a line.
-    func write(into line: inout JSONLine) {
+    func write(into line: inout JSONObjectWriter) {
         switch self {
         case .frame(let pts, let target, let presented):
             line.add("pts", pts)

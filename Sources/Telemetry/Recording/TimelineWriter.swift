@@ -275,7 +275,8 @@ struct TimelineWriter: ~Copyable {
         complaint.take()
     }
 
-    private mutating func line(_ name: StaticString, at instant: HostInstant, _ body: (inout JSONLine) -> Void) {
+    private mutating func line(_ name: StaticString, at instant: HostInstant, _ body: (inout JSONObjectWriter) -> Void)
+    {
         switch state {
         case .broken: return
         case .paused(let missing, let until):

@@ -94,17 +94,19 @@ struct HeardRecord {
 
     /// Adds a line; others than those of such a record are ignored. `order` must follow the last line.
     mutating func add(_ object: JSONNode) {
-        guard let kind = object.word("event"), let instant = object.whole("host_ns"), instant >= 0 else { return }
+        guard let kind = object.rawString("event"), let instant = object.integer("host_ns"), instant >= 0 else {
+            return
+        }
         switch kind {
         case "heard":
-            guard spans.count < Self.limit, let position = object.whole("rtp").flatMap(UInt32.init(exactly:)),
-                let frames = object.whole("frames"), let rate = object.whole("rate"), Self.rates.contains(rate),
+            guard spans.count < Self.limit, let position = object.integer("rtp").flatMap(UInt32.init(exactly:)),
+                let frames = object.integer("frames"), let rate = object.integer("rate"), Self.rates.contains(rate),
                 (1...rate * Self.longestSpan).contains(frames)
             else { return }
             spans.append(Span(instant: instant, position: position, frames: frames, rate: rate))
         case "anchor":
-            guard anchors.count < Self.limit, let position = object.whole("rtp").flatMap(UInt32.init(exactly:)),
-                let anchored = object.whole("ptp_ns")
+            guard anchors.count < Self.limit, let position = object.integer("rtp").flatMap(UInt32.init(exactly:)),
+                let anchored = object.integer("ptp_ns")
             else { return }
             anchors.append(Anchor(received: instant, position: position, instant: anchored))
         case "underrun": if underruns.count < Self.limit { underruns.append(instant) }

@@ -29,28 +29,28 @@ enum TimelineEvent {
 
     /// Returns nil if a required field is missing.
     init?(_ object: JSONNode) {
-        guard let kind = object.word("event") else { return nil }
+        guard let kind = object.rawString("event") else { return nil }
         switch kind {
         case "frame":
-            guard let target = object.whole("target_ns"), let presented = object.whole("presented_ns") else {
+            guard let target = object.integer("target_ns"), let presented = object.integer("presented_ns") else {
                 return nil
             }
             self = .frame(target: target, presented: presented)
         case "drift":
             guard let error = object.real("error") else { return nil }
-            self = .drift(error: error, ppm: object.real("ppm"), route: object.whole("route") ?? 0)
+            self = .drift(error: error, ppm: object.real("ppm"), route: object.integer("route") ?? 0)
         case "audio":
             self = .other
         case "anchor":
-            guard let film = object.real("film"), let anchor = object.whole("anchor_ns") else { return nil }
-            if let route = object.whole("route") {
-                self = .heard(film: film, anchor: anchor, clock: object.whole("ptp_ns"), route: route)
+            guard let film = object.real("film"), let anchor = object.integer("anchor_ns") else { return nil }
+            if let route = object.integer("route") {
+                self = .heard(film: film, anchor: anchor, clock: object.integer("ptp_ns"), route: route)
             } else {
                 guard let rate = object.real("rate") else { return nil }
                 self = .commanded(film: film, anchor: anchor, rate: rate)
             }
         case "steer":
-            guard let film = object.real("film"), let anchor = object.whole("anchor_ns"),
+            guard let film = object.real("film"), let anchor = object.integer("anchor_ns"),
                 let rate = object.real("rate"), let speed = object.real("speed")
             else { return nil }
             self = .bent(film: film, anchor: anchor, rate: rate, speed: speed)
@@ -58,16 +58,16 @@ enum TimelineEvent {
             guard let asleep = object.real("suspended") else { return nil }
             self = .resumed(after: asleep)
         case "drop":
-            guard let count = object.whole("count") else { return nil }
-            self = .drop(count: count, skipped: object.word("reason").map { $0 == "skipped" } ?? false)
+            guard let count = object.integer("count") else { return nil }
+            self = .drop(count: count, skipped: object.rawString("reason").map { $0 == "skipped" } ?? false)
         case "underrun":
-            self = .underrun(missing: object.real("missing") ?? 0, route: object.whole("route") ?? 0)
+            self = .underrun(missing: object.real("missing") ?? 0, route: object.integer("route") ?? 0)
         case "latency":
             guard let delay = object.real("delay") else { return nil }
-            self = .latency(delay: delay, route: object.whole("route") ?? 0)
+            self = .latency(delay: delay, route: object.integer("route") ?? 0)
         case "route":
-            let route = object.whole("route") ?? 0
-            switch object.word("state") {
+            let route = object.integer("route") ?? 0
+            switch object.rawString("state") {
             case "opened"?:
                 self = .routeOpened(route: route, name: object.text("name") ?? "", kind: object.text("kind") ?? "")
             case "lost"?:
@@ -75,15 +75,15 @@ enum TimelineEvent {
             case "restored"?, "moved"?:
                 self = .routeRestored(route: route)
             case "joined"?, "left"?:
-                guard let film = object.real("film"), let anchor = object.whole("anchor_ns") else { return nil }
+                guard let film = object.real("film"), let anchor = object.integer("anchor_ns") else { return nil }
                 self =
-                    object.word("state").map { $0 == "joined" } == true
+                    object.rawString("state").map { $0 == "joined" } == true
                     ? .routeJoined(route: route, film: film, anchor: anchor)
                     : .routeLeft(route: route, film: film, anchor: anchor)
             default: return nil
             }
         case "timeline":
-            guard let version = object.whole("version") else { return nil }
+            guard let version = object.integer("version") else { return nil }
             self = .head(version: version, program: object.text("program") ?? "")
         case "film":
             self = .film(object.text("name") ?? "")
@@ -96,9 +96,9 @@ enum TimelineEvent {
             self = .delayWanted(wanted)
         case "calibration":
             guard let wanted = object.real("wanted") else { return nil }
-            self = .calibrated(delay: wanted, route: object.whole("route") ?? 0)
+            self = .calibrated(delay: wanted, route: object.integer("route") ?? 0)
         case "lost":
-            self = .lost(count: object.whole("count") ?? 0)
+            self = .lost(count: object.integer("count") ?? 0)
         default: self = .other
         }
     }

@@ -17,30 +17,30 @@ extension TimelineReport {
                 .array(
                     changes.map { change in
                         .object([
-                            ("route", .whole(change.route)), ("film", .real(change.film, decimals: 3)),
+                            ("route", .integer(change.route)), ("film", .real(change.film, decimals: 3)),
                             ("state", .text(change.hasJoined ? "joined" : "left")),
                         ])
                     })
             ),
             ("picture_error_ms", Self.json(of: pictureError)),
-            ("frames", .whole(frames)),
-            ("dropped_late", .whole(droppedLate)),
-            ("skipped_before_decoding", .whole(skippedBeforeDecoding)),
-            ("starts", .whole(runningAnchors)),
-            ("reanchors", .whole(max(0, runningAnchors - 1))),
+            ("frames", .integer(frames)),
+            ("dropped_late", .integer(droppedLate)),
+            ("skipped_before_decoding", .integer(skippedBeforeDecoding)),
+            ("starts", .integer(runningAnchors)),
+            ("reanchors", .integer(max(0, runningAnchors - 1))),
             ("furthest_bend_ppm", .optional(furthestBend, decimals: 3)),
-            ("suspensions", .whole(suspensions)),
+            ("suspensions", .integer(suspensions)),
             ("audio_delay_ms", .real(delayWanted * 1000, decimals: 3)),
-            ("lost_events", .whole(lostEvents)),
-            ("lines_understood", .whole(understoodLines)),
-            ("lines_not_understood", .whole(garbageLines)),
+            ("lost_events", .integer(lostEvents)),
+            ("lines_understood", .integer(understoodLines)),
+            ("lines_not_understood", .integer(garbageLines)),
             ("is_cut_off", .flag(isCutOff)),
         ])
     }
 
     private static func json(of route: ReportedRoutes.Route) -> JSONValue {
         .object([
-            ("route", .whole(route.index)),
+            ("route", .integer(route.index)),
             ("name", .text(route.name)),
             ("kind", .text(route.kind)),
             ("offset_ms", json(of: route.offset.quantities)),
@@ -48,7 +48,7 @@ extension TimelineReport {
                 "drift_ms_per_minute",
                 .optional(route.offset.trend.slope(over: shortestTrend).map { $0 * 60 }, decimals: 4)
             ),
-            ("pictures_without_sound", .whole(route.offset.unmatched)),
+            ("pictures_without_sound", .integer(route.offset.unmatched)),
             ("sound_error_ms", json(of: route.error)),
             (
                 "correction_ppm",
@@ -58,9 +58,9 @@ extension TimelineReport {
             ),
             ("delay_ms", .optional(route.latency.map { $0 * 1000 }, decimals: 3)),
             ("calibration_ms", .real(route.calibration * 1000, decimals: 3)),
-            ("underruns", .whole(route.underruns)),
+            ("underruns", .integer(route.underruns)),
             ("underrun_ms", .real(route.missing * 1000, decimals: 1)),
-            ("losses", .whole(route.losses)),
+            ("losses", .integer(route.losses)),
         ])
     }
 
@@ -71,7 +71,7 @@ extension TimelineReport {
             ("p5", .real(values[0], decimals: 3)),
             ("p95", .real(values[2], decimals: 3)),
             ("worst", .optional(sketch.worst, decimals: 3)),
-            ("readings", .whole(sketch.count)),
+            ("readings", .integer(sketch.count)),
         ])
     }
 }

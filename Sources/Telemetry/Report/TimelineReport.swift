@@ -85,7 +85,7 @@ package struct TimelineReport {
 
     private static func ordered(_ paths: [String]) -> [String] {
         func number(_ path: String) -> Int {
-            path.lastIndex(of: ".").flatMap { DecimalNumber.whole(path[path.index(after: $0)...]) } ?? 0
+            path.lastIndex(of: ".").flatMap { DecimalNumber.integer(path[path.index(after: $0)...]) } ?? 0
         }
         return paths.map { (path: $0, number: number($0)) }.sorted { $0.number > $1.number }.map(\.path)
     }
@@ -131,11 +131,11 @@ package struct TimelineReport {
     }
 
     private mutating func understand(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let object = parser.read(bytes), let instant = object.whole("host_ns"), instant >= 0,
+        guard let object = parser.read(bytes), let instant = object.integer("host_ns"), instant >= 0,
             let event = TimelineEvent(object)
         else { return false }
         // The previous file contains this line too.
-        if heads > 1, object.whole("again") != nil {
+        if heads > 1, object.integer("again") != nil {
             understoodLines += 1
             return true
         }

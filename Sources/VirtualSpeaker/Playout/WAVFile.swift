@@ -109,20 +109,20 @@ final class WAVFile: PlayoutSink {
         }
         let anchors = stride(from: 0, through: frames, by: sampleRate).map { frame -> JSONValue in
             .object([
-                ("frame", .whole(Int(frame))), ("realtime_ns", .whole(Int(moment(frame) + shift))),
-                ("monotonic_ns", .whole(Int(moment(frame)))),
+                ("frame", .integer(Int(frame))), ("realtime_ns", .integer(Int(moment(frame) + shift))),
+                ("monotonic_ns", .integer(Int(moment(frame)))),
             ])
         }
         let points = stride(from: 0, through: frames, by: max(1, sampleRate / 10)).map { frame -> JSONValue in
-            .array([.whole(Int(frame)), .whole(Int(moment(frame) + shift)), .whole(Int(moment(frame)))])
+            .array([.integer(Int(frame)), .integer(Int(moment(frame) + shift)), .integer(Int(moment(frame)))])
         }
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let text =
             JSONValue.object([
-                ("wav", .text(name)), ("rate", .whole(sampleRate)), ("sample_rate", .whole(sampleRate)),
-                ("channels", .whole(2)), ("frames", .whole(Int(frames))),
-                ("first_frame_realtime_ns", .whole(Int(moment(0) + shift))),
-                ("first_frame_monotonic_ns", .whole(Int(moment(0)))), ("anchors", .array(anchors)),
+                ("wav", .text(name)), ("rate", .integer(sampleRate)), ("sample_rate", .integer(sampleRate)),
+                ("channels", .integer(2)), ("frames", .integer(Int(frames))),
+                ("first_frame_realtime_ns", .integer(Int(moment(0) + shift))),
+                ("first_frame_monotonic_ns", .integer(Int(moment(0)))), ("anchors", .array(anchors)),
                 ("points", .array(points)),
             ]).compact + "\n"
         let side = PrivateFile.create(path + ".json", O_WRONLY)

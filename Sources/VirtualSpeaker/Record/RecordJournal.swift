@@ -122,9 +122,9 @@ final class RecordJournal: Sendable {
     }
 
     private func line(
-        _ event: StaticString, _ instant: HostInstant, _ fields: (inout JSONLine) -> Void = { _ in }
+        _ event: StaticString, _ instant: HostInstant, _ fields: (inout JSONObjectWriter) -> Void = { _ in }
     ) {
-        var line = JSONLine(bytes: [])
+        var line = JSONObjectWriter(bytes: [])
         line.add("event", event)
         line.add("host_ns", instant)
         fields(&line)

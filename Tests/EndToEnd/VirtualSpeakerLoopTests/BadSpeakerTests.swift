@@ -164,7 +164,7 @@ extension LoopTests {
             #expect(speaker.failure?.message.contains("firewall") == true)
             #expect(speaker.failure?.message.contains("talkie") == false, "the library names no program")
             #expect(speaker.failure?.remedy?.action == (alternatives.isEmpty ? .checkFirewall : .chooseRoute))
-            #expect(speaker.failure?.remedy?.place == (alternatives.isEmpty ? nil : "Test;route=ntp"))
+            #expect(speaker.failure?.remedy?.outputName == (alternatives.isEmpty ? nil : "Test;route=ntp"))
             #expect(speaker.isReadyToStart, "the film is held no longer")
         }
 

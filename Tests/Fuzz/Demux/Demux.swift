@@ -64,7 +64,7 @@ private func watch(_ reader: any SampleSource, _ track: Track) throws(MediaError
         try decoder.send(buffer)
         while let picture = decoder.receive() {
             shown += 1
-            guard let image = picture.picture else { continue }
+            guard let image = picture.videoFrame else { continue }
             let size = PixelSize(width: 64, height: 64)
             _ = converter.convert(image, to: PixelTarget(base: pixels, stride: 256, size: size))
         }

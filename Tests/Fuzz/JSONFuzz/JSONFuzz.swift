@@ -25,7 +25,7 @@ private func depth(of value: JSONValue) -> Int {
     switch value {
     case .array(let values): 1 + (values.map(depth).max() ?? 0)
     case .object(let members): 1 + (members.map { depth(of: $0.1) }.max() ?? 0)
-    case .text, .whole, .real, .flag, .null: 0
+    case .text, .integer, .real, .flag, .null: 0
     }
 }
 
@@ -34,6 +34,6 @@ private func withoutReals(_ value: JSONValue) -> JSONValue {
     case .array(let values): .array(values.map(withoutReals))
     case .object(let members): .object(members.map { ($0.0, withoutReals($0.1)) })
     case .real: .null
-    case .text, .whole, .flag, .null: value
+    case .text, .integer, .flag, .null: value
     }
 }

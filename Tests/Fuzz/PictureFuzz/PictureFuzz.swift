@@ -34,7 +34,7 @@ private func decode(_ path: String) throws(MediaError) {
     let source = try picture.source(for: track)
     while let buffer = try source.read() { try decoder.send(buffer) }
     decoder.finish()
-    while let shown = decoder.receive()?.picture {
+    while let shown = decoder.receive()?.videoFrame {
         precondition(shown.size.width <= 16_384 && shown.size.height <= 16_384)
     }
 }

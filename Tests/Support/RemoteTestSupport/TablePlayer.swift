@@ -86,7 +86,7 @@ package final class TablePlayer: Sendable {
     package func setPlaylist(_ ids: [Int], current: Int?) {
         let items = ids.map { id -> JSONValue in
             .object(
-                [("filename", .text("/films/\(id) ä.mkv")), ("title", .text("Film \(id)")), ("id", .whole(id))]
+                [("filename", .text("/films/\(id) ä.mkv")), ("title", .text("Film \(id)")), ("id", .integer(id))]
                     + (id == current ? [("current", .flag(true))] : []))
         }
         state.withLock { $0.values["playlist"] = .array(items) }

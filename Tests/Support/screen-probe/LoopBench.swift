@@ -56,7 +56,7 @@ private func play(
             while !layer.isReadyForMoreMediaData { room.wait() }
             layer.enqueue(
                 SampleBuffer(
-                    payload: .picture(pictures[index % 8]), presentationTime: frame * Int64(index), duration: frame))
+                    payload: .videoFrame(pictures[index % 8]), presentationTime: frame * Int64(index), duration: frame))
         }
         layer.finish()
     }

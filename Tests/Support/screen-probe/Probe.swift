@@ -79,7 +79,7 @@ final class Script: Sendable {
                 number += 1
                 layer.enqueue(
                     SampleBuffer(
-                        payload: .picture(synthetic(words.dropFirst())),
+                        payload: .videoFrame(synthetic(words.dropFirst())),
                         presentationTime: MediaTime(value: number, timescale: 25)))
             case "message": control.show(ScreenMessage(words.dropFirst().joined(separator: " "), for: .seconds(60)))
             case "brief": control.show(ScreenMessage(words.dropFirst().joined(separator: " "), for: .milliseconds(50)))

@@ -1,7 +1,7 @@
 import MediaCore
 
 /// A frame of four quarters of known colour: red and green above, blue and grey below.
-final class SyntheticPicture: Picture {
+final class SyntheticPicture: VideoFrame {
     let size: PixelSize
     let pixelFormat: PixelFormat
     let pixelAspect: Ratio
@@ -74,16 +74,16 @@ final class SyntheticPicture: Picture {
         )
     }
 
-    func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
+    func withPlanes<Result>(_ body: (VideoFramePlanes) -> Result) -> Result {
         bytes.withUnsafeBufferPointer { buffer in
             let base = buffer.baseAddress!
             let first = base + size.width * size.height
             if pixelFormat == .nv12 {
                 return body(
-                    PicturePlanes(bases: (base, first, nil, nil), strides: (size.width, chromaWidth * 2, 0, 0)))
+                    VideoFramePlanes(bases: (base, first, nil, nil), strides: (size.width, chromaWidth * 2, 0, 0)))
             }
             return body(
-                PicturePlanes(
+                VideoFramePlanes(
                     bases: (base, first, first + chromaWidth * chromaHeight, nil),
                     strides: (size.width, chromaWidth, chromaWidth, 0)))
         }

@@ -79,7 +79,7 @@ import Testing
 
                 """)
         let television = try listing(KnownSpeakers.appleTV, name: "TV")
-        #expect(television.todo?.action == .pairByPIN && television.todo?.place == "TV")
+        #expect(television.todo?.action == .pairByPIN && television.todo?.outputName == "TV")
         #expect(television.text { "press \($0.action.rawValue)" }.contains("    first: press pair-by-pin\n"))
         #expect(try listing(KnownSpeakers.marantzNR1607, name: "Old").text().contains("it does not support AirPlay 2"))
     }

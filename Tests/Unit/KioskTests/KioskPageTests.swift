@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [
-        [JSONValue.text("set"), .text("pause"), .flag(true)], [.text("set"), .text("volume"), .whole(40)],
+        [JSONValue.text("set"), .text("pause"), .flag(true)], [.text("set"), .text("volume"), .integer(40)],
         [.text("playlist-next")], [.text("playlist-prev")],
     ])
     func commandsAreThoseOfTheKiosk(words: [JSONValue]) {

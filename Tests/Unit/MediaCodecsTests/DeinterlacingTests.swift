@@ -53,7 +53,7 @@ import Testing
 
     /// Returns the column at which the bar starts in a row; nil if the row has no bright pixel.
     private func bar(_ buffer: SampleBuffer, row: Int) -> Int? {
-        guard let picture = buffer.picture else { return nil }
+        guard let picture = buffer.videoFrame else { return nil }
         return picture.withPlanes { planes in
             let line = planes.bases.0! + row * planes.strides.0
             return (0..<picture.size.width).first { line[$0] > 128 }
@@ -143,7 +143,7 @@ import Testing
                 buffer = SampleBuffer(payload: buffer.payload, presentationTime: buffer.end! + buffer.duration)
             }
             buffer.duration = MediaTime(value: 20, timescale: 1000)
-            let picture = try #require(buffer.picture as? DecodedPicture)
+            let picture = try #require(buffer.videoFrame as? DecodedPicture)
             #expect(fields.push(buffer, picture, takesAll: false, of: format, to: &found))
         }
         fields.finish(format, to: &found)

@@ -58,15 +58,15 @@ import Testing
         }
     }
 
-    private func firstPicture(of path: String) throws -> any Picture {
+    private func firstPicture(of path: String) throws -> any VideoFrame {
         let film = try MediaFile.open(path)
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
         let decoder = try VideoDecoder(format: try #require(reader.track.videoFormat))
         while let buffer = try reader.read() {
             try decoder.send(buffer)
-            if let picture = decoder.receive()?.picture { return picture }
+            if let picture = decoder.receive()?.videoFrame { return picture }
         }
         decoder.finish()
-        return try #require(decoder.receive()?.picture)
+        return try #require(decoder.receive()?.videoFrame)
     }
 }

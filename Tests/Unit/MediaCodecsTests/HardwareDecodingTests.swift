@@ -34,7 +34,7 @@ import Testing
         var all: [Seen] = []
         func receiveFrames() {
             while let buffer = decoder.receive() {
-                guard let picture = buffer.picture else { continue }
+                guard let picture = buffer.videoFrame else { continue }
                 onFrame(decoder.atWork)
                 let sum = picture.withPlanes { planes in
                     var hasher = Hasher()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct JPEGEncoderTests {
     /// A frame whose left half is red and whose right half is blue, B, G, R, A.
-    private final class TwoColours: Picture {
+    private final class TwoColours: VideoFrame {
         let size: PixelSize
         let pixelFormat = PixelFormat.bgra
         let pixelAspect: Ratio
@@ -21,9 +21,9 @@ import Testing
             pixels = (0..<size.height).flatMap { _ in row }
         }
 
-        func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
+        func withPlanes<Result>(_ body: (VideoFramePlanes) -> Result) -> Result {
             pixels.withUnsafeBufferPointer {
-                body(PicturePlanes(bases: ($0.baseAddress, nil, nil, nil), strides: (size.width * 4, 0, 0, 0)))
+                body(VideoFramePlanes(bases: ($0.baseAddress, nil, nil, nil), strides: (size.width * 4, 0, 0, 0)))
             }
         }
     }
@@ -38,7 +38,7 @@ import Testing
         try decoder.send(SampleBuffer(payload: .encodedVideo(format, batch), presentationTime: .zero, duration: .zero))
         decoder.finish()
         let payload = try #require(decoder.receive()?.payload)
-        guard case .picture(let picture) = payload else {
+        guard case .videoFrame(let picture) = payload else {
             Issue.record("no picture")
             return (PixelSize(width: 0, height: 0), 0, 0)
         }

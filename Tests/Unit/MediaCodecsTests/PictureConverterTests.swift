@@ -6,7 +6,7 @@ import TalkieTestKit
 import Testing
 
 /// A frame of one colour in separate memory.
-private final class FlatPicture: Picture {
+private final class FlatPicture: VideoFrame {
     let size: PixelSize
     let pixelFormat = PixelFormat.yuv420p
     let pixelAspect = Ratio.one
@@ -25,13 +25,13 @@ private final class FlatPicture: Picture {
         ]
     }
 
-    func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
+    func withPlanes<Result>(_ body: (VideoFramePlanes) -> Result) -> Result {
         planes[0].withUnsafeBufferPointer { y in
             planes[1].withUnsafeBufferPointer { u in
                 planes[2].withUnsafeBufferPointer { v in
                     let half = (size.width + 1) / 2
                     return body(
-                        PicturePlanes(
+                        VideoFramePlanes(
                             bases: (y.baseAddress, u.baseAddress, v.baseAddress, nil),
                             strides: (size.width, half, half, 0)))
                 }
@@ -148,7 +148,9 @@ private final class FlatPicture: Picture {
     /// A converter without support for partial conversion.
     private final class WholesOnly: PictureConverter {
         let converter = SoftwarePictureConverter()
-        func convert(_ picture: any Picture, to target: PixelTarget) -> Bool { converter.convert(picture, to: target) }
+        func convert(_ picture: any VideoFrame, to target: PixelTarget) -> Bool {
+            converter.convert(picture, to: target)
+        }
     }
 
     /// A region at its own size has the same pixels as in the whole frame, in all kinds of formats.
@@ -162,7 +164,7 @@ private final class FlatPicture: Picture {
         let decoder = try VideoDecoder(format: try #require(reader.track.videoFormat))
         try decoder.send(try #require(try reader.read()))
         decoder.finish()
-        let picture = try #require(decoder.receive()?.picture)
+        let picture = try #require(decoder.receive()?.videoFrame)
         let part = PixelRect(x: 48, y: 32, width: 96, height: 64)
         for converter: any PictureConverter in [SoftwarePictureConverter(), WholesOnly()] {
             func pixels(_ size: PixelSize, _ draw: (PixelTarget) -> Bool) -> [UInt8] {
@@ -217,7 +219,7 @@ private final class FlatPicture: Picture {
         let reader = try file.source(for: track)
         while let buffer = try reader.read() { try decoder.send(buffer) }
         decoder.finish()
-        let picture = try #require(decoder.receive()?.picture)
+        let picture = try #require(decoder.receive()?.videoFrame)
         var pixels = [UInt8](repeating: 0, count: 64 * 48 * 4)
         let isDone = pixels.withUnsafeMutableBytes {
             SoftwarePictureConverter().convert(

@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Returns luma and both colour differences at a position.
-    private func numbers(_ picture: any Picture, x: Int, y: Int) -> [Double] {
+    private func numbers(_ picture: any VideoFrame, x: Int, y: Int) -> [Double] {
         picture.withPlanes { planes in
             [
                 Double(planes.bases.0![y * planes.strides.0 + x]),
@@ -88,7 +88,7 @@ import Testing
         _ kind: (format: String, shift: Int, columns: Int, rows: Int), hlg: Bool
     ) throws {
         let path = try film(kind.format, hlg: hlg, shift: kind.shift, columns: kind.columns, rows: kind.rows)
-        let picture = try #require(try pictures(path).first?.picture)
+        let picture = try #require(try pictures(path).first?.videoFrame)
         #expect(picture.pixelFormat == .yuv420p)
         #expect(picture.color == ColorDescription(primaries: 1, transfer: 1, matrix: 1))
         #expect(picture.size == PixelSize(width: Self.colors.count * Self.patch - 1, height: Self.height))
@@ -112,8 +112,8 @@ import Testing
                 "-f lavfi -i testsrc2=s=64x36:r=25:d=0.2 -vf setparams=color_trc=bt709 "
                     + "-c:v ffv1 -pix_fmt yuv420p10le"))
         for buffer in try pictures(path) {
-            #expect(buffer.picture?.pixelFormat == .other)
-            #expect(buffer.picture?.bitDepth == 10)
+            #expect(buffer.videoFrame?.pixelFormat == .other)
+            #expect(buffer.videoFrame?.bitDepth == 10)
         }
     }
 
@@ -121,11 +121,11 @@ import Testing
         let path = try film("yuv420p10le", hlg: false, shift: 0)
         let isDoneByScreen = ToneMappingSwitch()
         isDoneByScreen.isDoneByScreen = true
-        let coded = try #require(try pictures(path, toneMapping: isDoneByScreen).first?.picture)
-        let mapped = try #require(try pictures(path).first?.picture)
+        let coded = try #require(try pictures(path, toneMapping: isDoneByScreen).first?.videoFrame)
+        let mapped = try #require(try pictures(path).first?.videoFrame)
         #expect(coded.color.transfer == 16 && coded.bitDepth == 10 && coded.planeLayout?.depth == 10)
         #expect(mapped.color.transfer == 1)
-        func shown(_ picture: any Picture) -> [UInt8] {
+        func shown(_ picture: any VideoFrame) -> [UInt8] {
             var pixels = [UInt8](repeating: 0, count: picture.size.width * picture.size.height * 4)
             let converter = SoftwarePictureConverter()
             #expect(converter.mapsTones(of: picture) == picture.color.isHighDynamicRange)
@@ -163,7 +163,7 @@ import Testing
                         "log-level=none:hdr10=1:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:range=limited"
                             + ":max-cll=\(maxCLL),400",
                     ])
-            return numbers(try #require(try pictures(path).first?.picture), x: 32, y: 32)[0]
+            return numbers(try #require(try pictures(path).first?.videoFrame), x: 32, y: 32)[0]
         }
         let (dim, bright) = (try brightness(4000), try brightness(300))
         #expect(bright > dim + 5)

@@ -40,9 +40,9 @@ import Testing
             try FileBytes.read(descriptor, maxBytes: 20_000, by: failing(after: 5000))
         }
         #expect(failure?.code == EIO)
-        #expect(TextFile.whole(path, limit: 20_000).utf8.count == 10_000)
-        #expect(TextFile.whole(path, limit: 7000).utf8.count == 7000)
-        #expect(TextFile.whole(path, limit: 20_000, by: failing(after: 5000)).isEmpty)
+        #expect(TextFile.contents(path, limit: 20_000).utf8.count == 10_000)
+        #expect(TextFile.contents(path, limit: 7000).utf8.count == 7000)
+        #expect(TextFile.contents(path, limit: 20_000, by: failing(after: 5000)).isEmpty)
     }
 
     @Test func onlyARegularFileIsOpened() throws {

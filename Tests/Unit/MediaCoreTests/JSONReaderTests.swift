@@ -43,7 +43,7 @@ import Testing
     func otherTextIsRefusedWithItsPlace(text: String) { #expect(read(text).hasPrefix("malformed")) }
 
     @Test func numbersHaveTheirValue() {
-        #expect(value("9223372036854775807") == .whole(.max) && value("-0") == .whole(0))
+        #expect(value("9223372036854775807") == .integer(.max) && value("-0") == .integer(0))
         #expect(value("9223372036854775808")?.real == 9223372036854775808)
         #expect(value("-9223372036854775808")?.real == -9223372036854775808)
         #expect(value("0.1")?.real == 0.1 && value("-2.5e-3")?.real == -0.0025 && value("1E+2")?.real == 100)
@@ -78,7 +78,7 @@ import Testing
         let text = Array(#"{"a":1,"b":2,"a":{"c":3}}"#.utf8)
         try text.withUnsafeBytes { bytes in
             let node = try #require(JSONNode(object: bytes))
-            #expect(node.whole("a") == nil && node.object("a")?.whole("c") == 3 && node.whole("b") == 2)
+            #expect(node.integer("a") == nil && node.object("a")?.integer("c") == 3 && node.integer("b") == 2)
             #expect(node["c"] == nil && node["b"]?["a"] == nil)
         }
         #expect(read(text) == #"{"b":2,"a":{"c":3}}"#)
@@ -109,11 +109,12 @@ import Testing
         try Array(text.utf8).withUnsafeBytes { bytes in
             let node = try #require(JSONNode(object: bytes))
             #expect(node.members(of: "o", maxCount: 9).map { "\($0.name)=\($0.value)" } == ["k=v\u{FFFD}"])
-            #expect(node.objects("l", maxCount: 9)?.map { $0.whole("i") } == [1, 3])
+            #expect(node.objects("l", maxCount: 9)?.map { $0.integer("i") } == [1, 3])
             #expect(node.objects("l", maxCount: 2)?.count == 1 && node.objects("o", maxCount: 2) == nil)
             #expect(node.text("s") == "a\"b\u{FFFD}" && node.text("i") == nil)
-            #expect(node.word("w").map { $0 == "word" } == true && node.word("o") == nil)
-            #expect(node.real("r") == 1.5 && node.real("i") == 7 && node.whole("r") == nil && node.whole("n") == nil)
+            #expect(node.rawString("w").map { $0 == "word" } == true && node.rawString("o") == nil)
+            #expect(
+                node.real("r") == 1.5 && node.real("i") == 7 && node.integer("r") == nil && node.integer("n") == nil)
         }
         #expect(Array("[1]".utf8).withUnsafeBytes { JSONNode(object: $0) } == nil)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct TextValueTests {
     private func json(_ text: String) -> String {
-        var line = JSONLine(bytes: [])
+        var line = JSONObjectWriter(bytes: [])
         line.add("t", text: text)
         return String(decoding: line.finish(), as: UTF8.self)
     }

@@ -29,7 +29,7 @@ import Testing
         let reader = try film.source(for: track)
         while let buffer = try reader.read() { try decoder.send(buffer) }
         decoder.finish()
-        return decoder.receive()?.picture?.size
+        return decoder.receive()?.videoFrame?.size
     }
 
     @Test(arguments: [

@@ -94,7 +94,7 @@ import Testing
     @Test func aPictureIsAFilmOfOnePictureThatLastsAsLongAsItIsShown() throws {
         let file = try #require(try PictureFile.open(try picture("one.jpg"), showingFor: .seconds(3)))
         let track = try #require(file.summary.track(.video))
-        #expect(track.isPicture && !track.isCoverArt && track.duration == MediaTime(value: 3, timescale: 1))
+        #expect(track.isStillImage && !track.isCoverArt && track.duration == MediaTime(value: 3, timescale: 1))
         #expect(file.summary.duration?.seconds == 3 && file.summary.container == "mjpeg")
         let reader = try file.source(for: track)
         #expect(try reader.read()?.presentationTime == .zero)

@@ -59,7 +59,7 @@ import Testing
         _ = presenter.step()
         layer.flush(fromSourceTime: Self.frame)
         layer.enqueue(
-            SampleBuffer(payload: .picture(NumberedPicture(7)), presentationTime: Self.frame, duration: Self.frame))
+            SampleBuffer(payload: .videoFrame(NumberedPicture(7)), presentationTime: Self.frame, duration: Self.frame))
         for _ in 0..<20 {
             clock.advance(by: .milliseconds(1))
             _ = presenter.step()

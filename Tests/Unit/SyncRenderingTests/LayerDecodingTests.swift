@@ -228,7 +228,7 @@ import Testing
             var latency: OutputLatency { OutputLatency(startLead: .zero) }
             let presentCost = Duration.zero
             var removals = 0
-            func prepare(_ picture: any Picture, under overlay: Overlay?) {}
+            func prepare(_ picture: any VideoFrame, under overlay: Overlay?) {}
             func present() -> HostInstant { HostInstant(nanoseconds: 0) }
             func removeImage() { removals += 1 }
         }

@@ -27,11 +27,11 @@ import Testing
             "ID=\"p\",\(kind),CUE=\"PRE,ONCE\",START-DATE=\"2024-05-06T07:08:05.500Z\",X-ASSET-URI=\"https://b.org/p\"",
         ])
         #expect(all.map(\.id) == ["a", "p", "b"])
-        #expect(all[0].place == .at(MediaTime(seconds: 0)) && all[0].assets == .list("https://b.org/list.json"))
+        #expect(all[0].position == .at(MediaTime(seconds: 0)) && all[0].assets == .list("https://b.org/list.json"))
         #expect(all[0].resumeOffset == nil && all[0].limit == Interstitial.longest)
-        #expect(all[1].place == .before && all[1].isOnce)
+        #expect(all[1].position == .before && all[1].isOnce)
         let last = all[2]
-        #expect(last.place == .at(MediaTime(seconds: 14)) && last.assets == .one("https://a.org/ad.m3u8?x=1,2"))
+        #expect(last.position == .at(MediaTime(seconds: 14)) && last.assets == .one("https://a.org/ad.m3u8?x=1,2"))
         #expect(last.resumeOffset == .zero && last.limit.seconds == 15.5)
         #expect(last.forbidsSkipping && last.forbidsJumping && !all[0].forbidsSkipping)
     }
@@ -122,7 +122,7 @@ import Testing
         let server = try TinyWebServer(serving: folder.path)
         defer { server.stop() }
         let all = try MediaFile.open(server.url(name)).summary.interstitials
-        #expect(all.map(\.place) == [.at(MediaTime(seconds: 2))])
+        #expect(all.map(\.position) == [.at(MediaTime(seconds: 2))])
         let list = server.url("list.json")
         #expect(all.first?.assets == .list(list))
         var options = ReadOptions()

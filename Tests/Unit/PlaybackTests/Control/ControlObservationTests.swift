@@ -85,7 +85,7 @@ import Testing
         #expect(try table.property("playlist/1/current").read(state) == .flag(true))
         state.items.removeLast()
         #expect(memory(state) != second)
-        #expect(try table.property("playlist/count").read(state) == .whole(9999))
+        #expect(try table.property("playlist/count").read(state) == .integer(9999))
         state.phase = .opening
         #expect(try table.property("playlist/1/playing").read(state) == .flag(false))
     }

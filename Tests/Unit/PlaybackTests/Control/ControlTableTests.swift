@@ -18,9 +18,9 @@ import Testing
         let value = try table.request([.text("set"), .text("speed"), .real(1.5, decimals: 1)])
         #expect(word.arguments[1] == value.arguments[1])
         #expect(try ControlType.flag.checked(.text("yes")) == .flag(true))
-        #expect(try ControlType.integer(0...5).checked(.text("-0")) == .whole(0))
-        #expect(try ControlType.integer(0...5).checked(.real(3, decimals: 1)) == .whole(3))
-        #expect(try ControlType.number(-1...1).checked(.whole(1)) == .real(1, decimals: 6))
+        #expect(try ControlType.integer(0...5).checked(.text("-0")) == .integer(0))
+        #expect(try ControlType.integer(0...5).checked(.real(3, decimals: 1)) == .integer(3))
+        #expect(try ControlType.number(-1...1).checked(.integer(1)) == .real(1, decimals: 6))
     }
 
     @Test func aChoiceIsAWordOrAnIntegerAndNoIsFalse() throws {
@@ -28,9 +28,9 @@ import Testing
         #expect(try track.checked(.text("no")) == .flag(false))
         #expect(try track.checked(.flag(false)) == .flag(false))
         #expect(try track.checked(.text("auto")) == .text("auto"))
-        #expect(try track.checked(.text("2")) == .whole(2))
+        #expect(try track.checked(.text("2")) == .integer(2))
         #expect(throws: ControlError(.outOfRange, "expected auto, no or an integer from 1 to 65535")) {
-            try track.checked(.whole(0))
+            try track.checked(.integer(0))
         }
         #expect(throws: ControlError(.wrongType, "expected auto, no or an integer from 1 to 65535, not 'yes'")) {
             try track.checked(.flag(true))
@@ -40,13 +40,13 @@ import Testing
     @Test func anErrorStatesItsCause() {
         #expect(code() == "wrong-type")
         #expect(code(.text("fly")) == "unknown-name")
-        #expect(code(.whole(1)) == "unknown-name")
-        #expect(code(.text("set"), .text("colour"), .whole(1)) == "unknown-name")
-        #expect(code(.text("set"), .text("duration"), .whole(1)) == "not-writable")
+        #expect(code(.integer(1)) == "unknown-name")
+        #expect(code(.text("set"), .text("colour"), .integer(1)) == "unknown-name")
+        #expect(code(.text("set"), .text("duration"), .integer(1)) == "not-writable")
         #expect(code(.text("set"), .text("speed"), .text("fast")) == "wrong-type")
-        #expect(code(.text("set"), .text("speed"), .whole(40)) == "out-of-range")
+        #expect(code(.text("set"), .text("speed"), .integer(40)) == "out-of-range")
         #expect(code(.text("set"), .text("speed")) == "wrong-type")
-        #expect(code(.text("set"), .text("speed"), .whole(1), .whole(1)) == "wrong-type")
+        #expect(code(.text("set"), .text("speed"), .integer(1), .integer(1)) == "wrong-type")
         #expect(code(.text("set"), .text("speed"), .real(.nan, decimals: 0)) == "wrong-type")
         #expect(code(.text("set"), .text(String(repeating: "a", count: 10_000)), .null) == "out-of-range")
     }

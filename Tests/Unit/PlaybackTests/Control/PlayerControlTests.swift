@@ -198,7 +198,7 @@ import Testing
         queue.run(for: .seconds(1))
         #expect(value("path") == "5/80000" && value("playlist-count") == "1" && value("idle-active") == "no")
         let entry = Int(truncatingIfNeeded: try #require(queue.state.current).id.number)
-        #expect(id.withLock { $0 } == .object([("playlist_entry_id", .whole(entry))]))
+        #expect(id.withLock { $0 } == .object([("playlist_entry_id", .integer(entry))]))
         #expect(perform("stop") == nil)
         #expect(value("idle-active") == "yes" && value("eof-reached") == "yes" && value("playlist-count") == "0")
         #expect(value("playlist-pos") == "-1" && value("time-pos") == "unavailable")
@@ -250,7 +250,7 @@ import Testing
     @Test func theVolumeIsThatOfTheOutputs() throws {
         let (player, engine) = try playerAndEngine()
         let control = PlayerControl(player)
-        control.set("volume", to: .whole(50))
+        control.set("volume", to: .integer(50))
         control.perform([.text("add"), .text("volume"), .text("-2")])
         _ = engine.runIteration()
         #expect(abs(player.masterVolume - 48) < 1e-3)

@@ -10,8 +10,8 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
     private let position = PlaylistPosition(item: QueueItem("film"))
 
     /// A schedule of an item of 60 s.
-    private func schedule(_ breaks: [(Interstitial.Place, [String])]) -> InterstitialSchedule {
-        schedule(breaks.map { Interstitial(id: "\($0)", place: $0.0, assets: .one("")) }, breaks.map(\.1))
+    private func schedule(_ breaks: [(Interstitial.Position, [String])]) -> InterstitialSchedule {
+        schedule(breaks.map { Interstitial(id: "\($0)", position: $0.0, assets: .one("")) }, breaks.map(\.1))
     }
 
     private func schedule(_ interstitials: [Interstitial], _ parts: [[String]]) -> InterstitialSchedule {
@@ -88,7 +88,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
     }
 
     @Test func restrictionsApplyUntilTheBreakWasShown() throws {
-        var interstitial = Interstitial(id: "a", place: .at(second(10)), assets: .one(""), limit: second(5))
+        var interstitial = Interstitial(id: "a", position: .at(second(10)), assets: .one(""), limit: second(5))
         (interstitial.forbidsJumping, interstitial.forbidsSkipping, interstitial.isOnce) = (true, true, true)
         var schedule = schedule([interstitial], [["b", "c"]])
         #expect(schedule.mandatoryBreak(between: second(5), and: second(20), in: 0) == 0)

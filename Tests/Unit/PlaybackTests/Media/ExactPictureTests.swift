@@ -38,7 +38,7 @@ import Testing
 
     /// Returns the time of a frame and a checksum of its luma.
     private func seen(_ buffer: SampleBuffer) throws -> Seen {
-        let picture = try #require(buffer.picture)
+        let picture = try #require(buffer.videoFrame)
         let checksum = picture.withPlanes { planes in
             var hasher = Hasher()
             guard let base = planes.bases.0 else { return 0 }

@@ -179,11 +179,11 @@ import Testing
         let reader = VideoReader(
             film: media, source: try media.source(for: track),
             decoder: try VideoDecoder(format: try #require(track.videoFormat)))
-        #expect(try reader.nextFrame(within: 100)?.picture?.size == PixelSize(width: 64, height: 64))
+        #expect(try reader.nextFrame(within: 100)?.videoFrame?.size == PixelSize(width: 64, height: 64))
         #expect(try reader.nextFrame(within: 100) == nil)
         // A seek shows it again.
         try reader.seek(to: MediaTime(value: 1, timescale: 2), aim: .exact)
-        #expect(try reader.nextFrame(within: 100)?.picture?.size == PixelSize(width: 64, height: 64))
+        #expect(try reader.nextFrame(within: 100)?.videoFrame?.size == PixelSize(width: 64, height: 64))
         let whole = PlaybackList.ScheduledItem(
             serial: 1, listPosition: PlaylistPosition(item: QueueItem(song)), media: PrefetchedMedia(media),
             audioTrack: media.summary.track(.audio), videoTrack: track)

@@ -13,7 +13,7 @@ import Testing
         at place: Double = 3, _ address: String = "ad", resume: Double? = 0, limit: Double = 60
     ) -> Interstitial {
         Interstitial(
-            id: "\(place)", place: .at(second(place)), assets: .one(address), resumeOffset: resume.map(second),
+            id: "\(place)", position: .at(second(place)), assets: .one(address), resumeOffset: resume.map(second),
             limit: second(limit))
     }
 
@@ -173,7 +173,7 @@ import Testing
 
     @Test func oneBeforeAndOneBehindTheFilmHaveTheirPlaces() {
         var (before, after) = (interstitial("ad"), interstitial("short"))
-        (before.place, after.place) = (.before, .after)
+        (before.position, after.position) = (.before, .after)
         let programme = programme([before, after])
         programme.run(for: .seconds(1))
         #expect(programme.state.title == "Interstitial – film" && programme.state.position == .zero)
@@ -186,7 +186,7 @@ import Testing
         var options = PlayerOptions()
         options.loopPlaylist = .forever
         var (before, once) = (interstitial("ad"), interstitial(at: 3, "short"))
-        (before.place, before.isOnce, once.isOnce) = (.before, true, true)
+        (before.position, before.isOnce, once.isOnce) = (.before, true, true)
         let programme = programme([before, once], options: options)
         programme.run(for: .seconds(24))
         let pass: [Part] = [(2, 0, 2), (1, 0, 3), (3, 0, 1), (1, 3, 10)]
@@ -208,7 +208,7 @@ import Testing
         var options = PlayerOptions()
         options.loopPlaylist = .forever
         var before = interstitial("ad")
-        before.place = .before
+        before.position = .before
         let programme = programme([before], options: options)
         programme.core.apply(.append([QueueItem("short")]))
         programme.run(for: .seconds(3))
@@ -223,7 +223,7 @@ import Testing
 
     @Test func severalBehindTheFilmFollowOneAnother() {
         var (first, second) = (interstitial("short"), interstitial("ad"))
-        (first.place, second.place) = (.after, .after)
+        (first.position, second.position) = (.after, .after)
         let programme = programme([first, second])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         expect([(1, 0, 10), (3, 0, 1), (2, 0, 2)], of: programme)

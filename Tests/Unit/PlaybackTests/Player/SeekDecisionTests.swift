@@ -26,7 +26,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
 
         /// Puts an interstitial at 6 s of the first item.
         mutating func addInterstitial(_ change: (inout Interstitial) -> Void = { _ in }) throws {
-            var interstitial = Interstitial(id: "a", place: .at(second(6)), assets: .one("part"))
+            var interstitial = Interstitial(id: "a", position: .at(second(6)), assets: .one("part"))
             change(&interstitial)
             let entry = try #require(list.entries.first)
             list.setInterstitials(

@@ -52,7 +52,7 @@ final class NumberedFilm: MediaSource {
         var video = Track(
             id: Self.videoID, number: 1, format: .video(format), isCoverArt: isCover && !isPicture, start: first,
             duration: isPicture ? MediaTime(value: 2, timescale: 1) : words.contains("stated") ? frame * count : nil)
-        video.isPicture = isPicture
+        video.isStillImage = isPicture
         var tracks = [video]
         if let sound { tracks.append(sound.track) }
         summary = MediaSummary(
@@ -125,7 +125,7 @@ final class NumberedPictureDecoder: PictureDecoder {
         let side = grows && number >= 10 ? 32 : 16
         let picture = NumberedPicture(
             item * NumberedFilm.spread + number, size: PixelSize(width: side, height: side))
-        waiting.append(SampleBuffer(payload: .picture(picture), presentationTime: time, duration: frame))
+        waiting.append(SampleBuffer(payload: .videoFrame(picture), presentationTime: time, duration: frame))
     }
     func finish() { delay = 0 }
     func receive() -> SampleBuffer? { waiting.count <= delay ? nil : waiting.removeFirst() }

@@ -102,13 +102,13 @@ import Testing
         client.send(
             (1...1000).map { #"{"command":["set_property","mute",\#($0 % 2 == 0)],"request_id":\#($0)}"# + "\n" }
                 .joined())
-        for number in 1...1000 { #expect(client.line()?["request_id"] == .whole(number)) }
+        for number in 1...1000 { #expect(client.line()?["request_id"] == .integer(number)) }
         #expect(client.request(#"["get_property","mute"]"#) == "true")
     }
 
     @Test func asynchronousRequestsAreAnswered() {
         client.send((1...200).map { #"{"command":["cycle","mute"],"request_id":\#($0),"async":true}"# + "\n" }.joined())
-        let ids = (1...200).compactMap { _ in client.line()?["request_id"]?.whole }
+        let ids = (1...200).compactMap { _ in client.line()?["request_id"]?.integer }
         #expect(Set(ids) == Set(1...200))
     }
 

@@ -46,14 +46,14 @@ import Testing
         let films = (0..<10_000).map { index in
             JSONValue.object([
                 ("filename", .text("/media/films/A folder of some length/A film of some length \(index).mkv")),
-                ("title", .text("A film of some length, number \(index)")), ("id", .whole(index)),
+                ("title", .text("A film of some length, number \(index)")), ("id", .integer(index)),
             ])
         }
         let output = IPCOutput {}
         for name in ["playlist", "playlist-pos", "playlist", "path", "media-title"] {
             output.send(
                 event: "property-change",
-                [("id", .whole(1)), ("name", .text(name)), ("data", name == "playlist" ? .array(films) : .text("x"))])
+                [("id", .integer(1)), ("name", .text(name)), ("data", name == "playlist" ? .array(films) : .text("x"))])
         }
         #expect(!output.isOverflowing)
         let size = output.take().count
@@ -85,7 +85,7 @@ import Testing
         }
         #expect(
             try words(#" {"command":{"mode":"absolute","name":"seek","target":5}}"#) == [
-                .text("seek"), .whole(5), .text("absolute"),
+                .text("seek"), .integer(5), .text("absolute"),
             ])
         // Of equal names the last counts.
         #expect(try words(#"{"command":["stop"],"command":["playlist-next"]}"#) == [.text("playlist-next")])
@@ -127,7 +127,7 @@ import Testing
             events.map { event in
                 let name = event.name
                 let reason = event.members.first { $0.0 == "reason" }?.1.text
-                let number = event.members.first { $0.0 == "playlist_entry_id" }?.1.whole
+                let number = event.members.first { $0.0 == "playlist_entry_id" }?.1.integer
                 let item = items.firstIndex { Int($0.id.number) == number }
                 return ([name] + [reason, item.map { items[$0].address }].compactMap { $0 }).joined(separator: " ")
             }

@@ -208,11 +208,11 @@ import Testing
         for number in 0..<120 {
             let title = String(repeating: "ä", count: 110)
             let films = (0..<100).map { index in
-                JSONValue.object([("id", .whole(index)), ("title", .text("\(number) \(title)"))])
+                JSONValue.object([("id", .integer(index)), ("title", .text("\(number) \(title)"))])
             }
             rig.player.set("playlist", .array(films))
-            rig.player.set("volume", .whole(number))
-            #expect(client.message("volume", .whole(number)) != nil)
+            rig.player.set("volume", .integer(number))
+            #expect(client.message("volume", .integer(number)) != nil)
         }
         _ = RemotePageRig.rest(of: silent)
         #expect(try rig.command(#"["set","pause",true]"#).status == 200)
@@ -227,8 +227,8 @@ import Testing
         // The server detects the end when it sends.
         var isAccepted = false
         for number in 0..<1000 where !isAccepted {
-            rig.player.set("volume", .whole(number % 100))
-            for client in clients { #expect(client.message("volume", .whole(number % 100)) != nil) }
+            rig.player.set("volume", .integer(number % 100))
+            for client in clients { #expect(client.message("volume", .integer(number % 100)) != nil) }
             let socket = try rig.send("GET", rig.path + "events")
             var line = [UInt8](repeating: 0, count: 12)
             _ = try socket.receive(into: &line, deadline: .now.advanced(by: .seconds(60)))
@@ -268,8 +268,9 @@ import Testing
 @Suite struct RemotePageStateTests {
     @Test func foldersServersAndPasswordsAreNotShown() {
         let playlist = JSONValue.array([
-            .object([("id", .whole(1)), ("filename", .text("/home/ada/private/film.mkv"))]),
-            .object([("id", .whole(2)), ("filename", .text("https://server.example/a/b.mp4")), ("title", .text("B"))]),
+            .object([("id", .integer(1)), ("filename", .text("/home/ada/private/film.mkv"))]),
+            .object([("id", .integer(2)), ("filename", .text("https://server.example/a/b.mp4")), ("title", .text("B"))]
+            ),
         ])
         let shown = RemotePageState.shown("playlist", playlist).compact
         #expect(
@@ -277,7 +278,7 @@ import Testing
     }
 
     @Test func listsAndTextsAreLimited() {
-        let items = JSONValue.array((0..<5000).map { .object([("id", .whole($0)), ("type", .text("audio"))]) })
+        let items = JSONValue.array((0..<5000).map { .object([("id", .integer($0)), ("type", .text("audio"))]) })
         for name in ["playlist", "track-list", "audio-device-list"] {
             guard case .array(let shown) = RemotePageState.shown(name, items) else {
                 Issue.record("\(name)")

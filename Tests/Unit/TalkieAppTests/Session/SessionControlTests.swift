@@ -89,7 +89,7 @@ import Testing
         let rig = try play(film)
         for count in 2...30 {
             load(film, "append", rig)
-            #expect(try rig.director.control.value(of: "playlist-count") == .whole(count))
+            #expect(try rig.director.control.value(of: "playlist-count") == .integer(count))
         }
         #expect(rig.end(.terminalKey("q")) == 0)
     }

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func anApplicationThatDoesNotKnowAnActionShowsItsAdvice() {
-        let remedy = Remedy(Remedy.Action(rawValue: "knock"), place: "Box", advice: "knock three times")
+        let remedy = Remedy(Remedy.Action(rawValue: "knock"), outputName: "Box", advice: "knock three times")
         #expect(said("The door is shut.", remedy) == "The door is shut; knock three times.")
     }
 
@@ -73,7 +73,7 @@ import Testing
         #expect(places.compactMap(\.obstacle).count == 2)
         for place in places {
             let error = try #require(throws: TalkieError.self) { try provider.outputs(at: place) }
-            #expect(error.code == .notPermitted && error.remedy?.place == place.name)
+            #expect(error.code == .notPermitted && error.remedy?.outputName == place.name)
             for words in [place.obstacle ?? "", error.message] { #expect(!words.contains("talkie"), "\(words)") }
         }
     }

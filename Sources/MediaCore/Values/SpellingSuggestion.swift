@@ -1,5 +1,5 @@
 /// Suggests corrections for misspelt words.
-package enum SimilarWord {
+package enum SpellingSuggestion {
     /// Maximum number of edits.
     private static let maxDistance = 2
     /// Maximum number of bytes of a word that are compared.

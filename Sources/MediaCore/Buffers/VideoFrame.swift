@@ -11,7 +11,7 @@ public enum PixelFormat: UInt8, Sendable, BitwiseCopyable {
 }
 
 /// The planes of a video frame; valid only inside the closure that receives them.
-public struct PicturePlanes {
+public struct VideoFramePlanes {
     /// First byte of each plane; nil for planes that the format does not have.
     public var bases: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?)
     /// Bytes between rows (linesize), per plane.
@@ -38,7 +38,7 @@ public struct PicturePlanes {
 }
 
 /// A decoded video frame. Immutable after publication; shared by threads that display, save or count it.
-public protocol Picture: AnyObject, Sendable {
+public protocol VideoFrame: AnyObject, Sendable {
     /// Visible size in pixels, before pixel aspect ratio and rotation.
     var size: PixelSize { get }
     /// The memory layout of the pixels.
@@ -58,10 +58,10 @@ public protocol Picture: AnyObject, Sendable {
     /// Peak luminance of an HDR frame in cd/m², from frame or container metadata; nil if unspecified.
     var peakLuminance: Double? { get }
     /// Calls `body` with the planes, which are valid during the call only. Any thread; does not allocate.
-    func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result
+    func withPlanes<Result>(_ body: (VideoFramePlanes) -> Result) -> Result
 }
 
-extension Picture {
+extension VideoFrame {
     /// The layout of `pixelFormat`; nil for `other`.
     public var planeLayout: PlaneLayout? { PlaneLayout(pixelFormat) }
     /// Unspecified.

@@ -1,6 +1,6 @@
 /// Appends one flat JSON object (RFC 8259) to a byte buffer, without nesting. Does not allocate once the buffer is
 /// large enough.
-package struct JSONLine {
+package struct JSONObjectWriter {
     private var bytes: [UInt8]
     private var isFirst = true
 
