@@ -34,19 +34,19 @@ enum InkComposition {
 
     /// Returns an image per separate region, so that lines at top and bottom do not need an image of the frame's size.
     static func pieces(_ first: UnsafeMutablePointer<ASS_Image>?, within area: PixelSize) -> [OverlayImage] {
-        let whole = PixelRect(x: 0, y: 0, width: area.width, height: area.height)
-        var places: [PixelRect] = []
+        let bounds = PixelRect(x: 0, y: 0, width: area.width, height: area.height)
+        var regions: [PixelRect] = []
         for image in InkImages(first: first) {
-            var place = image.inked.intersection(whole)
-            if place.isEmpty { continue }
+            var region = image.inked.intersection(bounds)
+            if region.isEmpty { continue }
             // Merges every region that it touches.
-            while let index = places.firstIndex(where: { $0.isNear(place, gap) }) {
-                place = place.union(places.remove(at: index))
+            while let index = regions.firstIndex(where: { $0.isNear(region, gap) }) {
+                region = region.union(regions.remove(at: index))
             }
-            places.append(place)
-            if places.count > maxPieces { places = [places.reduce(places[0]) { $0.union($1) }] }
+            regions.append(region)
+            if regions.count > maxPieces { regions = [regions.reduce(regions[0]) { $0.union($1) }] }
         }
-        return places.map { blended(first, within: $0) }
+        return regions.map { blended(first, within: $0) }
     }
 
     /// Returns the composition of all images in a rectangle.
@@ -60,7 +60,7 @@ enum InkComposition {
 
     /// Source-over compositing; source and destination have straight alpha.
     private static func blend(_ image: ASS_Image, over pixels: UnsafeMutableBufferPointer<UInt8>, _ rect: PixelRect) {
-        let visible = image.place.intersection(rect)
+        let visible = image.rect.intersection(rect)
         let ink = (blue: image.color >> 8 & 255, green: image.color >> 16 & 255, red: image.color >> 24)
         let opacity = 255 - image.color & 255
         guard !visible.isEmpty, opacity > 0, let bitmap = image.bitmap else { return }
@@ -91,7 +91,7 @@ extension PixelRect {
 
 extension ASS_Image {
     /// Position and size of the bitmap.
-    var place: PixelRect { PixelRect(x: Int(dst_x), y: Int(dst_y), width: Int(w), height: Int(h)) }
+    var rect: PixelRect { PixelRect(x: Int(dst_x), y: Int(dst_y), width: Int(w), height: Int(h)) }
 
     /// The bounding rectangle of visible pixels; libass's bitmaps have empty rows and columns at their edges.
     var inked: PixelRect {

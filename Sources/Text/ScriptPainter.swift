@@ -25,7 +25,7 @@ package final class ScriptPainter {
         /// The drawable area.
         package var area: PixelSize
         /// The video rectangle in it, which events are laid out for.
-        var picture: PixelRect
+        var video: PixelRect
         /// Video size before scaling, to which borders and blur are relative.
         var storage: PixelSize
         /// How far lines at the bottom are raised, in percent of the height.
@@ -36,8 +36,8 @@ package final class ScriptPainter {
         package var isPlain = false
 
         /// Creates a geometry.
-        package init(area: PixelSize, picture: PixelRect, storage: PixelSize) {
-            (self.area, self.picture, self.storage) = (area, picture, storage)
+        package init(area: PixelSize, video: PixelRect, storage: PixelSize) {
+            (self.area, self.video, self.storage) = (area, video, storage)
         }
     }
 
@@ -158,7 +158,7 @@ package final class ScriptPainter {
     private func apply(_ frame: Frame) {
         guard frame != self.frame else { return }
         self.frame = frame
-        let (area, picture) = (frame.area, frame.picture)
+        let (area, picture) = (frame.area, frame.video)
         ass_set_frame_size(engine.renderer, Int32(clamping: area.width), Int32(clamping: area.height))
         ass_set_storage_size(
             engine.renderer, Int32(clamping: frame.storage.width), Int32(clamping: frame.storage.height))

@@ -62,11 +62,11 @@ package struct TextScript: Sendable, Hashable {
         _ text: String, at place: Point, anchor: Anchor = .topLeft, size: Double, colour: Colour = Colour(grey: 255),
         rim: Double = 0, rimColour: Colour = Colour(grey: 0)
     ) {
-        let words = Self.escaped(text)
-        guard !words.isEmpty else { return }
+        let escapedText = Self.escaped(text)
+        guard !escapedText.isEmpty else { return }
         events.append(
             "{\\an\(anchor.rawValue)\\pos(\(Self.number(place.x)),\(Self.number(place.y)))\\fs\(Self.number(size))"
-                + "\\bord\(Self.number(rim))" + colour.tags(1) + rimColour.tags(3) + "}" + words)
+                + "\\bord\(Self.number(rim))" + colour.tags(1) + rimColour.tags(3) + "}" + escapedText)
     }
 
     /// Fills polygons; overlaps are filled once.
@@ -162,23 +162,23 @@ package struct TextScript: Sendable, Hashable {
     /// Escapes text for libass: braces and backslashes are literal, newlines become `\N`, control characters are
     /// dropped.
     static func escaped(_ text: String) -> String {
-        var words = ""
+        var escapedText = ""
         for scalar in text.unicodeScalars.prefix(longest) {
             switch scalar {
-            case "\n": words += "\\N"
+            case "\n": escapedText += "\\N"
             // A word joiner separates the backslash from a letter with which it would form a tag.
-            case "\\": words += "\\\u{2060}"
-            case "{": words += "\\{"
-            case "}": words += "\\}"
-            case "\t": words += " "
+            case "\\": escapedText += "\\\u{2060}"
+            case "{": escapedText += "\\{"
+            case "}": escapedText += "\\}"
+            case "\t": escapedText += " "
             default:
                 let kind = scalar.properties.generalCategory
                 if kind != .control, kind != .lineSeparator, kind != .paragraphSeparator {
-                    words.unicodeScalars.append(scalar)
+                    escapedText.unicodeScalars.append(scalar)
                 }
             }
         }
-        return words
+        return escapedText
     }
 
     /// Formats two decimals, finer than a pixel; clamped to ±1e6, NaN and infinity become 0.

@@ -55,7 +55,7 @@ package final class SubtitlePainter: SubtitleDrawing {
         // Unstyled text is scaled with the window and may cover borders, as in mpv (`sub-scale-with-window`,
         // `sub-use-margins`). Text positioned by an author belongs to the video.
         var frame = ScriptPainter.Frame(
-            area: canvas.area, picture: sheet.isAuthored ? canvas.picture : canvas.words,
+            area: canvas.area, video: sheet.isAuthored ? canvas.picture : canvas.words,
             storage: sheet.isAuthored ? canvas.storage : canvas.words.size)
         let style = canvas.style
         frame.isPlain = sheet.isAuthored && style.override == .force

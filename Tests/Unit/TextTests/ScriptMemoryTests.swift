@@ -6,7 +6,7 @@ import Testing
 /// Memory of scripts that no author has written, on a frame of 1920 × 1080. Serialized: each may use 384 MB.
 @Suite(.serialized) struct ScriptMemoryTests {
     private let frame = ScriptPainter.Frame(
-        area: PixelSize(width: 1920, height: 1080), picture: PixelRect(x: 0, y: 0, width: 1920, height: 1080),
+        area: PixelSize(width: 1920, height: 1080), video: PixelRect(x: 0, y: 0, width: 1920, height: 1080),
         storage: PixelSize(width: 1920, height: 1080))
 
     private func painter(memory: Int? = nil) throws -> ScriptPainter {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ScriptPainterTests {
     private let painter: ScriptPainter
     private let frame = ScriptPainter.Frame(
-        area: PixelSize(width: 640, height: 400), picture: PixelRect(x: 0, y: 20, width: 640, height: 360),
+        area: PixelSize(width: 640, height: 400), video: PixelRect(x: 0, y: 20, width: 640, height: 360),
         storage: PixelSize(width: 640, height: 360))
     private let header = """
         [Script Info]
