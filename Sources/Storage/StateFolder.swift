@@ -52,14 +52,14 @@ package struct StateFolder: Sendable {
     ///
     /// - Parameter syncsFolder: true waits until the replacement is durable; see `replace`.
     package func write(_ name: String, _ bytes: [UInt8], syncsFolder: Bool = true) throws(StateError) {
-        try place(name, bytes, syncsFolder: syncsFolder) { rename($0, $1) }
+        try install(name, bytes, syncsFolder: syncsFolder) { rename($0, $1) }
     }
 
     /// Creates a file; returns false if it already exists. Without hard links in the file system, an existing file is
     /// replaced and the result is true.
     package func create(_ name: String, _ bytes: [UInt8]) throws(StateError) -> Bool {
         var isOurs = true
-        try place(name, bytes) { temporary, full in
+        try install(name, bytes) { temporary, full in
             if link(temporary, full) == 0 {
                 unlink(temporary)
                 return 0
@@ -113,7 +113,7 @@ package struct StateFolder: Sendable {
     }
 
     /// Writes a temporary file durably, then moves it to its name with `put`.
-    private func place(
+    private func install(
         _ name: String, _ bytes: [UInt8], syncsFolder: Bool = true,
         _ put: (_ temporary: String, _ full: String) -> Int32
     ) throws(StateError) {
@@ -150,8 +150,8 @@ package struct StateFolder: Sendable {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            let parts = name.split(separator: "-")
-            guard name.hasPrefix(temporaryPrefix), parts.count == 3, let writer = pid_t(parts[1]), writer > 0,
+            let fields = name.split(separator: "-")
+            guard name.hasPrefix(temporaryPrefix), fields.count == 3, let writer = pid_t(fields[1]), writer > 0,
                 kill(writer, 0) != 0, errno == ESRCH
             else { continue }
             unlink("\(folder)/\(name)")

@@ -55,9 +55,9 @@ package struct StateRecord: Hashable {
             throw .damaged
         }
         for line in lines.dropFirst() {
-            let parts = line.split(separator: 0x20, maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else { throw .damaged }
-            self[String(decoding: parts[0], as: UTF8.self)] = String(decoding: parts[1], as: UTF8.self)
+            let fields = line.split(separator: 0x20, maxSplits: 1, omittingEmptySubsequences: false)
+            guard fields.count == 2 else { throw .damaged }
+            self[String(decoding: fields[0], as: UTF8.self)] = String(decoding: fields[1], as: UTF8.self)
         }
     }
 
