@@ -9,10 +9,10 @@ package struct IPv4Address: Hashable, Sendable, BitwiseCopyable, CustomStringCon
 
     /// Parses four decimal numbers; nil for anything else, including host names.
     package init?(_ text: String) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
+        let fields = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard fields.count == 4 else { return nil }
         var value: UInt32 = 0
-        for part in parts {
+        for part in fields {
             guard part.utf8.count <= 3, part.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let byte = UInt8(part)
             else { return nil }
             value = value << 8 | UInt32(byte)

@@ -48,11 +48,11 @@ package enum LocalAddresses {
         guard !label.isEmpty else { return [] }
         var names: Set = [host, String(label), "\(label).local"]
         for line in hosts.lowercased().split(separator: "\n") {
-            let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
-            guard let address = words.first.flatMap({ IPv4Address(String($0)) }),
+            let fields = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
+            guard let address = fields.first.flatMap({ IPv4Address(String($0)) }),
                 address.rawValue >> 24 == 127 || addresses.contains(address)
             else { continue }
-            names.formUnion(words.dropFirst().map(String.init))
+            names.formUnion(fields.dropFirst().map(String.init))
         }
         return names
     }

@@ -17,17 +17,17 @@ package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     /// Parses `10.0.0.1`, `fd00::1` or `fe80::1%eth0` without a name lookup. Nil for other text and unknown interfaces.
     package init?(_ text: String) {
         guard text.utf8.count <= 64, !text.utf8.contains(0) else { return nil }
-        let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let address = parts.first.map(String.init) else { return nil }
+        let fields = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = fields.first.map(String.init) else { return nil }
         var bytes = [UInt8](repeating: 0, count: 16)
-        if parts.count == 1, inet_pton(AF_INET, address, &bytes) == 1 {
+        if fields.count == 1, inet_pton(AF_INET, address, &bytes) == 1 {
             self.init(bytes: Array(bytes.prefix(4)))
             return
         }
         guard inet_pton(AF_INET6, address, &bytes) == 1 else { return nil }
         var scope: UInt32 = 0
-        if parts.count == 2 {
-            scope = UInt32(parts[1]) ?? if_nametoindex(String(parts[1]))
+        if fields.count == 2 {
+            scope = UInt32(fields[1]) ?? if_nametoindex(String(fields[1]))
             guard scope != 0 else { return nil }
         }
         self.init(bytes: bytes, scope: scope)

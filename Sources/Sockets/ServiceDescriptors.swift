@@ -27,7 +27,7 @@ package struct ServiceDescriptors: Equatable, Sendable {
 
     /// Reads and removes the variables of this process, so that child processes do not use them. Sets close-on-exec. To
     /// be called once, before other threads start, because the environment has no lock.
-    package static func takeFromEnvironment() -> ServiceDescriptors {
+    package static func readFromEnvironment() -> ServiceDescriptors {
         var found: [String: String] = [:]
         for name in variables {
             found[name] = getenv(name).map { String(cString: $0) }

@@ -170,7 +170,7 @@ package final class TCPSocket: Sendable {
     }
 
     /// Like `sendAll`, but returns false on an error.
-    package func sendWhole(_ bytes: [UInt8], until deadline: HostInstant) -> Bool {
+    package func sendCompletely(_ bytes: [UInt8], until deadline: HostInstant) -> Bool {
         do { try sendAll(bytes, deadline: deadline) } catch { return false }
         return true
     }

@@ -154,7 +154,7 @@ package final class RemoteControlServer: Sendable {
                 }
                 for (command, token) in outcome.commands { registrations[token]?.handler(command) }
                 // A response fits into the socket's empty buffer.
-                let isSent = outcome.responses.isEmpty || socket.sendWhole(outcome.responses, until: .now)
+                let isSent = outcome.responses.isEmpty || socket.sendCompletely(outcome.responses, until: .now)
                 if outcome.isOver || !isSent { clients.remove(at: index) }
             }
         }

@@ -36,7 +36,7 @@ package final class ServiceManager: Sendable {
 
     /// Reads the variables of this process and removes them, so that child processes cannot notify in its name. Must be
     /// called once, before other threads start: the environment has no lock.
-    package static func takeFromEnvironment() -> ServiceManager {
+    package static func readFromEnvironment() -> ServiceManager {
         var found: [String: String] = [:]
         for name in variables {
             found[name] = getenv(name).map { String(cString: $0) }

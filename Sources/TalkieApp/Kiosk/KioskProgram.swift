@@ -43,7 +43,7 @@ package enum KioskProgram {
     package static func run(_ path: String, isVerbose: Bool) throws(TalkieError) -> Int32 {
         let terminal = Terminal()
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
-        let manager = ServiceManager.takeFromEnvironment()
+        let manager = ServiceManager.readFromEnvironment()
         let kiosk = Kiosk(configuration, file: path)
         MainQueue.take()
         // Called before any other thread is started: all threads inherit the blocked signals.

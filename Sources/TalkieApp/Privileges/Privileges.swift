@@ -10,7 +10,7 @@ package enum Privileges {
     ///
     /// - Returns: Messages for the user, without final full stops.
     package static func adoptSockets() -> [String] {
-        let handed = ServiceDescriptors.takeFromEnvironment()
+        let handed = ServiceDescriptors.readFromEnvironment()
         let objections = (handed.objection.map { [$0] } ?? []) + HandedPorts.ofProcess.adopt(handed.items)
         let refused = objections.map { "the service manager's sockets are not used: \($0)" }
         let notice = notice(ofGivenUp: givenUp, file: file, hasSome: fileHasSome)

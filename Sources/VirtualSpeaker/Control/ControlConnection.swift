@@ -90,11 +90,11 @@ final class ControlConnection: Sendable {
                 let steps = conversation.receive(buffer[..<count])
                 progress.store(conversation.session.standing.rawValue, ordering: .releasing)
                 for step in steps {
-                    // Checked per step: `sendWhole` can block for `sendLimit` on a sender that reads slowly.
+                    // Checked per step: `sendCompletely` can block for `sendLimit` on a sender that reads slowly.
                     if let reason = endReason.withLock({ $0 }) { return reason }
                     switch step {
                     case .send(let bytes):
-                        guard stream.sendWhole(bytes, until: .now.advanced(by: Self.sendLimit)) else {
+                        guard stream.sendCompletely(bytes, until: .now.advanced(by: Self.sendLimit)) else {
                             return "the sender accepts no responses"
                         }
                     case .wait(let duration):

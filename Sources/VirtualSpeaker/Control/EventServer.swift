@@ -77,7 +77,7 @@ final class EventServer: Sendable {
             // One outstanding request at a time.
             if !waiting, let body = takeNext() {
                 let deadline = HostInstant.now.advanced(by: .seconds(2))
-                guard stream.sendWhole(sealer.seal(Self.request(body, sequence)), until: deadline) else { return }
+                guard stream.sendCompletely(sealer.seal(Self.request(body, sequence)), until: deadline) else { return }
                 sequence += 1
                 waiting = true
                 unanswered.withLock { $0 = .now }
@@ -100,7 +100,7 @@ final class EventServer: Sendable {
         // Sends a remote command queued just before `stop`; at most 100 ms.
         if !waiting, let body = takeNext() {
             let deadline = HostInstant.now.advanced(by: .milliseconds(100))
-            _ = stream.sendWhole(sealer.seal(Self.request(body, sequence)), until: deadline)
+            _ = stream.sendCompletely(sealer.seal(Self.request(body, sequence)), until: deadline)
         }
     }
 

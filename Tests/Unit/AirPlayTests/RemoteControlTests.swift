@@ -123,7 +123,7 @@ import Testing
         // A client that never sends a whole request does not block others.
         let idle = try TCPSocket.connect(
             to: here, port: try #require(server.port), deadline: .now.advanced(by: .seconds(120)))
-        #expect(idle.sendWhole(Array("GET ".utf8), until: .now.advanced(by: .seconds(120))))
+        #expect(idle.sendCompletely(Array("GET ".utf8), until: .now.advanced(by: .seconds(120))))
         #expect(try ask(server, request("/ctrl-int/1/nextitem")) == "HTTP/1.1 204 No Content")
         server.unregister(7)
         #expect(try ask(server, request("/ctrl-int/1/play")) == "")

@@ -100,7 +100,7 @@ import Testing
             setenv("NOTIFY_SOCKET", "@talkie-test-nobody", 1)
             setenv("WATCHDOG_USEC", "2000000", 1)
             setenv("WATCHDOG_PID", "\(getpid())", 1)
-            let manager = ServiceManager.takeFromEnvironment()
+            let manager = ServiceManager.readFromEnvironment()
             #expect(manager.isPresent && manager.watchdogTime == .seconds(2))
             #expect(getenv("NOTIFY_SOCKET") == nil && getenv("WATCHDOG_USEC") == nil && getenv("WATCHDOG_PID") == nil)
         }

@@ -81,7 +81,7 @@ import Testing
     /// Returns the status of /info; nil if the connection was closed instead.
     private func askInfo(_ stream: TCPSocket) throws -> Int? {
         let deadline = HostInstant.now.advanced(by: .seconds(10))
-        guard stream.sendWhole(RTSPRequest("GET", "/info").encoded(), until: deadline) else { return nil }
+        guard stream.sendCompletely(RTSPRequest("GET", "/info").encoded(), until: deadline) else { return nil }
         var parser = RTSPParser()
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {

@@ -158,7 +158,7 @@ import Testing
         let block = field.hasPrefix("T") ? Array("10000\r\n".utf8) + bytes + [13, 10] : bytes
         // Until the server closes the connection.
         var sent = 0
-        while sent < 100_000_000, socket.sendWhole(block, until: .now.advanced(by: .seconds(60))) {
+        while sent < 100_000_000, socket.sendCompletely(block, until: .now.advanced(by: .seconds(60))) {
             sent += block.count
         }
         #expect(sent < 100_000_000)
