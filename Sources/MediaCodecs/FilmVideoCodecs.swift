@@ -10,7 +10,7 @@ public struct FilmVideoCodecs: VideoCodecs {
     ///
     /// - Throws: `unsupported` if there is none for the format.
     public func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder {
-        try FilmPictureDecoder(format: format)
+        try FilmVideoDecoder(format: format)
     }
 }
 

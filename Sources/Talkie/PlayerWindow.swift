@@ -39,7 +39,7 @@ public final class PlayerWindow: Sendable {
     ) {
         var options = options
         options.title = title
-        let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter(drawing: options.drawing))
+        let loop = ScreenLoop(options: options, converter: SoftwareFrameConverter(drawing: options.drawing))
         expectsToMapTones = loop.mapsTones
         self.loop = MainThreadLoop(loop)
         screen = self.loop.control

@@ -43,7 +43,7 @@ package struct SeenPictures: Sendable {
     ) throws -> SeenPictures {
         guard let format = source.track.videoFormat else { return SeenPictures() }
         let decoder = try VideoDecoder(format: format)
-        let converter = SoftwarePictureConverter()
+        let converter = SoftwareFrameConverter()
         if let time { decoder.dropFrames(before: time) }
         var seen = SeenPictures()
         var isOver = false
@@ -68,7 +68,7 @@ package struct SeenPictures: Sendable {
     }
 
     /// Returns the mean brightness of a small copy of the frame.
-    private static func brightness(of picture: any VideoFrame, _ converter: SoftwarePictureConverter) -> Double? {
+    private static func brightness(of picture: any VideoFrame, _ converter: SoftwareFrameConverter) -> Double? {
         let side = 16
         return withUnsafeTemporaryAllocation(byteCount: side * side * 4 + 64, alignment: 64) { pixels in
             let target = PixelTarget(

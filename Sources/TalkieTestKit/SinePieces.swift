@@ -93,7 +93,7 @@ package struct SinePieces {
             guard let track = file.summary.track(.audio), let format = track.audioFormat else { continue }
             let reader = try file.reader(for: track)
             if let converter {
-                if try !converter.follow(format) { breaks += 1 }
+                if try !converter.adopt(format) { breaks += 1 }
             } else {
                 converter = try FilmAudioCodecs().converter(from: format, to: output, speed: 1)
             }

@@ -196,6 +196,6 @@ package final class Kiosk: Sendable {
         case .chosen(let screen)?: options.boardDisplay = .chosen(screen.display)
         case nil: break
         }
-        return ScreenLoop(options: options, converter: SoftwarePictureConverter())
+        return ScreenLoop(options: options, converter: SoftwareFrameConverter())
     }
 }

@@ -51,7 +51,7 @@ final class AudioDecoder {
     /// Whether the decoder is being drained at a gapless boundary.
     private var isChanging = false
     /// Wraps decoded audio from the application; it is queued between packets and bypasses the decoder.
-    private var plain = PlainSound()
+    private var plain = WrappedPCM()
     /// Whether `frame` holds such audio, not yet returned.
     private var isLent = false
     private var interleaver: PlaneInterleaver?
@@ -142,7 +142,7 @@ final class AudioDecoder {
                 if let output = trimmed() { return output }
                 continue
             }
-            if code != cff_error_again, code != cff_error_eof { noteDamage() }
+            if code != cff_error_again, code != cff_error_eof { recordDamage() }
             if code == cff_error_eof {
                 // The decoder must accept packets after the end of an item, as in a playlist.
                 avcodec_flush_buffers(context)
@@ -264,13 +264,13 @@ final class AudioDecoder {
             let bytes = interleaver?.interleaved(bytes) ?? bytes
             packet.pointee.data = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
             packet.pointee.size = Int32(clamping: bytes.count)
-            if avcodec_send_packet(context, packet) < 0 { noteDamage() }
+            if avcodec_send_packet(context, packet) < 0 { recordDamage() }
         }
         packet.pointee.data = nil
         packet.pointee.size = 0
     }
 
-    private func noteDamage() {
+    private func recordDamage() {
         decodeErrorCount += 1
         guard let lost = sending.take() else { return }
         undecodable = undecodable?.adding(lost) ?? lost

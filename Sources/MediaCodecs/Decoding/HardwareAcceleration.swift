@@ -13,7 +13,7 @@ protocol HardwareAcceleration: AnyObject {
     /// libavcodec checks the bitstream again later and falls back to software if the device refuses it.
     func attach(to context: UnsafeMutablePointer<AVCodecContext>) -> Bool
     /// Copies a frame from the device's memory. Returns 0 or a libavutil error number.
-    func download(_ picture: UnsafeMutablePointer<AVFrame>, to target: UnsafeMutablePointer<AVFrame>) -> Int32
+    func download(_ frame: UnsafeMutablePointer<AVFrame>, to target: UnsafeMutablePointer<AVFrame>) -> Int32
 }
 
 /// VA-API on a render node. Owned by the decoder's thread.
@@ -72,8 +72,8 @@ final class VideoAcceleration: HardwareAcceleration {
         return false
     }
 
-    func download(_ picture: UnsafeMutablePointer<AVFrame>, to target: UnsafeMutablePointer<AVFrame>) -> Int32 {
-        let code = av_hwframe_transfer_data(target, picture, 0)
-        return code < 0 ? code : av_frame_copy_props(target, picture)
+    func download(_ frame: UnsafeMutablePointer<AVFrame>, to target: UnsafeMutablePointer<AVFrame>) -> Int32 {
+        let code = av_hwframe_transfer_data(target, frame, 0)
+        return code < 0 ? code : av_frame_copy_props(target, frame)
     }
 }

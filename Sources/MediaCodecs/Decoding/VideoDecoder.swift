@@ -24,7 +24,7 @@ package final class VideoDecoder: PictureDecoder {
     private(set) var atWork: String?
     private var isDeviceAtWork: Bool?
     private var replay = HardwareReplay()
-    /// Whether the hardware failed: `takeOver` must run before further decoding.
+    /// Whether the hardware failed: `switchToSoftware` must run before further decoding.
     private var hasHardwareFailed = false
     /// End of the last frame returned before the hardware failed; earlier frames are not returned again.
     private var replayedUntil: MediaTime?
@@ -32,8 +32,8 @@ package final class VideoDecoder: PictureDecoder {
     private var awaitsSync = false
     private var isFinishing = false
     private let packet: UnsafeMutablePointer<AVPacket>
-    private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
-    private var times: PictureTimes?
+    private var pool = RecyclingPool<DecodedFrame> { DecodedFrame() }
+    private var times: FrameTimes?
     /// Frames that had to be received before another packet was accepted.
     private var ready: [SampleBuffer] = []
     private var isDiscontinuous = false
@@ -90,7 +90,7 @@ package final class VideoDecoder: PictureDecoder {
         awaitsSync = false
         if hardware != nil { replay.append(buffer) }
         decode(buffer, batch)
-        if hasHardwareFailed { takeOver() }
+        if hasHardwareFailed { switchToSoftware() }
         if let failure { throw failure }
     }
 
@@ -115,15 +115,15 @@ package final class VideoDecoder: PictureDecoder {
     /// a later frame is visible there.
     ///
     /// Durations are not used: a frame stays visible while no other is coded.
-    private func skipping(for buffer: SampleBuffer, before place: MediaTime) -> AVDiscard {
-        guard let time = buffer.presentationTime, time <= place else { return AVDISCARD_DEFAULT }
-        if let latestSent, time < latestSent, latestSent <= place { return AVDISCARD_NONREF }
+    private func skipping(for buffer: SampleBuffer, before timing: MediaTime) -> AVDiscard {
+        guard let time = buffer.presentationTime, time <= timing else { return AVDISCARD_DEFAULT }
+        if let latestSent, time < latestSent, latestSent <= timing { return AVDISCARD_NONREF }
         latestSent = time
         return AVDISCARD_DEFAULT
     }
 
     private func feed(_ entry: PacketBatch.Packet, of batch: PacketBatch, isSync: Bool) {
-        let times = self.times ?? PictureTimes(timescale: timescale(of: entry), frameRate: format.frameRate)
+        let times = self.times ?? FrameTimes(timescale: timescale(of: entry), frameRate: format.frameRate)
         self.times = times
         packet.pointee.pts = entry.presentationTime?.rescaled(to: times.timescale) ?? cff_nopts_value
         packet.pointee.dts = entry.decodeTime?.rescaled(to: times.timescale) ?? cff_nopts_value
@@ -145,12 +145,12 @@ package final class VideoDecoder: PictureDecoder {
             if code != cff_error_again {
                 if code < 0, code != cff_error_eof {
                     decodeErrorCount += 1
-                    noteHardwareFailure()
+                    recordHardwareFailure()
                 }
                 return
             }
             // EAGAIN: frames must be received before another packet is accepted, also those that are dropped.
-            if let picture = nextPicture() { ready.append(picture) }
+            if let decoded = receiveFrame() { ready.append(decoded) }
             if hasHardwareFailed { return }
         }
     }
@@ -218,14 +218,14 @@ package final class VideoDecoder: PictureDecoder {
     /// Consecutive failures after which hardware decoding is disabled; a single one can be a damaged packet.
     private static let maxFailures = 3
 
-    private func noteHardwareFailure(isCertain: Bool = false) {
+    private func recordHardwareFailure(isCertain: Bool = false) {
         guard hardware != nil else { return }
         replay.failures += 1
         if isCertain || replay.failures >= Self.maxFailures || replay.shownUntil == nil { hasHardwareFailed = true }
     }
 
     /// Switches to software and decodes again what the hardware has not returned.
-    private func takeOver() {
+    private func switchToSoftware() {
         hasHardwareFailed = false
         hardware = nil
         do throws(MediaError) { replaceContext(try Self.open(format, threads: threads)) } catch {
@@ -245,17 +245,17 @@ package final class VideoDecoder: PictureDecoder {
     }
 
     /// Copies a frame out of the device's memory; returns nil on failure. Other frames are returned unchanged.
-    private func inOrdinaryMemory(_ picture: DecodedPicture) -> DecodedPicture? {
-        guard let hardware, picture.libavFormat == hardware.pixelFormat else { return picture }
+    private func inOrdinaryMemory(_ decoded: DecodedFrame) -> DecodedFrame? {
+        guard let hardware, decoded.libavFormat == hardware.pixelFormat else { return decoded }
         let target = pool.acquire()
         av_frame_unref(target.frame)
-        let code = hardware.download(picture.frame, to: target.frame)
-        av_frame_unref(picture.frame)
+        let code = hardware.download(decoded.frame, to: target.frame)
+        av_frame_unref(decoded.frame)
         return code < 0 ? nil : target
     }
 
-    private func noteWhoDecoded(_ picture: DecodedPicture) {
-        let isDevice = hardware?.pixelFormat == picture.libavFormat
+    private func recordDecoder(_ decoded: DecodedFrame) {
+        let isDevice = hardware?.pixelFormat == decoded.libavFormat
         guard isDevice != isDeviceAtWork else { return }
         isDeviceAtWork = isDevice
         let codec = avcodec_get_name(context.pointee.codec_id).map { String(cString: $0) } ?? "unknown"
@@ -264,7 +264,7 @@ package final class VideoDecoder: PictureDecoder {
 
     private func drain() {
         sendPacket(nil)
-        while let picture = nextPicture() { ready.append(picture) }
+        while let decoded = receiveFrame() { ready.append(decoded) }
     }
 
     // MARK: Output
@@ -272,13 +272,13 @@ package final class VideoDecoder: PictureDecoder {
     /// Returns the next frame, or nil if more packets are needed or all frames were returned.
     package func receive() -> SampleBuffer? {
         if !ready.isEmpty { return ready.removeFirst() }
-        if let picture = nextPicture() { return picture }
+        if let decoded = receiveFrame() { return decoded }
         guard hasHardwareFailed else { return nil }
-        takeOver()
-        return ready.isEmpty ? nextPicture() : ready.removeFirst()
+        switchToSoftware()
+        return ready.isEmpty ? receiveFrame() : ready.removeFirst()
     }
 
-    private func nextPicture() -> SampleBuffer? {
+    private func receiveFrame() -> SampleBuffer? {
         var errors = 0
         while !hasHardwareFailed, failure == nil {
             let received = pool.acquire()
@@ -291,19 +291,19 @@ package final class VideoDecoder: PictureDecoder {
             }
             if code < 0 {
                 decodeErrorCount += 1
-                noteHardwareFailure()
+                recordHardwareFailure()
                 errors += 1
                 // A damaged packet is reported once; after more errors than frames inside,
                 // the decoder needs another packet.
                 guard errors < Self.maxErrors else { return nil }
                 continue
             }
-            noteWhoDecoded(received)
-            guard let picture = inOrdinaryMemory(received) else {
-                noteHardwareFailure(isCertain: true)
+            recordDecoder(received)
+            guard let decoded = inOrdinaryMemory(received) else {
+                recordHardwareFailure(isCertain: true)
                 continue
             }
-            let buffer = describe(picture)
+            let buffer = describe(decoded)
             if let replayedUntil, let end = buffer.end, end <= replayedUntil { continue }
             replayedUntil = nil
             if hardware != nil { (replay.shownUntil, replay.failures) = (buffer.end, 0) }
@@ -328,20 +328,20 @@ package final class VideoDecoder: PictureDecoder {
         return nil
     }
 
-    private func describe(_ picture: DecodedPicture) -> SampleBuffer {
-        picture.describe(format)
-        let frame = picture.frame.pointee
-        var times = self.times ?? PictureTimes(timescale: 90_000, frameRate: format.frameRate)
+    private func describe(_ decoded: DecodedFrame) -> SampleBuffer {
+        decoded.describe(format)
+        let frame = decoded.frame.pointee
+        var times = self.times ?? FrameTimes(timescale: 90_000, frameRate: format.frameRate)
         let stamp = frame.best_effort_timestamp
-        let place = times.place(
-            stamp == cff_nopts_value ? nil : stamp, length: cff_frame_duration(picture.frame),
+        let timing = times.assign(
+            stamp == cff_nopts_value ? nil : stamp, length: cff_frame_duration(decoded.frame),
             extraFields: frame.repeat_pict)
         self.times = times
-        var flags: SampleBuffer.Flags = cff_frame_is_key(picture.frame) != 0 ? .sync : []
+        var flags: SampleBuffer.Flags = cff_frame_is_key(decoded.frame) != 0 ? .sync : []
         if isDiscontinuous { flags.insert(.discontinuity) }
         isDiscontinuous = false
         return SampleBuffer(
-            payload: .videoFrame(picture), presentationTime: MediaTime(value: place.start, timescale: times.timescale),
-            duration: MediaTime(value: place.length, timescale: times.timescale), flags: flags)
+            payload: .videoFrame(decoded), presentationTime: MediaTime(value: timing.start, timescale: times.timescale),
+            duration: MediaTime(value: timing.length, timescale: times.timescale), flags: flags)
     }
 }

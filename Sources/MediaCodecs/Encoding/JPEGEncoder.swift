@@ -11,8 +11,8 @@ package enum JPEGEncoder {
     ///
     /// - Parameter maxSide: Maximum number of pixels of a side; smaller frames keep their size.
     /// - Throws: `unsupported` if the frame cannot be converted or there is no encoder, `exhausted` without memory.
-    package static func encode(_ picture: any VideoFrame, maxSide: Int) throws(MediaError) -> [UInt8] {
-        let image = try Image(picture, maxSide: max(16, min(maxSide, 4096)))
+    package static func encode(_ videoFrame: any VideoFrame, maxSide: Int) throws(MediaError) -> [UInt8] {
+        let image = try Image(videoFrame, maxSide: max(16, min(maxSide, 4096)))
         return try ImageEncoder.encode(
             AV_CODEC_ID_MJPEG, "JPEG", size: image.size, format: AV_PIX_FMT_YUVJ420P,
             configure: { context, frame in
@@ -31,27 +31,27 @@ package enum JPEGEncoder {
         private let height: Int
         private let rotation: Int
 
-        init(_ picture: any VideoFrame, maxSide: Int) throws(MediaError) {
-            let aspect = picture.pixelAspect.value
-            let shown = (Double(picture.size.width) * aspect, Double(picture.size.height))
+        init(_ videoFrame: any VideoFrame, maxSide: Int) throws(MediaError) {
+            let aspect = videoFrame.pixelAspect.value
+            let shown = (Double(videoFrame.size.width) * aspect, Double(videoFrame.size.height))
             let scale = min(1, Double(maxSide) / max(shown.0, shown.1, 1))
             func side(_ length: Double) -> Int {
                 Int(clamping: length * scale, in: 2...maxSide) / 2 * 2
             }
-            (width, height, rotation) = (side(shown.0), side(shown.1), picture.rotation)
+            (width, height, rotation) = (side(shown.0), side(shown.1), videoFrame.rotation)
             pixels = [UInt8](repeating: 0, count: width * height * 4)
             let target = PixelSize(width: width, height: height)
             size = rotation % 180 == 0 ? target : PixelSize(width: height, height: width)
             let stride = width * 4
             let isConverted = pixels.withUnsafeMutableBytes { bytes in
-                SoftwarePictureConverter().convert(
-                    picture, to: PixelTarget(base: bytes.baseAddress!, stride: stride, size: target))
+                SoftwareFrameConverter().convert(
+                    videoFrame, to: PixelTarget(base: bytes.baseAddress!, stride: stride, size: target))
             }
             guard isConverted else { throw MediaError(.unsupported, "this frame has a format that cannot be written") }
         }
 
         /// Returns the place of a pixel of the rotated image in `pixels`.
-        private func place(_ x: Int, _ y: Int) -> Int {
+        private func offset(_ x: Int, _ y: Int) -> Int {
             switch rotation {
             case 90: ((height - 1 - x) * width + y) * 4
             case 180: ((height - 1 - y) * width + width - 1 - x) * 4
@@ -69,7 +69,7 @@ package enum JPEGEncoder {
                 for x in stride(from: 0, to: size.width, by: 2) {
                     var sum = (b: 0.0, g: 0.0, r: 0.0)
                     for (column, row) in [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)] {
-                        let index = place(column, row)
+                        let index = offset(column, row)
                         let (b, g, r) = (Double(pixels[index]), Double(pixels[index + 1]), Double(pixels[index + 2]))
                         luma[row * Int(strides.0) + column] = byte(0.299 * r + 0.587 * g + 0.114 * b)
                         sum = (sum.b + b / 4, sum.g + g / 4, sum.r + r / 4)

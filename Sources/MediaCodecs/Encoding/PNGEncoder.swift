@@ -16,12 +16,12 @@ package enum PNGEncoder {
         else { throw MediaError(.limitExceeded, "this image cannot be written because its size is out of range") }
         return try ImageEncoder.encode(AV_CODEC_ID_PNG, "PNG", size: size, format: AV_PIX_FMT_RGB24) { frame in
             for row in 0..<size.height {
-                let line = frame.pointee.data.0! + row * Int(frame.pointee.linesize.0)
+                let target = frame.pointee.data.0! + row * Int(frame.pointee.linesize.0)
                 var source = row * size.width * 4
                 for column in 0..<size.width {
-                    line[column * 3] = pixels[source + 2]
-                    line[column * 3 + 1] = pixels[source + 1]
-                    line[column * 3 + 2] = pixels[source]
+                    target[column * 3] = pixels[source + 2]
+                    target[column * 3 + 1] = pixels[source + 1]
+                    target[column * 3 + 2] = pixels[source]
                     source += 4
                 }
             }

@@ -23,7 +23,7 @@ final class Deinterlacer {
     private var shape: Shape?
     /// A configuration for which no graph could be created.
     private var refused: Shape?
-    private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
+    private var pool = RecyclingPool<DecodedFrame> { DecodedFrame() }
     private var inside: [Inside] = []
     /// The filter's number of the first frame in `inside`.
     private var number: Int64 = 0
@@ -46,10 +46,10 @@ final class Deinterlacer {
     /// - Parameter takesAll: Whether to deinterlace frames that are not marked as interlaced.
     /// - Returns: False on failure; the filter is then empty, and the frame is to be displayed unchanged.
     func push(
-        _ buffer: SampleBuffer, _ picture: DecodedPicture, takesAll: Bool, of format: VideoFormat,
+        _ buffer: SampleBuffer, _ decoded: DecodedFrame, takesAll: Bool, of format: VideoFormat,
         to ready: inout [SampleBuffer]
     ) -> Bool {
-        let frame = picture.frame
+        let frame = decoded.frame
         let wanted = Shape(
             width: frame.pointee.width, height: frame.pointee.height, format: frame.pointee.format, takesAll: takesAll)
         if wanted != shape {
@@ -78,33 +78,33 @@ final class Deinterlacer {
 
     private func pull(_ format: VideoFormat, to ready: inout [SampleBuffer]) {
         while true {
-            let picture = pool.acquire()
-            av_frame_unref(picture.frame)
-            guard graph?.pull(into: picture.frame) == true else { return }
+            let decoded = pool.acquire()
+            av_frame_unref(decoded.frame)
+            guard graph?.pull(into: decoded.frame) == true else { return }
             // The filter's timestamps are in half frames.
-            let count = picture.frame.pointee.pts
+            let count = decoded.frame.pointee.pts
             let index = Int((count >> 1) - number)
             guard count != cff_nopts_value, inside.indices.contains(index) else { continue }
             inside.removeFirst(index)
             number += Int64(index)
-            picture.describe(format)
+            decoded.describe(format)
             // If a frame was the only one inside, both fields have the number of the first.
             let isSecond = count & 1 == 1 || begun == number
             begun = number
-            ready.append(field(isSecond, picture))
+            ready.append(field(isSecond, decoded))
         }
     }
 
     /// Returns a field with its time: the first has the frame's start, the second starts halfway.
-    private func field(_ isSecond: Bool, _ picture: DecodedPicture) -> SampleBuffer {
+    private func field(_ isSecond: Bool, _ decoded: DecodedFrame) -> SampleBuffer {
         var buffer = inside[0].buffer
-        buffer.payload = .videoFrame(picture)
+        buffer.payload = .videoFrame(decoded)
         guard inside[0].hasTwo else { return buffer }
-        let whole = length
-        let half = whole.half
+        let duration = length
+        let half = duration.half
         if isSecond {
             buffer.presentationTime = buffer.presentationTime.map { $0 + half }
-            buffer.duration = whole - half
+            buffer.duration = duration - half
             buffer.flags.remove([.sync, .discontinuity])
         } else {
             buffer.duration = half

@@ -70,19 +70,19 @@ final class ScalerPass {
 
     /// Converts a frame to another format in its own size. Returns false on failure.
     func convert(
-        _ picture: DecodedPicture, into target: DecodedPicture, as format: AVPixelFormat, matrix: YCbCrMatrix
+        _ frame: DecodedFrame, into target: DecodedFrame, as format: AVPixelFormat, matrix: YCbCrMatrix
     ) -> Bool {
         let setup = Setup(
-            source: SoftwarePictureConverter.plainName(of: picture.libavFormat), sourceSize: picture.size,
-            target: format, targetSize: picture.size, matrix: matrix, isFullRange: picture.color.isFullRange)
-        guard target.prepare(format, as: picture), prepare(setup) else { return false }
+            source: SoftwareFrameConverter.plainName(of: frame.libavFormat), sourceSize: frame.size,
+            target: format, targetSize: frame.size, matrix: matrix, isFullRange: frame.color.isFullRange)
+        guard target.prepare(format, as: frame), prepare(setup) else { return false }
         let (planes, strides) = (target.frame.pointee.data, target.frame.pointee.linesize)
         guard let base = planes.0 else { return false }
         let memory = PixelTarget(
-            base: base, stride: Int(strides.0), size: picture.size,
+            base: base, stride: Int(strides.0), size: frame.size,
             chroma: (UnsafeMutableRawPointer(planes.1), UnsafeMutableRawPointer(planes.2)),
             chromaStrides: (Int(strides.1), Int(strides.2)))
-        return picture.withPlanes { run($0, to: memory) }
+        return frame.withPlanes { run($0, to: memory) }
     }
 
     /// Converts planes of the prepared source into memory of the prepared target.

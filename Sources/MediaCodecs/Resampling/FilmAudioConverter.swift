@@ -10,11 +10,11 @@ internal import SyncRendering
 final class FilmAudioConverter: PCMConverter {
     private let decoder: AudioDecoder
     private let resampler: Resampler
-    private var line: SoundLine?
+    private var timeline: AudioTimeline?
     /// Media time of the first frame since the last discontinuity, and the number of frames returned since.
     private var grid: (start: MediaTime, given: Int64) = (.zero, 0)
     /// The end of the timeline being drained, in grid frames.
-    private var lineEnd: Int64 = 0
+    private var timelineEnd: Int64 = 0
     private var pending: AudioDecoder.Output?
     private var isDraining = false
     /// Whether the next audio continues the timeline being drained, at another rate.
@@ -32,14 +32,14 @@ final class FilmAudioConverter: PCMConverter {
     }
 
     var decodeErrorCount: Int { decoder.decodeErrorCount }
-    func takeUndecodableSound() -> UndecodableSound? { decoder.undecodable.take() }
+    func consumeUndecodableAudio() -> UndecodableSound? { decoder.undecodable.take() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false
         decoder.send(buffer)
     }
 
-    func follow(_ format: AudioFormat) throws(MediaError) -> Bool {
+    func adopt(_ format: AudioFormat) throws(MediaError) -> Bool {
         try decoder.prepare(for: format)
         return true
     }
@@ -53,7 +53,7 @@ final class FilmAudioConverter: PCMConverter {
 
     func reset() {
         decoder.reset()
-        line = nil
+        timeline = nil
         pending = nil
         lastEnd = nil
         (isDraining, isFinished, isBroken, isGaplessBoundary) = (false, false, false, false)
@@ -65,14 +65,14 @@ final class FilmAudioConverter: PCMConverter {
         while block.frames < block.capacity {
             if isDraining {
                 if drain(into: block) { continue }
-                endLine()
+                endTimeline()
                 if block.frames > 0 { return true }
             }
-            if line != nil, appendOutput(into: block, { resampler.pull(into: $0, room: $1) }) { continue }
+            if timeline != nil, appendOutput(into: block, { resampler.pull(into: $0, room: $1) }) { continue }
             if pending == nil { pending = try decoder.next() }
             if pending != nil {
-                try place(into: block)
-            } else if isFinished, line != nil {
+                try insertPending(into: block)
+            } else if isFinished, timeline != nil {
                 beginDraining()
             } else {
                 break
@@ -103,12 +103,12 @@ final class FilmAudioConverter: PCMConverter {
 
     private func beginDraining() {
         isDraining = true
-        lineEnd = line.map { gridFrames(to: $0.end) } ?? grid.given
+        timelineEnd = timeline.map { gridFrames(to: $0.end) } ?? grid.given
     }
 
     /// Returns the rest of a timeline to the exact frame: a filter's output length differs slightly from its input.
     private func drain(into block: PCMBlock) -> Bool {
-        let left = Int(clamping: lineEnd - grid.given)
+        let left = Int(clamping: timelineEnd - grid.given)
         guard left > 0 else { return false }
         return appendOutput(into: block) { target, room in
             let wanted = min(room, left)
@@ -123,15 +123,15 @@ final class FilmAudioConverter: PCMConverter {
     /// Maximum number of frames that rounding can leave missing at the end.
     private static let maxPadding = 2
 
-    private func endLine() {
-        lastEnd = line?.end
-        line = nil
+    private func endTimeline() {
+        lastEnd = timeline?.end
+        timeline = nil
         (isDraining, isGaplessBoundary) = (false, false)
     }
 
     /// Starts counting at a media time; on the same grid if it continues the previous audio.
-    private func beginLine(at start: MediaTime, rate: Int32, followsOn: Bool) {
-        line = SoundLine(start: start, rate: rate)
+    private func beginTimeline(at start: MediaTime, rate: Int32, followsOn: Bool) {
+        timeline = AudioTimeline(start: start, rate: rate)
         let away = (start - gridTime(grid.given)).seconds * Double(output.sampleRate)
         if !followsOn || abs(away) > Self.maxDeviation { grid = (start, 0) }
     }
@@ -140,11 +140,11 @@ final class FilmAudioConverter: PCMConverter {
     private static let maxDeviation = 1.0
 
     /// Inserts the pending audio, or drains the previous timeline first.
-    private func place(into block: PCMBlock) throws(MediaError) {
-        guard var sound = pending else { return }
-        if line != nil, sound.isDiscontinuous || !resampler.accepts(decoder.frame) {
+    private func insertPending(into block: PCMBlock) throws(MediaError) {
+        guard var audio = pending else { return }
+        if timeline != nil, audio.isDiscontinuous || !resampler.accepts(decoder.frame) {
             beginDraining()
-            if sound.isDiscontinuous {
+            if audio.isDiscontinuous {
                 isBroken = true
             } else {
                 isGaplessBoundary = true
@@ -153,48 +153,50 @@ final class FilmAudioConverter: PCMConverter {
             pending?.isDiscontinuous = false
             return
         }
-        if line == nil {
-            let followsOn = lastEnd != nil && !isBroken && !sound.isDiscontinuous
+        if timeline == nil {
+            let followsOn = lastEnd != nil && !isBroken && !audio.isDiscontinuous
             isBroken = false
             try resampler.configure(for: decoder.frame)
             let rate = decoder.frame.pointee.sample_rate
-            var start = sound.time ?? lastEnd ?? .zero
-            if sound.time != nil,
+            var start = audio.time ?? lastEnd ?? .zero
+            if audio.time != nil,
                 let error = decoder.roundingError(frames: Int(decoder.frame.pointee.nb_samples), rate: rate)
             {
                 start += error
             }
             // A timestamp within the container's rounding means that there is no gap.
-            if followsOn, let lastEnd, (start - lastEnd).nanoseconds.magnitude <= SoundLine.rounding { start = lastEnd }
-            beginLine(at: start, rate: rate, followsOn: followsOn)
+            if followsOn, let lastEnd, (start - lastEnd).nanoseconds.magnitude <= AudioTimeline.rounding {
+                start = lastEnd
+            }
+            beginTimeline(at: start, rate: rate, followsOn: followsOn)
             if followsOn, grid.given > 0 {
                 let offset = (gridTime(grid.given) - start).seconds * Double(rate)
-                resampler.extendStart(decoder.frame, skip: sound.skip, count: sound.count, offset: offset)
+                resampler.extendStart(decoder.frame, skip: audio.skip, count: audio.count, offset: offset)
             }
         } else {
             try resampler.adapt(to: decoder.frame)
         }
-        switch sound.beginsPiece ? line!.join(sound.time) : line!.place(sound.time) {
+        switch audio.beginsPiece ? timeline!.join(audio.time) : timeline!.check(audio.time) {
         case .joins: break
         case .gap(let frames):
             resampler.insertSilence(frames)
-            line!.count(frames)
+            timeline!.count(frames)
         case .overlap(let frames):
-            if frames >= sound.count {
+            if frames >= audio.count {
                 pending = nil
                 return
             }
-            sound.skip += frames
-            sound.count -= frames
+            audio.skip += frames
+            audio.count -= frames
         case .jump:
             beginDraining()
             isBroken = true
             return
         }
         pending = nil
-        line!.count(sound.count)
+        timeline!.count(audio.count)
         _ = appendOutput(into: block) { target, room in
-            resampler.convert(decoder.frame, skip: sound.skip, count: sound.count, into: target, room: room)
+            resampler.convert(decoder.frame, skip: audio.skip, count: audio.count, into: target, room: room)
         }
     }
 }

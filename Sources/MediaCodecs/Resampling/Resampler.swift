@@ -199,9 +199,9 @@ final class Resampler {
         // Output frames fall on input frames in a periodic pattern; the length of the lead-in selects its phase.
         var (a, b) = (input, rate)
         while b != 0 { (a, b) = (b, a % b) }
-        let places = min(rate / max(1, a), Self.maxPlaces)
+        let candidates = min(rate / max(1, a), Self.maxExtraLeadIn)
         var (lead, drop, error) = (reach, 0, Double.infinity)
-        for candidate in reach..<(reach + max(1, places)) {
+        for candidate in reach..<(reach + max(1, candidates)) {
             let frames = ((Double(candidate) + offset) / step).rounded()
             let away = abs(frames * step - Double(candidate) - offset)
             if away < error - 1e-9 { (lead, drop, error) = (candidate, Int(frames), away) }
@@ -217,7 +217,7 @@ final class Resampler {
     }
 
     /// Maximum additional length of the lead-in, in input frames.
-    private static let maxPlaces = 640
+    private static let maxExtraLeadIn = 640
 
     /// Mixes frames into `mixed`. Returns their number.
     private func mix(_ frame: UnsafeMutablePointer<AVFrame>, skip: Int, count: Int) -> Int {

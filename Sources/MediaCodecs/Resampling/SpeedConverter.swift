@@ -33,14 +33,14 @@ final class SpeedConverter: PCMConverter {
     }
 
     var decodeErrorCount: Int { inner.decodeErrorCount }
-    func takeUndecodableSound() -> UndecodableSound? { inner.takeUndecodableSound() }
+    func consumeUndecodableAudio() -> UndecodableSound? { inner.consumeUndecodableAudio() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false
         try inner.send(buffer)
     }
 
-    func follow(_ format: AudioFormat) throws(MediaError) -> Bool { try inner.follow(format) }
+    func adopt(_ format: AudioFormat) throws(MediaError) -> Bool { try inner.adopt(format) }
 
     func setDialogueLift(_ decibels: Double) { inner.setDialogueLift(decibels) }
 

@@ -10,7 +10,7 @@ final class FilmSubtitleDecoder: SubtitleDecoder {
     /// The number of packets that could not be decoded or exceeded the limits.
     private(set) var decodeErrorCount = 0
 
-    private let place: SubtitlePlace
+    private let position: SubtitlePosition
     private var format: SubtitleFormat
     private var context: UnsafeMutablePointer<AVCodecContext>
     private let packet: UnsafeMutablePointer<AVPacket>
@@ -25,16 +25,16 @@ final class FilmSubtitleDecoder: SubtitleDecoder {
 
     /// Opens a decoder.
     ///
-    /// - Parameter place: The position of the text.
+    /// - Parameter position: The position of the text.
     /// - Throws: `unsupported` if there is no decoder, the track's parameters are invalid, or for
     ///   bitmaps at the top; or `exhausted`.
-    init(format: SubtitleFormat, place: SubtitlePlace = .asWritten) throws(MediaError) {
-        (self.format, self.place) = (format, place)
-        try Self.require(words: format, at: place)
+    init(format: SubtitleFormat, position: SubtitlePosition = .asWritten) throws(MediaError) {
+        (self.format, self.position) = (format, position)
+        try Self.require(words: format, at: position)
         recoding = Self.recoding(format)
         context = try Self.open(format, recoding)
         packet = try CodecContext.packet(for: context)
-        sheet = Self.sheet(format, context, place)
+        sheet = Self.sheet(format, context, position)
     }
 
     deinit {
@@ -44,8 +44,8 @@ final class FilmSubtitleDecoder: SubtitleDecoder {
         av_packet_free(&lastPacket)
     }
 
-    private static func require(words format: SubtitleFormat, at place: SubtitlePlace) throws(MediaError) {
-        guard place == .top, let descriptor = avcodec_descriptor_get_by_name(format.parameters.codec),
+    private static func require(words format: SubtitleFormat, at position: SubtitlePosition) throws(MediaError) {
+        guard position == .top, let descriptor = avcodec_descriptor_get_by_name(format.parameters.codec),
             descriptor.pointee.props & AV_CODEC_PROP_BITMAP_SUB != 0
         else { return }
         throw MediaError(.unsupported, "bitmap subtitles cannot be shown at the top; choose text subtitles")
@@ -82,9 +82,9 @@ final class FilmSubtitleDecoder: SubtitleDecoder {
     }
 
     private static func sheet(
-        _ format: SubtitleFormat, _ context: UnsafeMutablePointer<AVCodecContext>, _ place: SubtitlePlace
+        _ format: SubtitleFormat, _ context: UnsafeMutablePointer<AVCodecContext>, _ position: SubtitlePosition
     ) -> SubtitleStyleSheet {
-        if place == .top { return SubtitleStyleSheet(header: PlainSubtitleStyle.topHeader, isAuthored: false) }
+        if position == .top { return SubtitleStyleSheet(header: PlainSubtitleStyle.topHeader, isAuthored: false) }
         let isAuthored = ["ass", "ssa"].contains(format.parameters.codec)
         guard isAuthored, let header = context.pointee.subtitle_header, context.pointee.subtitle_header_size > 0 else {
             return SubtitleStyleSheet(header: PlainSubtitleStyle.header, isAuthored: false)
@@ -119,13 +119,13 @@ final class FilmSubtitleDecoder: SubtitleDecoder {
 
     private func adopt(_ fresh: SubtitleFormat) throws(MediaError) {
         if fresh != format {
-            try Self.require(words: fresh, at: place)
+            try Self.require(words: fresh, at: position)
             let recoding = Self.recoding(fresh)
             let opened = try Self.open(fresh, recoding)
             var old: UnsafeMutablePointer<AVCodecContext>? = context
             avcodec_free_context(&old)
             (context, self.recoding) = (opened, recoding)
-            sheet = Self.sheet(fresh, opened, place)
+            sheet = Self.sheet(fresh, opened, position)
         }
         format = fresh
     }
@@ -216,7 +216,7 @@ final class FilmSubtitleDecoder: SubtitleDecoder {
                 continue
             }
             let written = SubtitleEvent.repaired(bytes)
-            let event = place == .top ? SubtitleEvent.plain(written) : written
+            let event = position == .top ? SubtitleEvent.plain(written) : written
             if event.isEmpty { continue }
             cues.append(SubtitleCue(.script(event, sheet), isAnimated: SubtitleEvent.isAnimated(event)))
         }

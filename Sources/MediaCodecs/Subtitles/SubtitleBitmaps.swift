@@ -25,14 +25,14 @@ enum SubtitleBitmaps {
                 // 256 entries of 0xAARRGGBB in native byte order (AVPALETTE_SIZE, libavutil/pixfmt.h).
                 palette.withMemoryRebound(to: UInt32.self, capacity: 256) { palette in
                     for y in 0..<height {
-                        let line = indices + y * Int(rect.linesize.0)
+                        let rowStart = indices + y * Int(rect.linesize.0)
                         for x in 0..<width {
-                            let colour = palette[Int(line[x])]
-                            let place = (y * width + x) * 4
-                            pixels[place] = UInt8(truncatingIfNeeded: colour)
-                            pixels[place + 1] = UInt8(truncatingIfNeeded: colour >> 8)
-                            pixels[place + 2] = UInt8(truncatingIfNeeded: colour >> 16)
-                            pixels[place + 3] = UInt8(truncatingIfNeeded: colour >> 24)
+                            let colour = palette[Int(rowStart[x])]
+                            let offset = (y * width + x) * 4
+                            pixels[offset] = UInt8(truncatingIfNeeded: colour)
+                            pixels[offset + 1] = UInt8(truncatingIfNeeded: colour >> 8)
+                            pixels[offset + 2] = UInt8(truncatingIfNeeded: colour >> 16)
+                            pixels[offset + 3] = UInt8(truncatingIfNeeded: colour >> 24)
                         }
                     }
                 }

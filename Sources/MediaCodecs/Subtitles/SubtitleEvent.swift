@@ -42,17 +42,17 @@ enum SubtitleEvent {
     static func plain(_ event: [UInt8]) -> [UInt8] {
         let fields = event.split(separator: UInt8(ascii: ","), maxSplits: 8, omittingEmptySubsequences: false)
         guard fields.count == 9 else { return [] }
-        var words: [UInt8] = []
+        var text: [UInt8] = []
         var rest = fields[8]
         while let open = rest.firstIndex(of: UInt8(ascii: "{")),
             let close = rest[open...].firstIndex(of: UInt8(ascii: "}"))
         {
-            words += rest[..<open]
+            text += rest[..<open]
             if draws(rest[open..<close]) { return [] }
             rest = rest[(close + 1)...]
         }
-        words += rest
-        return fields[0] + Array(",0,Default,,0,0,0,,".utf8) + words
+        text += rest
+        return fields[0] + Array(",0,Default,,0,0,0,,".utf8) + text
     }
 
     /// Returns whether a block begins a drawing: `\p1` and above, not `\pos` or `\pbo`.

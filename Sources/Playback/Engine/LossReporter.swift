@@ -43,7 +43,7 @@ final class LossReporter {
     }
 
     private func recordUndecodableSound() {
-        guard let lost = renderer?.takeUndecodableSound(), !lost.isEmpty else { return }
+        guard let lost = renderer?.consumeUndecodableAudio(), !lost.isEmpty else { return }
         let checksPackets = checksPackets
         // What was checked when it was read is recorded already.
         list.update { list in

@@ -31,7 +31,7 @@ final class PacketCheck {
         } catch {
             return buffer.presentationTime.map { UndecodableSound(start: $0, duration: buffer.soundLength) }
         }
-        return converter.takeUndecodableSound()
+        return converter.consumeUndecodableAudio()
     }
 
     /// Discards the state of the decoder, for a seek.

@@ -45,7 +45,7 @@ extension Player.Parts {
             },
             codecs: FilmAudioCodecs(),
             makeDecoder: { (format) throws(MediaError) in
-                try FilmPictureDecoder(
+                try FilmVideoDecoder(
                     format: format, deinterlacing: deinterlacing, toneMapping: toneMapping,
                     hardware: options.hardwareDecoding, drawing: options.drawing, report: decoders)
             },
@@ -74,7 +74,7 @@ extension Player.Parts {
         }
         // ignored: an item without an image is displayed without it.
         parts.encodeArtwork = { try? JPEGEncoder.encode($0, maxSide: ArtworkFinder.maxSide) }
-        parts.subtitles?.secondaryCodecs = FilmSubtitleCodecs(place: .top)
+        parts.subtitles?.secondaryCodecs = FilmSubtitleCodecs(position: .top)
         parts.deinterlacing = deinterlacing
         parts.toneMapping = toneMapping
         parts.decoders = decoders

@@ -12,7 +12,7 @@ public protocol PCMConverter: AnyObject {
     /// The default returns false: another converter is required.
     ///
     /// - Throws: If the format cannot be decoded; the converter is unchanged.
-    func follow(_ format: AudioFormat) throws(MediaError) -> Bool
+    func adopt(_ format: AudioFormat) throws(MediaError) -> Bool
     /// Amplifies the centre channel of subsequent audio in the downmix, in decibels; 0 leaves the mix unchanged. The
     /// default does nothing.
     func setDialogueLift(_ decibels: Double)
@@ -26,7 +26,7 @@ public protocol PCMConverter: AnyObject {
     var decodeErrorCount: Int { get }
     /// Returns the audio that could not be decoded since the last call, in media time; nil if there is none. The
     /// default returns nil.
-    func takeUndecodableSound() -> UndecodableSound?
+    func consumeUndecodableAudio() -> UndecodableSound?
 }
 
 /// A range of audio whose packets could not be decoded.
@@ -68,9 +68,9 @@ extension [UndecodableSound] {
 
 extension PCMConverter {
     /// Returns nil: undecodable audio is not recorded.
-    public func takeUndecodableSound() -> UndecodableSound? { nil }
+    public func consumeUndecodableAudio() -> UndecodableSound? { nil }
     /// Returns false: another format requires another converter.
-    public func follow(_ format: AudioFormat) throws(MediaError) -> Bool { false }
+    public func adopt(_ format: AudioFormat) throws(MediaError) -> Bool { false }
     /// Does nothing: the mix is unchanged.
     public func setDialogueLift(_ decibels: Double) {}
 }

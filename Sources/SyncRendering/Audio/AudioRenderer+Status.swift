@@ -18,8 +18,8 @@ extension AudioRenderer {
     }
 
     /// Returns the audio that could not be decoded since the last call, by its packets' times. Any thread.
-    package func takeUndecodableSound() -> [UndecodableSound] {
-        outputs?.current.takeUndecodableSound() ?? []
+    package func consumeUndecodableAudio() -> [UndecodableSound] {
+        outputs?.current.consumeUndecodableAudio() ?? []
     }
 
     /// The outputs to which it plays. Any thread.

@@ -243,7 +243,7 @@ struct DeliveryPipeline {
     /// Reports new undecodable packets, also if nothing was decoded.
     private mutating func reportDamage() {
         let count = conversion.decodeErrorCount
-        if count != decodeErrorCount { report(count, conversion.converter?.takeUndecodableSound()) }
+        if count != decodeErrorCount { report(count, conversion.converter?.consumeUndecodableAudio()) }
     }
 
     /// Reports the number of undecodable packets and their audio.
@@ -375,7 +375,7 @@ struct DeliveryPipeline {
     ///
     /// The first encoded packet starts at the end of the last one, so that every frame plays at its time.
     private mutating func joinEncoder(at beginning: MediaTime?, after end: MediaTime) {
-        defer { passed.endLine() }
+        defer { passed.endTimeline() }
         guard case .encoded(_, let pcm)? = delivery, conversion.encoder.isPresent, let beginning else { return }
         let hole = Int(clamping: (beginning - end).rescaled(to: Int32(clamping: pcm.sampleRate)))
         if hole <= 0 { resume.raise(to: end) } else { conversion.encoder.fill(hole, from: end, pcm) }

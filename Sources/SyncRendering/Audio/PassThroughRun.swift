@@ -21,7 +21,7 @@ struct PassThroughRun {
     mutating func resume(after end: MediaTime?) { (line, isAtGaplessBoundary) = (PacketContinuity(end: end), true) }
 
     /// Ends the run: other audio follows.
-    mutating func endLine() { line = PacketContinuity() }
+    mutating func endTimeline() { line = PacketContinuity() }
 
     mutating func markGaplessBoundary() { isAtGaplessBoundary = true }
 

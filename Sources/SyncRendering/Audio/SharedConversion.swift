@@ -158,7 +158,7 @@ final class SharedConversion: Sendable {
             if !batch.packets.isEmpty { step.packets = batch }
             if run.decodeErrorCount != decodeErrorCount {
                 decodeErrorCount = run.decodeErrorCount
-                step.damage = (decodeErrorCount, run.converter?.takeUndecodableSound())
+                step.damage = (decodeErrorCount, run.converter?.consumeUndecodableAudio())
             }
             return (step, isExhausted)
         }

@@ -248,7 +248,7 @@ struct GroupMembers {
 
     /// Returns the audio that could not be decoded since the last call. Each member decodes the same audio, so that the
     /// first one's value counts.
-    func takeUndecodableSound() -> [UndecodableSound] {
+    func consumeUndecodableAudio() -> [UndecodableSound] {
         var first: [UndecodableSound] = []
         for feed in feeds {
             let lost = feed.state.withLock { $0.takeUndecodable() }

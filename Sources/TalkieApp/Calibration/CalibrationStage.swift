@@ -26,7 +26,7 @@ struct CalibrationStage {
         _ work: @escaping (ScreenControl?) throws(TalkieError) -> Value?
     ) -> Result<Value?, TalkieError> {
         guard showsPicture else { return Self.result(work, nil) }
-        let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter())
+        let loop = ScreenLoop(options: options, converter: SoftwareFrameConverter())
         let screen = loop.control
         screen.setTitle("Talkie – calibration")
         let interruption = interruption

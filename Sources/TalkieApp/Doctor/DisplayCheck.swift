@@ -7,7 +7,7 @@ internal import SyncRendering
 enum DisplayCheck {
     static func findings() -> [Finding] {
         do {
-            let probe = try ScreenProbe.examine(converter: SoftwarePictureConverter())
+            let probe = try ScreenProbe.examine(converter: SoftwareFrameConverter())
             return probe.displays.map { finding(of: $0, driver: probe.driver) } + [drawing(probe)]
         } catch {
             return [Finding("display", .missing, problem: error.message)]

@@ -26,7 +26,7 @@ package enum KioskProgram {
         for sentence in ConfigMistake.messages(for: configuration.remarks) { terminal.say("talkie: " + sentence) }
         let displays: Result<[ConnectedDisplay], OutputError>
         do throws(OutputError) {
-            displays = .success(try ScreenProbe.examine(converter: SoftwarePictureConverter()).displays)
+            displays = .success(try ScreenProbe.examine(converter: SoftwareFrameConverter()).displays)
         } catch { displays = .failure(error) }
         let warnings = configuration.machineWarnings(file: path, displays: displays)
         for sentence in ConfigMistake.messages(for: warnings) { terminal.say("talkie: on this computer: " + sentence) }

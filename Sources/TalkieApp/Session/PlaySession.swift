@@ -333,7 +333,7 @@ package enum PlaySession {
         case .named(let name)?: options.display = .name(name)
         case nil: break
         }
-        let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter(drawing: options.drawing))
+        let loop = ScreenLoop(options: options, converter: SoftwareFrameConverter(drawing: options.drawing))
         loop.control.view = arguments.view
         // Set before the first frame is decoded.
         player.layer.toneMapping.isDoneByScreen = loop.mapsTones

@@ -55,7 +55,7 @@ private let largestPicture = 1 << 20
 private func watch(_ reader: any SampleSource, _ track: Track) throws(MediaError) {
     guard let format = track.videoFormat, format.size.width * format.size.height <= largestPicture else { return }
     let decoder = try VideoDecoder(format: format, threads: 1)
-    let converter = SoftwarePictureConverter()
+    let converter = SoftwareFrameConverter()
     let pixels = UnsafeMutableRawPointer.allocate(byteCount: 64 * 64 * 4, alignment: 64)
     defer { pixels.deallocate() }
     var shown = 0

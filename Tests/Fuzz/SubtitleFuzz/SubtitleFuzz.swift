@@ -40,8 +40,8 @@ private func show(_ path: String, choice: UInt8) throws(MediaError) {
     for track in file.summary.tracks.prefix(3) {
         precondition(track.kind == .subtitle)
         guard let format = track.subtitleFormat else { continue }
-        let place = choice < 128 ? SubtitlePlace.asWritten : .top
-        let decoder = try FilmSubtitleCodecs(place: place).decoder(for: format)
+        let place = choice < 128 ? SubtitlePosition.asWritten : .top
+        let decoder = try FilmSubtitleCodecs(position: place).decoder(for: format)
         let source = try file.source(for: track)
         try read(source, decoder, place)
         decoder.flush()
@@ -51,7 +51,7 @@ private func show(_ path: String, choice: UInt8) throws(MediaError) {
 }
 
 private func read(
-    _ source: any SampleSource, _ decoder: any SubtitleDecoder, _ place: SubtitlePlace
+    _ source: any SampleSource, _ decoder: any SubtitleDecoder, _ place: SubtitlePosition
 ) throws(MediaError) {
     for _ in 0..<300 {
         guard let buffer = try source.read() else { return }
@@ -59,7 +59,7 @@ private func read(
     }
 }
 
-private func check(_ buffer: SampleBuffer, _ place: SubtitlePlace) {
+private func check(_ buffer: SampleBuffer, _ place: SubtitlePosition) {
     precondition(buffer.presentationTime != nil && buffer.duration >= .zero)
     guard case .subtitle(let cue) = buffer.payload else { preconditionFailure("no subtitle") }
     switch cue.content {

@@ -24,7 +24,7 @@ func bench(_ arguments: [String]) {
     }
     let screen: Screen
     let started = HostInstant.now
-    do { screen = try Screen(options: options, converter: SoftwarePictureConverter()) } catch { fail(error.message) }
+    do { screen = try Screen(options: options, converter: SoftwareFrameConverter()) } catch { fail(error.message) }
     let reached = HostInstant.now
     let color = ColorDescription(primaries: 1, transfer: 1, matrix: 1)
     let pictures = (0..<8).map { SyntheticPicture(size: pictureSize, color: color, shade: $0) }

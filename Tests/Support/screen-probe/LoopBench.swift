@@ -44,7 +44,7 @@ private func play(
     let synchronizer = RenderSynchronizer(clock: clock, events: events)
     let layer = DisplayLayer(depth: 8)
     synchronizer.add(layer)
-    let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter())
+    let loop = ScreenLoop(options: options, converter: SoftwareFrameConverter())
     let control = loop.control
     let color = ColorDescription(primaries: 1, transfer: 1, matrix: 1)
     let pictures = (0..<8).map { SyntheticPicture(size: pictureSize, color: color, shade: $0) }

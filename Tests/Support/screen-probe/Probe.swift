@@ -33,7 +33,7 @@ func runProbe() {
         }
     }
     if replaces { return replace(options) }
-    let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter())
+    let loop = ScreenLoop(options: options, converter: SoftwareFrameConverter())
     let script = Script(control: loop.control)
     // On the loop's thread: before the reply to a command that follows the input.
     loop.control.onInput { answer("input \($0)") }
@@ -46,7 +46,7 @@ func runProbe() {
 private func replace(_ options: ScreenOptions) {
     let screen: Screen
     let square = options.size ?? PixelSize(width: 640, height: 640)
-    do { screen = try Screen(options: options, converter: SoftwarePictureConverter()) } catch { fail(error.message) }
+    do { screen = try Screen(options: options, converter: SoftwareFrameConverter()) } catch { fail(error.message) }
     let color = ColorDescription(primaries: 1, transfer: 1, matrix: 1)
     screen.prepare(SyntheticPicture(size: square, color: color, shade: 0), under: nil)
     _ = screen.present()

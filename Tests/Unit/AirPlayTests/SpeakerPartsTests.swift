@@ -9,7 +9,7 @@ import Testing
 @testable import AirPlay
 @testable import AirPlayTransport
 
-@Suite struct SoundLineTests {
+@Suite struct RTPTimestampMapperTests {
     private func seconds(_ value: Double) -> MediaTime { MediaTime(seconds: value) }
 
     @Test func packetsLieWhereTheFilmSaysAndRoundedTimesFollowOn() {

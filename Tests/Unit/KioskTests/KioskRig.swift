@@ -418,7 +418,7 @@ final class KioskRig: @unchecked Sendable {
             lost = nil
             inner.reset()
         }
-        func takeUndecodableSound() -> UndecodableSound? { lost.take() }
+        func consumeUndecodableAudio() -> UndecodableSound? { lost.take() }
     }
 
     /// A calendar in UTC.

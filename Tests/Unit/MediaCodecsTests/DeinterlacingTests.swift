@@ -30,12 +30,12 @@ import Testing
     /// Returns all frames and the decoder.
     private func play(
         _ path: String, _ mode: Deinterlacing = .auto, from time: MediaTime? = nil,
-        each: (Int, DeinterlacingSwitch, FilmPictureDecoder) throws -> Void = { _, _, _ in }
-    ) throws -> (pictures: [SampleBuffer], decoder: FilmPictureDecoder) {
+        each: (Int, DeinterlacingSwitch, FilmVideoDecoder) throws -> Void = { _, _, _ in }
+    ) throws -> (pictures: [SampleBuffer], decoder: FilmVideoDecoder) {
         let film = try MediaFile.open(path)
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
         let wish = DeinterlacingSwitch(mode)
-        let decoder = try FilmPictureDecoder(
+        let decoder = try FilmVideoDecoder(
             format: try #require(reader.track.videoFormat), threads: 1, deinterlacing: wish)
         if let time { decoder.dropFrames(before: time) }
         var all: [SampleBuffer] = []
@@ -143,7 +143,7 @@ import Testing
                 buffer = SampleBuffer(payload: buffer.payload, presentationTime: buffer.end! + buffer.duration)
             }
             buffer.duration = MediaTime(value: 20, timescale: 1000)
-            let picture = try #require(buffer.videoFrame as? DecodedPicture)
+            let picture = try #require(buffer.videoFrame as? DecodedFrame)
             #expect(fields.push(buffer, picture, takesAll: false, of: format, to: &found))
         }
         fields.finish(format, to: &found)
@@ -154,7 +154,7 @@ import Testing
     @Test func aPictureThatIsAloneIsTwoFieldsToo() throws {
         let film = try MediaFile.open(try interlaced())
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
-        let decoder = try FilmPictureDecoder(format: try #require(reader.track.videoFormat), threads: 1)
+        let decoder = try FilmVideoDecoder(format: try #require(reader.track.videoFormat), threads: 1)
         try decoder.send(try #require(try reader.read()))
         decoder.finish()
         var found: [MediaTime?] = []
@@ -171,7 +171,7 @@ import Testing
         let path = try interlaced()
         let film = try MediaFile.open(path)
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
-        let decoder = try FilmPictureDecoder(format: try #require(reader.track.videoFormat), threads: 1)
+        let decoder = try FilmVideoDecoder(format: try #require(reader.track.videoFormat), threads: 1)
         for _ in 0..<2 {
             var count = 0
             while let buffer = try reader.read() {

@@ -36,7 +36,7 @@ import Testing
         for isFull in [false, true] {
             let picture = try firstPicture(of: try film.written(system, isFull: isFull))
             let wanted = film.expected(system, isFull: isFull)
-            let converter = SoftwarePictureConverter()
+            let converter = SoftwareFrameConverter()
             for size in Self.sizes {
                 var pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
                 let isDone = pixels.withUnsafeMutableBytes {

@@ -92,7 +92,7 @@ import Testing
         #expect(report.latest == nil)
         let source = try MediaFile.open(path)
         let reader = try source.reader(for: try #require(source.summary.track(.video)))
-        let decoder = try FilmPictureDecoder(format: try #require(reader.track.videoFormat), report: report)
+        let decoder = try FilmVideoDecoder(format: try #require(reader.track.videoFormat), report: report)
         while report.latest == nil, let buffer = try reader.read() {
             try decoder.send(buffer)
             _ = decoder.receive()

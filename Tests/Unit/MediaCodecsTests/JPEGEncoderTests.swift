@@ -32,7 +32,7 @@ import Testing
     private func decode(_ bytes: [UInt8], _ x: Double, _ y: Double) throws -> (size: PixelSize, red: Int, blue: Int) {
         // libavcodec takes a frame that is much lower than declared for one field of two (mjpegdec.c).
         let format = VideoFormat(parameters: CodecParameters(codec: "mjpeg"), size: PixelSize(width: 2, height: 2))
-        let decoder = try FilmPictureDecoder(format: format)
+        let decoder = try FilmVideoDecoder(format: format)
         let batch = PacketBatch()
         bytes.withUnsafeBytes { batch.append($0, as: .init(presentationTime: .zero, duration: .zero)) }
         try decoder.send(SampleBuffer(payload: .encodedVideo(format, batch), presentationTime: .zero, duration: .zero))

@@ -294,7 +294,7 @@ import Testing
         let converter = try FilmAudioCodecs().converter(
             from: format, to: PCMFormat(sampleRate: 48000, layout: .stereo), speed: 1)
         let strange = AudioFormat(parameters: CodecParameters(codec: "nonsense"), sampleRate: 48000, layout: .stereo)
-        #expect(throws: MediaError.self) { try converter.follow(strange) }
-        #expect(try converter.follow(format))
+        #expect(throws: MediaError.self) { try converter.adopt(strange) }
+        #expect(try converter.adopt(format))
     }
 }

@@ -60,7 +60,7 @@ private final class FlatPicture: VideoFrame {
     func coloursComeOutByThePicturesOwnMatrixAndRange(
         _ system: (matrix: UInt8, red: Double, blue: Double), _ full: Bool
     ) {
-        let converter = SoftwarePictureConverter()
+        let converter = SoftwareFrameConverter()
         for (y, u, v) in [(81, 90, 240), (145, 54, 34), (41, 240, 110), (200, 128, 128), (120, 100, 150)] {
             let size = PixelSize(width: 64, height: 32)
             let picture = FlatPicture(
@@ -84,7 +84,7 @@ private final class FlatPicture: VideoFrame {
     func everyPixelIsWrittenAndNoneBeyond(_ width: Int, _ height: Int) {
         let target = PixelSize(width: width, height: height)
         for source in [target, PixelSize(width: 128, height: 72)] {
-            let converter = SoftwarePictureConverter()
+            let converter = SoftwareFrameConverter()
             let picture = FlatPicture(235, 128, 128, size: source, color: ColorDescription(matrix: 1))
             for padding in [0, 12, 64] {
                 let stride = width * 4 + padding
@@ -106,7 +106,7 @@ private final class FlatPicture: VideoFrame {
     }
 
     @Test func scalingFillsTheTargetAndKeepsTheColour() {
-        let converter = SoftwarePictureConverter()
+        let converter = SoftwareFrameConverter()
         let picture = FlatPicture(
             81, 90, 240, size: PixelSize(width: 640, height: 360), color: ColorDescription(matrix: 1))
         for size in [PixelSize(width: 1280, height: 720), PixelSize(width: 333, height: 187)] {
@@ -123,7 +123,7 @@ private final class FlatPicture: VideoFrame {
     }
 
     @Test func toPlanesTheNumbersKeepTheirMeaning() {
-        let converter = SoftwarePictureConverter()
+        let converter = SoftwareFrameConverter()
         let size = PixelSize(width: 64, height: 32)
         for full in [false, true] {
             let picture = FlatPicture(
@@ -147,7 +147,7 @@ private final class FlatPicture: VideoFrame {
 
     /// A converter without support for partial conversion.
     private final class WholesOnly: PictureConverter {
-        let converter = SoftwarePictureConverter()
+        let converter = SoftwareFrameConverter()
         func convert(_ picture: any VideoFrame, to target: PixelTarget) -> Bool {
             converter.convert(picture, to: target)
         }
@@ -166,7 +166,7 @@ private final class FlatPicture: VideoFrame {
         decoder.finish()
         let picture = try #require(decoder.receive()?.videoFrame)
         let part = PixelRect(x: 48, y: 32, width: 96, height: 64)
-        for converter: any PictureConverter in [SoftwarePictureConverter(), WholesOnly()] {
+        for converter: any PictureConverter in [SoftwareFrameConverter(), WholesOnly()] {
             func pixels(_ size: PixelSize, _ draw: (PixelTarget) -> Bool) -> [UInt8] {
                 var pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
                 let isDone = pixels.withUnsafeMutableBytes {
@@ -199,7 +199,7 @@ private final class FlatPicture: VideoFrame {
             PixelRect(x: -16, y: 0, width: 16, height: 16), PixelRect(x: 0, y: 0, width: 0, height: 0),
         ] {
             let isDone = pixels.withUnsafeMutableBytes {
-                SoftwarePictureConverter().convert(
+                SoftwareFrameConverter().convert(
                     picture, part: part,
                     to: PixelTarget(base: $0.baseAddress!, stride: 64, size: PixelSize(width: 16, height: 16)))
             }
@@ -208,21 +208,21 @@ private final class FlatPicture: VideoFrame {
     }
 }
 
-@Suite struct TransparentPictureTests {
+@Suite struct TransparencyBlenderTests {
     /// Returns the colour of a pixel of the first frame of a file with a transparent half.
     private func pixel(_ name: String, _ more: String, x: Int, y: Int) throws -> [Int] {
         let source = "color=red:s=64x48,format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='if(lt(X,32),0,255)'"
         let path = try TestClips.make(name, ["-f", "lavfi", "-i", source, "-frames:v", "1"] + TestClips.words(more))
         let file = try #require(try PictureFile.open(path, showingFor: .seconds(1)))
         let track = try #require(file.summary.track(.video))
-        let decoder = try FilmPictureDecoder(format: try #require(track.videoFormat))
+        let decoder = try FilmVideoDecoder(format: try #require(track.videoFormat))
         let reader = try file.source(for: track)
         while let buffer = try reader.read() { try decoder.send(buffer) }
         decoder.finish()
         let picture = try #require(decoder.receive()?.videoFrame)
         var pixels = [UInt8](repeating: 0, count: 64 * 48 * 4)
         let isDone = pixels.withUnsafeMutableBytes {
-            SoftwarePictureConverter().convert(
+            SoftwareFrameConverter().convert(
                 picture, to: PixelTarget(base: $0.baseAddress!, stride: 64 * 4, size: PixelSize(width: 64, height: 48)))
         }
         #expect(isDone)

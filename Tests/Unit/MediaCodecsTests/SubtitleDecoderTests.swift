@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func atTheTopStandWordsAloneAllInOneStyle() throws {
-        let codecs = FilmSubtitleCodecs(place: .top)
+        let codecs = FilmSubtitleCodecs(position: .top)
         let header = "[Script Info]\n[V4+ Styles]\nFormat: Name\nStyle: Sign\n[Events]\nFormat: Layer, Text\n"
         let ass = format("ass", header: header)
         let decoder = try codecs.decoder(for: ass)

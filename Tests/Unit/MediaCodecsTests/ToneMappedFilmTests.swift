@@ -50,7 +50,7 @@ import Testing
         #expect(Self.tables.count == 2)
         let film = try MediaFile.open(path)
         let source = try film.reader(for: try #require(film.summary.track(.video)))
-        let decoder = try FilmPictureDecoder(
+        let decoder = try FilmVideoDecoder(
             format: try #require(source.track.videoFormat), toneMapping: toneMapping)
         var all: [SampleBuffer] = []
         while let buffer = try source.read() {
@@ -127,7 +127,7 @@ import Testing
         #expect(mapped.color.transfer == 1)
         func shown(_ picture: any VideoFrame) -> [UInt8] {
             var pixels = [UInt8](repeating: 0, count: picture.size.width * picture.size.height * 4)
-            let converter = SoftwarePictureConverter()
+            let converter = SoftwareFrameConverter()
             #expect(converter.mapsTones(of: picture) == picture.color.isHighDynamicRange)
             let isDone = pixels.withUnsafeMutableBytes {
                 converter.convert(

@@ -159,7 +159,7 @@ struct ToneReference {
         forColors(upTo: hlg ? 1 : ToneReference.pqSignal(1000)) { color in
             let code = ToneReference.codes(color)
             let wanted = reference.shown(luma: code.luma, blue: code.blue, red: code.red)
-            let place = table.place(blue: code.blue, red: code.red)
+            let place = table.neighbours(blue: code.blue, red: code.red)
             let (luma, chroma) = (table.luma(code.luma, at: place), table.chroma(code.luma, at: place))
             errors += zip([luma, chroma.blue, chroma.red], wanted).map { abs(Double($0) - $1) }
         }
@@ -176,14 +176,14 @@ struct ToneReference {
         var errors: [Float] = []
         forColors(upTo: hlg ? 1 : ToneReference.pqSignal(1000)) { color in
             let code = ToneReference.codes(color)
-            let place = table.place(blue: code.blue, red: code.red)
+            let place = table.neighbours(blue: code.blue, red: code.red)
             let coarse = table.coarseLuma(code.luma, at: table.node(blue: code.blue, red: code.red))
             errors.append(abs(Float(coarse) - table.luma(code.luma, at: place)))
         }
         errors.sort()
         #expect(errors.reduce(0, +) / Float(errors.count) < 2)
         #expect(errors[errors.count * 95 / 100] < 6)
-        let (grey, node) = (table.place(blue: 512, red: 512), table.node(blue: 512, red: 512))
+        let (grey, node) = (table.neighbours(blue: 512, red: 512), table.node(blue: 512, red: 512))
         for luma in 64...940 {
             #expect(abs(Float(table.coarseLuma(luma, at: node)) - table.luma(luma, at: grey)) < 3)
         }
@@ -191,7 +191,7 @@ struct ToneReference {
 
     @Test(arguments: [false, true]) func greyStaysGreyAndGrowsWithTheFilm(hlg: Bool) throws {
         let table = ToneTable.table(of: try mapping(hlg: hlg))
-        let place = table.place(blue: 512, red: 512)
+        let place = table.neighbours(blue: 512, red: 512)
         var last: Float = 0
         for luma in 0...1023 {
             let chroma = table.chroma(luma, at: place)

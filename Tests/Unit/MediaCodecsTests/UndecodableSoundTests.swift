@@ -16,7 +16,7 @@ import Testing
         let converter = try FilmAudioCodecs().converter(
             from: format, to: PCMFormat(sampleRate: 48_000, layout: .stereo), speed: 1)
         let block = PCMBlock(format: PCMFormat(sampleRate: 48_000, layout: .stereo), capacity: 4096)
-        #expect(converter.takeUndecodableSound() == nil)
+        #expect(converter.consumeUndecodableAudio() == nil)
         while let buffer = try reader.read() {
             guard case .encodedAudio(let format, let batch) = buffer.payload else { continue }
             let noisy = PacketBatch()
@@ -38,9 +38,9 @@ import Testing
         }
         converter.finish()
         while try converter.receive(into: block) {}
-        let lost = try #require(converter.takeUndecodableSound())
+        let lost = try #require(converter.consumeUndecodableAudio())
         #expect(abs(lost.duration.seconds - 1) < 0.15, "\(lost)")
         #expect(abs(lost.start.seconds - 1) < 0.11 && abs(lost.end.seconds - 2) < 0.11)
-        #expect(converter.takeUndecodableSound() == nil, "it is taken once")
+        #expect(converter.consumeUndecodableAudio() == nil, "it is taken once")
     }
 }

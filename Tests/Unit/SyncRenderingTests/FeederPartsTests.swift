@@ -306,7 +306,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         #expect(run.begin(batch, from: 3, at: .zero, of: aac, limit: nil) == nil)
         run.noteDelivery(batch.packets[1...])
         #expect(run.end == frames(3072))
-        run.endLine()
+        run.endTimeline()
         #expect(run.end == nil)
     }
 

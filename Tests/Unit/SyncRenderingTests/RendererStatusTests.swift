@@ -271,7 +271,7 @@ import Testing
         #expect(lost.duration == MediaTime(value: 65_536, timescale: 48_000), "\(lost)")
         #expect(lost.start >= second(2) && lost.start < second(3), "\(lost)")
         // The player resets its own count; the application's is unchanged.
-        #expect(stage.renderer.takeUndecodableSound() == [lost] && stage.renderer.takeUndecodableSound() == [])
+        #expect(stage.renderer.consumeUndecodableAudio() == [lost] && stage.renderer.consumeUndecodableAudio() == [])
         #expect(stage.renderer.progress.undecodable == lost)
         stage.renderer.flush()
         stage.runUntilIdle()
@@ -415,5 +415,5 @@ private final class SpoiledConverter: PCMConverter {
     func finish() { inner.finish() }
     func receive(into block: PCMBlock) throws(MediaError) -> Bool { try inner.receive(into: block) }
     func reset() { inner.reset() }
-    func takeUndecodableSound() -> UndecodableSound? { lost.take() }
+    func consumeUndecodableAudio() -> UndecodableSound? { lost.take() }
 }

@@ -55,7 +55,7 @@ try feed(sound, with: .audio)
 try feed(pictures, with: .video)
 
 // The window opens with the first frame. Space pauses; the end of the film, `q` and the close button close it.
-let screen = ScreenLoop(converter: SoftwarePictureConverter())
+let screen = ScreenLoop(converter: SoftwareFrameConverter())
 let control = screen.control
 control.attach(pictures, to: synchronizer)
 Task.detached {

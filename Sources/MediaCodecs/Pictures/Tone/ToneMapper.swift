@@ -7,10 +7,10 @@ final class ToneMapper {
     private var table: ToneTable?
     /// The last stated peak in cd/m²; not every frame repeats it.
     private var peak: Double?
-    private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
+    private var pool = RecyclingPool<DecodedFrame> { DecodedFrame() }
     /// Converts pixel formats that `TonePass` does not read.
     private let scaler = ScalerPass(threads: 1)
-    private var plain: DecodedPicture?
+    private var plain: DecodedFrame?
     private let drawing: PictureDrawing
 
     init(_ drawing: PictureDrawing) { self.drawing = drawing }
@@ -18,22 +18,22 @@ final class ToneMapper {
     /// Returns the mapped frame, or nil if it is not HDR or cannot be converted.
     ///
     /// - Parameters:
-    ///   - picture: A decoded frame.
+    ///   - frame: A decoded frame.
     ///   - format: The format of its track.
     ///   - isCoarse: Whether to map with less precision in less than half of the time.
-    func map(_ picture: DecodedPicture, of format: VideoFormat, isCoarse: Bool = false) -> DecodedPicture? {
-        peak = picture.codedPeak ?? peak
-        guard let source = readable(picture) else { return nil }
+    func map(_ frame: DecodedFrame, of format: VideoFormat, isCoarse: Bool = false) -> DecodedFrame? {
+        peak = frame.codedPeak ?? peak
+        guard let source = readable(frame) else { return nil }
         let depth = source.bitDepth
         let stated = peak ?? format.peakLuminance
-        guard let mapping = ToneMapping(picture.color, bitDepth: depth, peak: stated, drawing: drawing) else {
+        guard let mapping = ToneMapping(frame.color, bitDepth: depth, peak: stated, drawing: drawing) else {
             return nil
         }
         let present = table.flatMap { $0.mapping == mapping ? $0 : nil }
         let table = present ?? ToneTable.table(of: mapping)
         self.table = table
         let target = pool.acquire()
-        guard target.prepare(AV_PIX_FMT_YUV420P, as: picture) else { return nil }
+        guard target.prepare(AV_PIX_FMT_YUV420P, as: frame) else { return nil }
         target.frame.pointee.color_primaries = AVCOL_PRI_BT709
         target.frame.pointee.color_trc = AVCOL_TRC_BT709
         target.frame.pointee.colorspace = AVCOL_SPC_BT709
@@ -51,21 +51,21 @@ final class ToneMapper {
     }
 
     /// Returns the frame, converted if `TonePass` does not read its format.
-    private func readable(_ picture: DecodedPicture) -> DecodedPicture? {
-        switch picture.libavFormat {
+    private func readable(_ frame: DecodedFrame) -> DecodedFrame? {
+        switch frame.libavFormat {
         case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_YUV420P12LE,
             AV_PIX_FMT_P010LE:
-            return picture
+            return frame
         default: break
         }
-        let plain = self.plain ?? DecodedPicture()
+        let plain = self.plain ?? DecodedFrame()
         self.plain = plain
-        let matrix = ToneMapping.matrix(of: picture.color)
-        return scaler.convert(picture, into: plain, as: AV_PIX_FMT_YUV420P10LE, matrix: matrix) ? plain : nil
+        let matrix = ToneMapping.matrix(of: frame.color)
+        return scaler.convert(frame, into: plain, as: AV_PIX_FMT_YUV420P10LE, matrix: matrix) ? plain : nil
     }
 
     private static func run<Sample: FixedWidthInteger & UnsignedInteger>(
-        _: Sample.Type, _ table: ToneTable, from source: DecodedPicture, to target: DecodedPicture,
+        _: Sample.Type, _ table: ToneTable, from source: DecodedFrame, to target: DecodedFrame,
         _ shifts: (up: Int, down: Int), isCoarse: Bool
     ) {
         let (from, to) = (source.frame.pointee, target.frame.pointee)

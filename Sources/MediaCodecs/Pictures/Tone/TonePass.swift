@@ -67,17 +67,17 @@ struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
         @inline(__always) func byte(_ value: Float) -> UInt8 { UInt8(truncatingIfNeeded: Int32(value)) }
         for column in 0..<(width + 1) / 2 {
             let (left, right) = (2 * column, min(2 * column + 1, width - 1))
-            let place = table.place(blue: number(blues[column * step]), red: number(reds[column * step]))
+            let neighbours = table.neighbours(blue: number(blues[column * step]), red: number(reds[column * step]))
             let (a, b, c, d) = (
                 number(upper[left]), number(upper[right]), number(lower[left]), number(lower[right])
             )
             let here = left & 7
             let there = right & 7
-            above[left] = byte(table.luma(a, at: place) + first[here])
-            above[right] = byte(table.luma(b, at: place) + first[there])
-            below[left] = byte(table.luma(c, at: place) + second[here])
-            below[right] = byte(table.luma(d, at: place) + second[there])
-            let shared = table.chroma((a + b + c + d + 2) >> 2, at: place)
+            above[left] = byte(table.luma(a, at: neighbours) + first[here])
+            above[right] = byte(table.luma(b, at: neighbours) + first[there])
+            below[left] = byte(table.luma(c, at: neighbours) + second[here])
+            below[right] = byte(table.luma(d, at: neighbours) + second[there])
+            let shared = table.chroma((a + b + c + d + 2) >> 2, at: neighbours)
             let threshold = thirds[column & 7]
             blueOut[column] = byte(shared.blue + threshold)
             redOut[column] = byte(shared.red + (1 - threshold))
@@ -97,7 +97,7 @@ struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
         for column in 0..<(width + 1) / 2 {
             let (left, right) = (2 * column, min(2 * column + 1, width - 1))
             let (blue, red) = (number(blues[column * step]), number(reds[column * step]))
-            let (place, node) = (table.place(blue: blue, red: red), table.node(blue: blue, red: red))
+            let (neighbours, node) = (table.neighbours(blue: blue, red: red), table.node(blue: blue, red: red))
             let (a, b, c, d) = (
                 number(upper[left]), number(upper[right]), number(lower[left]), number(lower[right])
             )
@@ -105,7 +105,7 @@ struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
             above[right] = table.coarseLuma(b, at: node)
             below[left] = table.coarseLuma(c, at: node)
             below[right] = table.coarseLuma(d, at: node)
-            let shared = table.chroma((a + b + c + d + 2) >> 2, at: place)
+            let shared = table.chroma((a + b + c + d + 2) >> 2, at: neighbours)
             blueOut[column] = byte(shared.blue + 0.5)
             redOut[column] = byte(shared.red + 0.5)
         }

@@ -84,11 +84,11 @@ final class ToneTable: @unchecked Sendable {
     private func fillCoarse() {
         for blue in 0...Self.cells {
             for red in 0...Self.cells {
-                let place = place(
+                let neighbours = neighbours(
                     blue: min(blue << Self.chromaShift, 1023), red: min(red << Self.chromaShift, 1023))
                 let node = coarse + (blue * (Self.cells + 1) + red) * 256
                 for value in 0..<256 {
-                    let luma = luma(value << 2, at: place)
+                    let luma = luma(value << 2, at: neighbours)
                     (node + value).initialize(to: UInt8(clamping: Double(luma + 0.5), in: 0...255))
                 }
             }
@@ -98,28 +98,28 @@ final class ToneTable: @unchecked Sendable {
     // MARK: Lookup
 
     /// The chroma neighbours of a colour and their weights.
-    struct Place {
+    struct Neighbours {
         fileprivate let base: Int
         fileprivate let weights: SIMD4<Float>
     }
 
     /// Returns the neighbours of 10-bit chroma values.
-    @inline(__always) func place(blue: Int, red: Int) -> Place {
+    @inline(__always) func neighbours(blue: Int, red: Int) -> Neighbours {
         let (shift, mask) = (Self.chromaShift, (1 << Self.chromaShift) - 1)
         let scale = 1 / Float(1 << Self.chromaShift)
         let u = Float(blue & mask) * scale
         let v = Float(red & mask) * scale
         let cell = (blue &>> shift) &* Self.cells &+ (red &>> shift)
-        return Place(
+        return Neighbours(
             base: cell &* Self.lumaNodes,
             weights: SIMD4((1 - u) * (1 - v), (1 - u) * v, u * (1 - v), u * v))
     }
 
     /// Returns 8-bit luma in limited range, not rounded.
-    @inline(__always) func luma(_ value: Int, at place: Place) -> Float {
+    @inline(__always) func luma(_ value: Int, at neighbours: Neighbours) -> Float {
         let (node, part) = Self.step(value)
-        let near = luma[place.base &+ node]
-        return ((near + (luma[place.base &+ node &+ 1] - near) * part) * place.weights).sum()
+        let near = luma[neighbours.base &+ node]
+        return ((near + (luma[neighbours.base &+ node &+ 1] - near) * part) * neighbours.weights).sum()
     }
 
     /// Returns the index of the node nearest to 10-bit chroma values, for `coarseLuma`.
@@ -132,11 +132,11 @@ final class ToneTable: @unchecked Sendable {
     @inline(__always) func coarseLuma(_ value: Int, at node: Int) -> UInt8 { coarse[node &* 256 &+ value &>> 2] }
 
     /// Returns 8-bit chroma, not rounded.
-    @inline(__always) func chroma(_ value: Int, at place: Place) -> (blue: Float, red: Float) {
+    @inline(__always) func chroma(_ value: Int, at neighbours: Neighbours) -> (blue: Float, red: Float) {
         let (node, part) = Self.step(value)
-        let near = chroma[place.base &+ node]
-        let both = near + (chroma[place.base &+ node &+ 1] - near) * part
-        return ((both.lowHalf * place.weights).sum(), (both.highHalf * place.weights).sum())
+        let near = chroma[neighbours.base &+ node]
+        let both = near + (chroma[neighbours.base &+ node &+ 1] - near) * part
+        return ((both.lowHalf * neighbours.weights).sum(), (both.highHalf * neighbours.weights).sum())
     }
 
     @inline(__always) private static func step(_ value: Int) -> (node: Int, part: Float) {

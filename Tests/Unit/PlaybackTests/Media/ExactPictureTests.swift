@@ -60,7 +60,7 @@ import Testing
         let track = try #require(media.summary.track(.video))
         return VideoReader(
             film: media, source: try media.reader(for: track),
-            decoder: try FilmPictureDecoder(format: try #require(track.videoFormat), threads: 2))
+            decoder: try FilmVideoDecoder(format: try #require(track.videoFormat), threads: 2))
     }
 
     /// Returns the frames of continuous playback from start to end.

@@ -57,7 +57,7 @@ final class VirtualProgramme: VirtualPlayer {
         board = PlayerStatePublisher(timebase: synchronizer.timebase)
         let (pipelines, errands, told, opened) = (pipelines, errands, told, opened)
         var words = Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() })
-        words.secondaryCodecs = FilmSubtitleCodecs(place: .top)
+        words.secondaryCodecs = FilmSubtitleCodecs(position: .top)
         var parts = Player.Parts(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }

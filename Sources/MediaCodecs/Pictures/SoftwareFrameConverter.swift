@@ -9,10 +9,10 @@ public import SyncRendering
 /// written, which may be part of a larger surface.
 ///
 /// HDR becomes BT.709; the first HDR frame needs 13 MB and 70 ms for the table.
-public final class SoftwarePictureConverter: PictureConverter {
+public final class SoftwareFrameConverter: PictureConverter {
     private static let block = 8
 
-    private let whole: ScalerPass
+    private let mainPass: ScalerPass
     private let edge: ScalerPass
     private var scratch: UnsafeMutableRawPointer?
     private var scratchSize = 0
@@ -28,66 +28,66 @@ public final class SoftwarePictureConverter: PictureConverter {
     ///   - drawing: Tone mapping and scaling; BT.2390 and bilinear replace what only libplacebo supports.
     public init(threads: Int = 1, drawing: PictureDrawing = PictureDrawing()) {
         self.drawing = drawing
-        whole = ScalerPass(threads: max(1, threads))
+        mainPass = ScalerPass(threads: max(1, threads))
         edge = ScalerPass(threads: 1)
     }
 
     deinit { scratch?.deallocate() }
 
     /// Converts a whole frame. Returns false on failure; the target's contents are then undefined.
-    public func convert(_ picture: any VideoFrame, to target: PixelTarget) -> Bool {
-        convert(picture, PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height), target)
+    public func convert(_ frame: any VideoFrame, to target: PixelTarget) -> Bool {
+        convert(frame, PixelRect(x: 0, y: 0, width: frame.size.width, height: frame.size.height), target)
     }
 
     /// Converts a part of a frame, in its own pixels. Returns false on failure or if the part is invalid.
     ///
     /// - Parameter part: Inside the frame; left and top edges are multiples of 16.
-    public func convert(_ picture: any VideoFrame, part: PixelRect, to target: PixelTarget) -> Bool {
-        let whole = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)
-        guard part.isInside(whole), part.x % 16 == 0, part.y % 16 == 0 else { return false }
-        return convert(picture, part, target)
+    public func convert(_ frame: any VideoFrame, part: PixelRect, to target: PixelTarget) -> Bool {
+        let bounds = PixelRect(x: 0, y: 0, width: frame.size.width, height: frame.size.height)
+        guard part.isInside(bounds), part.x % 16 == 0, part.y % 16 == 0 else { return false }
+        return convert(frame, part, target)
     }
 
     /// Whether the frame is HDR and is converted to BT.709.
-    public func mapsTones(of picture: any VideoFrame) -> Bool {
-        picture.color.isHighDynamicRange && picture is DecodedPicture
+    public func mapsTones(of frame: any VideoFrame) -> Bool {
+        frame.color.isHighDynamicRange && frame is DecodedFrame
     }
 
     /// Returns an HDR frame mapped to BT.709. Decoders leave it unmapped for screens that
     /// map tones; screenshots need this.
-    private func mapped(_ picture: any VideoFrame) -> DecodedPicture? {
-        guard picture.color.isHighDynamicRange, let decoded = picture as? DecodedPicture, let format = decoded.format
+    private func mapped(_ frame: any VideoFrame) -> DecodedFrame? {
+        guard frame.color.isHighDynamicRange, let decoded = frame as? DecodedFrame, let format = decoded.format
         else { return nil }
         let tones = self.tones ?? ToneMapper(drawing)
         self.tones = tones
         return tones.map(decoded, of: format)
     }
 
-    private func convert(_ picture: any VideoFrame, _ part: PixelRect, _ target: PixelTarget) -> Bool {
-        let picture: any VideoFrame = mapped(picture) ?? picture
-        guard let source = Self.libavFormat(of: picture), let output = Self.libavFormat(of: target.format),
+    private func convert(_ frame: any VideoFrame, _ part: PixelRect, _ target: PixelTarget) -> Bool {
+        let frame: any VideoFrame = mapped(frame) ?? frame
+        guard let source = Self.libavFormat(of: frame), let output = Self.libavFormat(of: target.format),
             target.size.width > 0, target.size.height > 0, part.width > 0, part.height > 0,
             target.size.width <= 1 << 15, target.size.height <= 1 << 15
         else { return false }
         let setup = ScalerPass.Setup(
             source: source, sourceSize: part.size, target: output, targetSize: target.size,
-            matrix: picture.color.matrix(for: picture.size), isFullRange: picture.color.isFullRange,
+            matrix: frame.color.matrix(for: frame.size), isFullRange: frame.color.isFullRange,
             filter: ScalerPass.filter(drawing.scaler))
-        return picture.withPlanes { planes in
+        return frame.withPlanes { planes in
             var from = planes
             if part.x > 0 || part.y > 0 { Self.move(&from, to: part, in: source) }
             if target.format == .bgra, target.size.width % Self.block != 0 {
                 return setup.sourceSize == setup.targetSize && Self.canBeCut(source)
-                    ? convertInTwoParts(from, setup, target) : convertAside(from, setup, target)
+                    ? convertWithStrip(from, setup, target) : convertAside(from, setup, target)
             }
-            return whole.prepare(setup) && whole.run(from, to: target)
+            return mainPass.prepare(setup) && mainPass.run(from, to: target)
         }
     }
 
     // MARK: Widths that are not a multiple of a block
 
     /// Converts whole blocks directly to the target, and the remaining columns via a temporary strip.
-    private func convertInTwoParts(
+    private func convertWithStrip(
         _ from: VideoFramePlanes, _ setup: ScalerPass.Setup, _ target: PixelTarget
     ) -> Bool {
         let (width, height) = (target.size.width, target.size.height)
@@ -96,7 +96,7 @@ public final class SoftwarePictureConverter: PictureConverter {
             var main = setup
             main.sourceSize.width = blocks
             main.targetSize.width = blocks
-            guard whole.prepare(main), whole.run(from, to: target) else { return false }
+            guard mainPass.prepare(main), mainPass.run(from, to: target) else { return false }
         }
         // The strip includes one more block: libswscale handles very narrow images badly.
         let start = max(0, blocks - Self.block)
@@ -128,8 +128,8 @@ public final class SoftwarePictureConverter: PictureConverter {
         _ from: VideoFramePlanes, _ setup: ScalerPass.Setup, _ target: PixelTarget
     ) -> Bool {
         let stride = (target.size.width + 2 * Self.block) / Self.block * Self.block * 4
-        guard whole.prepare(setup), let pixels = room(stride * target.size.height),
-            whole.run(from, to: PixelTarget(base: pixels, stride: stride, size: target.size))
+        guard mainPass.prepare(setup), let pixels = room(stride * target.size.height),
+            mainPass.run(from, to: PixelTarget(base: pixels, stride: stride, size: target.size))
         else { return false }
         for row in 0..<target.size.height {
             (target.base + row * target.stride).copyMemory(
@@ -176,8 +176,8 @@ public final class SoftwarePictureConverter: PictureConverter {
         }
     }
 
-    private static func libavFormat(of picture: any VideoFrame) -> AVPixelFormat? {
-        guard let decoded = picture as? DecodedPicture else { return libavFormat(of: picture.pixelFormat) }
+    private static func libavFormat(of frame: any VideoFrame) -> AVPixelFormat? {
+        guard let decoded = frame as? DecodedFrame else { return libavFormat(of: frame.pixelFormat) }
         return plainName(of: decoded.libavFormat)
     }
 

@@ -3,13 +3,13 @@ import Testing
 
 @testable import MediaCodecs
 
-@Suite struct SoundLineTests {
+@Suite struct AudioTimelineTests {
     static let frames = 1024
-    var line = SoundLine(start: .zero, rate: 48000)
+    var line = AudioTimeline(start: .zero, rate: 48000)
 
     /// Counts one packet whose timestamp is off by a number of milliseconds.
-    private mutating func next(off milliseconds: Double) -> SoundLine.Verdict {
-        let verdict = line.place(line.end + MediaTime(seconds: milliseconds / 1000))
+    private mutating func next(off milliseconds: Double) -> AudioTimeline.Verdict {
+        let verdict = line.check(line.end + MediaTime(seconds: milliseconds / 1000))
         line.count(Self.frames)
         return verdict
     }
@@ -41,7 +41,7 @@ import Testing
 
     /// A sender whose sample rate is slightly lower than stated: the sample count runs ahead and is corrected.
     @Test mutating func stampsThatKeepDisagreeingAreBelieved() {
-        var corrections: [SoundLine.Verdict] = []
+        var corrections: [AudioTimeline.Verdict] = []
         for _ in 0..<8 {
             let verdict = next(off: 5)
             if verdict != .joins { corrections.append(verdict) }
@@ -51,7 +51,7 @@ import Testing
 
     @Test mutating func soundWithoutStampsFollowsOn() {
         line.count(48000)
-        #expect(line.place(nil) == .joins)
+        #expect(line.check(nil) == .joins)
         #expect(line.end == MediaTime(value: 1, timescale: 1))
     }
 }

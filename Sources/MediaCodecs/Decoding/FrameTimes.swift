@@ -3,7 +3,7 @@ internal import MediaCore
 /// Assigns a start and a duration to every decoded frame, and repairs missing and wrong timestamps.
 ///
 /// Times are ticks of the track's timescale, so correct timestamps stay exact.
-struct PictureTimes {
+struct FrameTimes {
     /// Ticks per second.
     private(set) var timescale: Int32
     /// Frame duration in ticks by the container's nominal rate, or 0.
@@ -34,7 +34,7 @@ struct PictureTimes {
     ///   - stated: The timestamp, or nil.
     ///   - length: The duration of the container, or 0.
     ///   - extraFields: Additional fields of display time (MPEG-2's `repeat_first_field`).
-    mutating func place(_ stated: Int64?, length: Int64, extraFields: Int32 = 0) -> (start: Int64, length: Int64) {
+    mutating func assign(_ stated: Int64?, length: Int64, extraFields: Int32 = 0) -> (start: Int64, length: Int64) {
         var duration = length > 0 && length <= Int64(timescale) * 60 ? length : nominal
         if duration == 0 {
             if lastLength > 0 { duration = lastLength } else { duration = max(1, Int64(timescale) / 25) }

@@ -4,7 +4,7 @@ internal import MediaCore
 ///
 /// Containers round timestamps (Matroska to milliseconds) or let them jitter; counting is exact. A
 /// persistent difference is adopted.
-struct SoundLine {
+struct AudioTimeline {
     enum Verdict: Equatable {
         /// Continues the counted audio.
         case joins
@@ -46,7 +46,7 @@ struct SoundLine {
     mutating func count(_ more: Int) { frames &+= Int64(more) }
 
     /// Compares a timestamp with the count. Returns what to do with its audio.
-    mutating func place(_ time: MediaTime?) -> Verdict {
+    mutating func check(_ time: MediaTime?) -> Verdict {
         guard let time else { return .joins }
         let error = (time - end).nanoseconds
         if error > Self.longestGap || error < -Self.longestGap { return .jump }

@@ -5,7 +5,7 @@ import MediaCore
 ///
 /// `@unchecked Sendable`: the decoder's thread fills the frame before publication; afterwards it is only read.
 /// `RecyclingPool` reuses the object only when it holds the last reference.
-final class DecodedPicture: VideoFrame, @unchecked Sendable {
+final class DecodedFrame: VideoFrame, @unchecked Sendable {
     let frame: UnsafeMutablePointer<AVFrame>
     /// The size in pixels, without rotation and pixel aspect ratio.
     private(set) var size = PixelSize(width: 0, height: 0)
@@ -77,7 +77,7 @@ final class DecodedPicture: VideoFrame, @unchecked Sendable {
     }
 
     /// Allocates memory for a frame of the same size; suitable memory is reused. The caller then calls `describe`.
-    func prepare(_ format: AVPixelFormat, as other: DecodedPicture) -> Bool {
+    func prepare(_ format: AVPixelFormat, as other: DecodedFrame) -> Bool {
         let shape = other.frame.pointee
         let present = frame.pointee
         let hasRoom =

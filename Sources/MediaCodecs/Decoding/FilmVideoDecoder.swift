@@ -5,7 +5,7 @@ package import SyncRendering
 ///
 /// Interlaced frames become two frames, HDR (PQ, HLG) becomes BT.709, and transparent images are blended with tiles.
 /// Other frames are returned unchanged, as are HDR frames if the screen maps tones itself.
-package final class FilmPictureDecoder: PictureDecoder {
+package final class FilmVideoDecoder: PictureDecoder {
     private let decoder: VideoDecoder
     private let deinterlacing: DeinterlacingSwitch
     private let toneMapping: ToneMappingSwitch
@@ -16,7 +16,7 @@ package final class FilmPictureDecoder: PictureDecoder {
     /// Nil until the first HDR frame.
     private var tones: ToneMapper?
     /// Nil until the first transparent image.
-    private var glass: TransparentPicture?
+    private var glass: TransparencyBlender?
     /// Frames not yet returned, in display order.
     private var ready: [SampleBuffer] = []
     /// Whether `finish` was called: the filters are drained.
@@ -118,7 +118,7 @@ package final class FilmPictureDecoder: PictureDecoder {
                 continue
             }
             if let decoder = decoder.atWork { report.setDecoder(decoder) }
-            guard let picture = buffer.videoFrame as? DecodedPicture, takes(picture) else {
+            guard let frame = buffer.videoFrame as? DecodedFrame, takes(frame) else {
                 // Preserves the order: drains the deinterlacer first.
                 guard let fields, fields.isInUse else { return shown(buffer) }
                 fields.finish(decoder.format, to: &ready)
@@ -129,17 +129,17 @@ package final class FilmPictureDecoder: PictureDecoder {
             self.fields = fields
             if buffer.flags.contains(.discontinuity) { fields.finish(decoder.format, to: &ready) }
             let isTaken = fields.push(
-                buffer, picture, takesAll: deinterlacing.mode == .yes, of: decoder.format, to: &ready)
+                buffer, frame, takesAll: deinterlacing.mode == .yes, of: decoder.format, to: &ready)
             if !isTaken { ready.append(buffer) }
         }
     }
 
     /// Whether a frame is deinterlaced: interlaced frames and, in `auto`, progressive ones among them.
-    private func takes(_ picture: DecodedPicture) -> Bool {
+    private func takes(_ frame: DecodedFrame) -> Bool {
         switch deinterlacing.mode {
         case .no: false
         case .yes: true
-        case .auto: picture.isInterlaced || fields?.isInUse == true
+        case .auto: frame.isInterlaced || fields?.isInUse == true
         }
     }
 
@@ -153,18 +153,18 @@ package final class FilmPictureDecoder: PictureDecoder {
 
     /// Returns the frame converted for display.
     private func shown(_ buffer: SampleBuffer) -> SampleBuffer {
-        guard let picture = buffer.videoFrame as? DecodedPicture else { return buffer }
-        if TransparentPicture.isTransparent(picture, of: decoder.format) {
-            let glass = self.glass ?? TransparentPicture()
+        guard let frame = buffer.videoFrame as? DecodedFrame else { return buffer }
+        if TransparencyBlender.isTransparent(frame, of: decoder.format) {
+            let glass = self.glass ?? TransparencyBlender()
             self.glass = glass
             var shown = buffer
-            if let flat = glass.flatten(picture, of: decoder.format) { shown.payload = .videoFrame(flat) }
+            if let flat = glass.flatten(frame, of: decoder.format) { shown.payload = .videoFrame(flat) }
             return shown
         }
-        guard picture.color.isHighDynamicRange, !toneMapping.isDoneByScreen else { return buffer }
+        guard frame.color.isHighDynamicRange, !toneMapping.isDoneByScreen else { return buffer }
         let tones = self.tones ?? ToneMapper(drawing)
         self.tones = tones
-        guard let mapped = tones.map(picture, of: decoder.format, isCoarse: prefersFastConversion) else {
+        guard let mapped = tones.map(frame, of: decoder.format, isCoarse: prefersFastConversion) else {
             return buffer
         }
         var shown = buffer

@@ -4,7 +4,7 @@ internal import MediaCore
 /// Wraps decoded audio of an application in libavutil frames without a copy; the path after the decoder is the same.
 ///
 /// Owned and called by one thread.
-struct PlainSound {
+struct WrappedPCM {
     private var last: AudioFormat?
 
     /// Returns the format that the block would have as packets.
