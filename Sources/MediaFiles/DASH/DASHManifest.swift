@@ -131,8 +131,8 @@ struct DASHManifest: Sendable {
             )
         }
         let period = try Level(periods[0], &budget)
-        let whole = period.element.attributes["duration"] ?? root.attributes["mediaPresentationDuration"]
-        let seconds = whole.flatMap(Self.seconds)
+        let duration = period.element.attributes["duration"] ?? root.attributes["mediaPresentationDuration"]
+        let seconds = duration.flatMap(Self.seconds)
         self.seconds = seconds
         guard let outer = try Level(root, &budget).base(in: address, &budget),
             let base = try period.base(in: outer, &budget)

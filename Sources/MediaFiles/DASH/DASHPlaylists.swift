@@ -4,7 +4,7 @@ internal import MediaCore
 struct DASHPlaylists: Sendable {
     /// A host name that never resolves (RFC 6761, 6.4). The scheme is `https` if that of all segments is: a playlist of
     /// an `https` server must not refer to `http`.
-    let place: String
+    let baseURL: String
     static let type = "application/vnd.apple.mpegurl"
 
     private let manifest: DASHManifest
@@ -18,42 +18,42 @@ struct DASHPlaylists: Sendable {
         let isSecure = manifest.representations.allSatisfy { one in
             one.start?.address.isSecure != false && one.pieces.allSatisfy(\.address.isSecure)
         }
-        place = "\(isSecure ? "https" : "http")://dash.talkie.invalid/"
+        baseURL = "\(isSecure ? "https" : "http")://dash.talkie.invalid/"
         let all = manifest.representations.enumerated()
-        let pictures = all.filter { $0.element.isVideo }
+        let video = all.filter { $0.element.isVideo }
         // Each adaptation set of audio is offered in one bit rate.
-        var (sounds, sets) = ([(offset: Int, element: DASHManifest.Representation)](), Set<Int>())
+        var (audio, sets) = ([(offset: Int, element: DASHManifest.Representation)](), Set<Int>())
         for one in all where !one.element.isVideo && sets.insert(one.element.set).inserted {
             let same = all.filter { $0.element.set == one.element.set && !$0.element.isVideo }
             let lowest = same.min { $0.element.bandwidth < $1.element.bandwidth }
             if let chosen = bitrate == .lowest ? lowest : same.max(by: { $0.element.bandwidth < $1.element.bandwidth })
             {
-                sounds.append(chosen)
+                audio.append(chosen)
             }
         }
         var lines = ["#EXTM3U", "#EXT-X-VERSION:7"]
-        for (index, sound) in sounds.enumerated() where !pictures.isEmpty {
-            let language = (sound.element.language ?? "").filter {
+        for (index, rendition) in audio.enumerated() where !video.isEmpty {
+            let language = (rendition.element.language ?? "").filter {
                 $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-")
             }
             lines.append(
                 "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"\(index)\""
                     + (language.isEmpty ? "" : ",LANGUAGE=\"\(language)\"")
-                    + ",DEFAULT=\(index == 0 ? "YES" : "NO"),URI=\"\(place)\(sound.offset).m3u8\"")
+                    + ",DEFAULT=\(index == 0 ? "YES" : "NO"),URI=\"\(baseURL)\(rendition.offset).m3u8\"")
         }
-        for one in pictures.isEmpty ? sounds : pictures.map({ ($0.offset, $0.element) }) {
+        for one in video.isEmpty ? audio : video.map({ ($0.offset, $0.element) }) {
             lines.append(
                 "#EXT-X-STREAM-INF:BANDWIDTH=\(one.element.bandwidth)"
-                    + (pictures.isEmpty || sounds.isEmpty ? "" : ",AUDIO=\"sound\""))
-            lines.append("\(place)\(one.offset).m3u8")
+                    + (video.isEmpty || audio.isEmpty ? "" : ",AUDIO=\"sound\""))
+            lines.append("\(baseURL)\(one.offset).m3u8")
         }
         master = Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
     /// Returns the media playlist at a URL; nil if it is not one of these.
     func playlist(at address: String) -> [UInt8]? {
-        guard address.hasPrefix(place), address.hasSuffix(".m3u8"),
-            let number = Int(address.dropFirst(place.count).dropLast(5)),
+        guard address.hasPrefix(baseURL), address.hasSuffix(".m3u8"),
+            let number = Int(address.dropFirst(baseURL.count).dropLast(5)),
             manifest.representations.indices.contains(number)
         else { return nil }
         let one = manifest.representations[number]

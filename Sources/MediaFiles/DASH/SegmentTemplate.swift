@@ -21,7 +21,7 @@ struct SegmentTemplate {
     ) throws(WorkBudget.Exceeded) -> (DASHManifest.Piece?, [DASHManifest.Piece])? {
         guard let pattern = value("media") else { return nil }
         try budget.work.spend(pattern.utf8.count)
-        let media = parts(of: pattern)
+        let media = components(of: pattern)
         let scale = max(1, DASHManifest.number(value("timescale")) ?? 1)
         let stated = value("startNumber")
         guard scale < 1e12, let first = (stated == nil ? 1 : DASHManifest.integer(stated))?.boundedTicks, first >= 0
@@ -36,13 +36,13 @@ struct SegmentTemplate {
             times = try Self.times(timeline, until: film.map { $0 * scale + offset }, scale: scale, &budget.work)
         } else {
             guard let length = DASHManifest.number(value("duration")), length >= 1,
-                let whole = Int64(bounded: length, in: 1...DASHManifest.longestPiece), let film
+                let units = Int64(bounded: length, in: 1...DASHManifest.longestPiece), let film
             else { return nil }
             // A remainder of less than 0.001 segments is dropped.
             let count = Int(clamping: (film * scale / length - 0.001).rounded(.up), in: 1...DASHManifest.maxSegments)
             try budget.work.spend(count)
             times = (0..<count).compactMap { number in
-                Int64(bounded: Double(number) * length, in: 0...InputLimit.maxTicks).map { ($0, whole) }
+                Int64(bounded: Double(number) * length, in: 0...InputLimit.maxTicks).map { ($0, units) }
             }
         }
         var pieces: [DASHManifest.Piece] = []
@@ -54,7 +54,7 @@ struct SegmentTemplate {
         }
         guard let initialization = value("initialization") else { return (nil, pieces) }
         try budget.work.spend(initialization.utf8.count)
-        let name = Self.filled(parts(of: initialization), number: first, time: 0)
+        let name = Self.filled(components(of: initialization), number: first, time: 0)
         guard let address = try budget.resolve(name, in: base) else { return nil }
         return (DASHManifest.Piece(address: address, range: nil, seconds: 0), pieces)
     }
@@ -92,7 +92,7 @@ struct SegmentTemplate {
     }
 
     /// A part of a pattern: a text, or a number with at least `width` digits.
-    private enum Part {
+    private enum Component {
         case text(String)
         case number(width: Int)
         case time(width: Int)
@@ -100,27 +100,28 @@ struct SegmentTemplate {
 
     /// Splits a pattern at its identifiers (5.3.9.4.4): `$Number$`, `$Time$`, `$Bandwidth$` with a width such as
     /// `%05d`, `$RepresentationID$`, and `$$`.
-    private func parts(of pattern: String) -> [Part] {
-        pattern.split(separator: "$", omittingEmptySubsequences: false).prefix(64).enumerated().map { index, part in
-            guard !index.isMultiple(of: 2) else { return .text(String(part)) }
-            let words = part.split(separator: "%", maxSplits: 1)
-            let width = words.count > 1 ? min(32, Int(words[1].filter(\.isNumber)) ?? 1) : 1
-            return switch words.first {
+    private func components(of pattern: String) -> [Component] {
+        pattern.split(separator: "$", omittingEmptySubsequences: false).prefix(64).enumerated().map {
+            index, component in
+            guard !index.isMultiple(of: 2) else { return .text(String(component)) }
+            let fields = component.split(separator: "%", maxSplits: 1)
+            let width = fields.count > 1 ? min(32, Int(fields[1].filter(\.isNumber)) ?? 1) : 1
+            return switch fields.first {
             case nil: .text("$")
             case "Number": .number(width: width)
             case "Time": .time(width: width)
             case "Bandwidth": .text(Self.padded(bandwidth, width))
             case "RepresentationID": .text(id)
-            default: .text("$\(part)$")
+            default: .text("$\(component)$")
             }
         }
     }
 
-    private static func filled(_ parts: [Part], number: Int64, time: Int64) -> String {
+    private static func filled(_ parts: [Component], number: Int64, time: Int64) -> String {
         var text = ""
-        for part in parts {
-            switch part {
-            case .text(let part): text += part
+        for component in parts {
+            switch component {
+            case .text(let component): text += component
             case .number(let width): text += padded(number, width)
             case .time(let width): text += padded(time, width)
             }

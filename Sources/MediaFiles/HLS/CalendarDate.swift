@@ -38,18 +38,18 @@ enum CalendarDate {
     /// an invalid date (RFC 6265, 5.1.1).
     static func cookieExpiry(_ text: String) -> Int64? {
         var (time, day, month, year) = ([Int]?.none, Int?.none, Int?.none, Int?.none)
-        let words = text.prefix(64).lowercased().split {
+        let fields = text.prefix(64).lowercased().split {
             !($0.isASCII && ($0.isLetter || $0.isNumber)) && $0 != ":"
         }
-        for word in words {
-            let parts = word.split(separator: ":").map { Int($0.prefix { $0.isNumber }) }
-            if time == nil, parts.count >= 3 {
-                time = parts.compactMap { $0 }
-            } else if day == nil, let number = parts.first ?? nil, number < 100 {
+        for word in fields {
+            let timeFields = word.split(separator: ":").map { Int($0.prefix { $0.isNumber }) }
+            if time == nil, timeFields.count >= 3 {
+                time = timeFields.compactMap { $0 }
+            } else if day == nil, let number = timeFields.first ?? nil, number < 100 {
                 day = number
             } else if month == nil, let index = months.firstIndex(of: word.prefix(3)) {
                 month = index + 1
-            } else if year == nil, let number = parts.first ?? nil {
+            } else if year == nil, let number = timeFields.first ?? nil {
                 year = number < 70 ? 2000 + number : number < 100 ? 1900 + number : number
             }
         }

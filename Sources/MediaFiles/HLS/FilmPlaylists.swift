@@ -82,7 +82,7 @@ final class FilmPlaylists: Sendable {
     /// Returns the stored playlist that contains a segment, its URL and the segment's index; nil if there is none.
     ///
     /// - Parameter first: The first byte of the segment's range.
-    func place(
+    func entry(
         ofSegmentAt address: String, from first: Int64, _ budget: inout WorkBudget
     ) throws(WorkBudget.Exceeded) -> (playlist: String, known: Known, index: Int)? {
         for (url, known) in state.withLock({ $0.known }) {
@@ -101,7 +101,7 @@ final class FilmPlaylists: Sendable {
     }
 
     /// The duration in seconds of the longest playlist that is read in parts; nil if there is none.
-    var secondsInParts: Double? {
+    var secondsWithInitSections: Double? {
         state.withLock { $0.known.values.filter(\.playlist.changesMap).map(\.playlist.seconds).max() }
     }
 
@@ -113,7 +113,7 @@ final class FilmPlaylists: Sendable {
 
     /// Returns the generated playlist for a URL: the master playlist in place of the manifest, or one of its media
     /// playlists.
-    func words(ofDASHAt address: String) -> [UInt8]? {
+    func text(ofDASHAt address: String) -> [UInt8]? {
         guard let (own, playlists) = state.withLock({ $0.dash }) else { return nil }
         return address == own ? playlists.master : playlists.playlist(at: address)
     }

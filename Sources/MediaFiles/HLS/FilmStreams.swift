@@ -9,7 +9,7 @@ struct FilmStreams: Sendable {
         var number: Int32
         /// The playlist's number in libavformat, and the stream's index among those of the playlist.
         var playlist: Int32
-        var place: Int
+        var indexInPlaylist: Int
         var type: AVMediaType
         var base: AVRational
         /// The packet duration in ticks, for packets without one; determined at the first opening, 0 if unknown.
@@ -34,9 +34,9 @@ struct FilmStreams: Sendable {
     mutating func store(_ streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>>) {
         all = streams.map { stream in
             let playlist = stream.pointee.id
-            let place = streams.prefix { $0.pointee.index != stream.pointee.index }.count { $0.pointee.id == playlist }
+            let index = streams.prefix { $0.pointee.index != stream.pointee.index }.count { $0.pointee.id == playlist }
             return Stream(
-                number: stream.pointee.index, playlist: playlist, place: place,
+                number: stream.pointee.index, playlist: playlist, indexInPlaylist: index,
                 type: stream.pointee.codecpar.pointee.codec_type, base: stream.pointee.time_base,
                 length: Self.length(of: stream))
         }
@@ -69,10 +69,10 @@ struct FilmStreams: Sendable {
         var found: Set<Int32> = []
         for stream in streams {
             let playlist = isAlone ? self.playlist ?? stream.pointee.id : stream.pointee.id
-            let place = streams.prefix { $0.pointee.index != stream.pointee.index }.count {
+            let index = streams.prefix { $0.pointee.index != stream.pointee.index }.count {
                 $0.pointee.id == stream.pointee.id
             }
-            let own = all.first { $0.playlist == playlist && $0.place == place }
+            let own = all.first { $0.playlist == playlist && $0.indexInPlaylist == index }
             guard let own, own.type == stream.pointee.codecpar.pointee.codec_type else {
                 numbers.append(-1)
                 bases.append(nil)

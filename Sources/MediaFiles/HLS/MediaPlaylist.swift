@@ -88,8 +88,8 @@ struct MediaPlaylist: Sendable {
                 seconds = Self.number(number) ?? 0
                 hasExactDurations = hasExactDurations || number.contains(UInt8(ascii: "."))
             } else if let value = Self.value(of: "#EXT-X-BYTERANGE:", in: line) {
-                let parts = value.split(separator: UInt8(ascii: "@")).map { Int64(boundedBytes: Self.text($0)) }
-                if let count = parts.first ?? nil { range = (count, parts.count > 1 ? parts[1] : nil) }
+                let numbers = value.split(separator: UInt8(ascii: "@")).map { Int64(boundedBytes: Self.text($0)) }
+                if let count = numbers.first ?? nil { range = (count, numbers.count > 1 ? numbers[1] : nil) }
             } else if let value = Self.value(of: "#EXT-X-KEY:", in: line) {
                 state.keys = Self.keys(state.keys, with: index, value)
             } else if Self.value(of: "#EXT-X-MAP:", in: line) != nil {
@@ -171,14 +171,14 @@ struct MediaPlaylist: Sendable {
             other = line
             try budget.spend(64 + location.utf8.count + line.count)
             let reference = String(decoding: line, as: UTF8.self)
-            let place: String? = if let base { base.resolving(reference)?.text } else { folder + reference }
-            if place == wanted { return index }
+            let url: String? = if let base { base.resolving(reference)?.text } else { folder + reference }
+            if url == wanted { return index }
         }
         return nil
     }
 
     /// Returns the position of a date relative to the start of the playlist; nil if the playlist states no dates.
-    func moment(of date: Double) -> MediaTime? {
+    func mediaTime(of date: Double) -> MediaTime? {
         var (start, found) = (0.0, Double?.none)
         for piece in pieces {
             // Dates before the first stated one are calculated from it.
@@ -201,10 +201,10 @@ struct MediaPlaylist: Sendable {
         var end: MediaTime?
     }
 
-    /// Returns the playlist from the last segment that begins at or before `moment`, relative to the first segment, up
-    /// to a segment with another init section.
-    func cut(at moment: MediaTime) -> Cut {
-        let wanted = moment.seconds
+    /// Returns the playlist from the last segment that begins at or before `mediaTime`, relative to the first segment,
+    /// up to a segment with another init section.
+    func cut(at time: MediaTime) -> Cut {
+        let wanted = time.seconds
         var (index, start) = (0, 0.0)
         // Tolerates rounding of a time that equals the start of a segment.
         while index + 1 < pieces.count, start + pieces[index].seconds <= wanted + 1e-6 {
@@ -246,7 +246,7 @@ struct MediaPlaylist: Sendable {
         }
         kept += rest + close
         return Cut(
-            text: Self.joined(kept), start: MediaTime(boundedSeconds: start) ?? moment,
+            text: Self.joined(kept), start: MediaTime(boundedSeconds: start) ?? time,
             followsDiscontinuity: first.breaks > 0, end: end)
     }
 

@@ -20,7 +20,7 @@ final class InterruptCallback: Sendable {
 
     /// Also interrupts whenever another guard does; nil ends that. Used for a connection that readers share in
     /// sequence.
-    func follow(_ other: InterruptCallback?) { followed.withLock { $0 = other } }
+    func forward(_ other: InterruptCallback?) { followed.withLock { $0 = other } }
 
     /// Adds a cancellation that interrupts from now on.
     func add(_ cancellation: Cancellation) { cancellations.withLock { $0.append(cancellation) } }

@@ -40,19 +40,21 @@ struct TLSFailureRecorder {
 
     /// Returns the host that this thread could not resolve since the last call; nil if there was none. libavformat
     /// returns EIO.
-    static func takeUnresolvedHost() -> String? { unresolved.withLock { $0.removeValue(forKey: UInt(pthread_self())) } }
+    static func consumeUnresolvedHost() -> String? {
+        unresolved.withLock { $0.removeValue(forKey: UInt(pthread_self())) }
+    }
 
     /// Replaces the log callback that writes to standard error.
     static func install() {
-        av_log_set_callback { source, level, format, words in
+        av_log_set_callback { source, level, format, arguments in
             guard level <= AV_LOG_ERROR, let source, let format,
                 let described = source.load(as: UnsafePointer<AVClass>?.self),
                 let name = described.pointee.item_name?(source)
             else { return }
             // The message of libavformat's tcp.c.
-            if strncmp(format, "Failed to resolve hostname", 26) == 0, let words {
+            if strncmp(format, "Failed to resolve hostname", 26) == 0, let arguments {
                 var sentence = [CChar](repeating: 0, count: 300)
-                vsnprintf(&sentence, sentence.count, format, words)
+                vsnprintf(&sentence, sentence.count, format, arguments)
                 let text = String(decoding: sentence.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
                 let host = text.dropFirst(27).prefix { $0 != ":" }
                 return TLSFailureRecorder.unresolved.withLock { $0[UInt(pthread_self())] = String(host) }

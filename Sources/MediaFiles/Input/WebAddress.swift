@@ -60,18 +60,18 @@ struct WebAddress: Sendable, Hashable {
         }
         if reference.hasPrefix("//") { return WebAddress((isSecure ? "https:" : "http:") + reference) }
         let path = target.prefix { $0 != "?" }
-        let whole: String
+        let joined: String
         if reference.isEmpty || reference.hasPrefix("#") {
-            whole = target
+            joined = target
         } else if reference.hasPrefix("?") {
-            whole = path + reference
+            joined = path + reference
         } else if reference.hasPrefix("/") {
-            whole = reference
+            joined = reference
         } else {
-            whole = path[...(path.lastIndex(of: "/") ?? path.startIndex)] + reference
+            joined = path[...(path.lastIndex(of: "/") ?? path.startIndex)] + reference
         }
         // The origin is not parsed again: a manifest names thousands of segments.
-        let resolved = Self.withoutDots(whole)
+        let resolved = Self.withoutDots(joined)
         guard origin.utf8.count + resolved.utf8.count <= Self.longest else { return nil }
         var next = self
         next.target = Self.encoded(resolved.utf8.prefix { $0 != UInt8(ascii: "#") })
@@ -118,20 +118,20 @@ struct WebAddress: Sendable, Hashable {
     }
 
     /// Removes dot segments (RFC 3986, 5.2.4).
-    private static func withoutDots(_ whole: String) -> String {
-        let path = Substring(whole.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
-        var parts: [Substring] = []
+    private static func withoutDots(_ joined: String) -> String {
+        let path = Substring(joined.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+        var segments: [Substring] = []
         let all = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
             .map { Substring($0) }
-        for (index, part) in all.enumerated() {
+        for (index, segment) in all.enumerated() {
             let isLast = index == all.count - 1
-            if part == ".." { _ = parts.popLast() }
-            if part == "." || part == ".." {
-                if isLast { parts.append("") }
+            if segment == ".." { _ = segments.popLast() }
+            if segment == "." || segment == ".." {
+                if isLast { segments.append("") }
             } else {
-                parts.append(part)
+                segments.append(segment)
             }
         }
-        return "/" + parts.joined(separator: "/") + whole[path.endIndex...]
+        return "/" + segments.joined(separator: "/") + joined[path.endIndex...]
     }
 }

@@ -16,7 +16,7 @@ public enum CoverSearch: String, Sendable, CaseIterable {
 public enum CoverArt {
     /// The common cover names, in order of preference: mpv's list.
     static let usualNames = ["cover", "front", "folder", ".folder", "album", "albumart", "albumartsmall", "thumb"]
-    /// The extensions that `PictureFile` supports.
+    /// The extensions that `ImageFile` supports.
     package static let endings: Set<String> = ["jpg", "jpeg", "jfif", "png", "webp", "gif", "bmp", "tif", "tiff"]
     /// The maximum number of files.
     public static let maxFiles = 16
@@ -38,7 +38,7 @@ public enum CoverArt {
             else { return nil }
             let stem = stem(name).lowercased()
             if stem == own { return (0, name) }
-            if let place = usualNames.firstIndex(of: stem) { return (1 + place, name) }
+            if let index = usualNames.firstIndex(of: stem) { return (1 + index, name) }
             if search != .exact, !own.isEmpty, stem.contains(own) { return (100, name) }
             return search == .all && !name.hasPrefix(".") ? (101, name) : nil
         }

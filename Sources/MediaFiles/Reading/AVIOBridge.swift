@@ -20,7 +20,7 @@ final class AVIOBridge: @unchecked Sendable {
     /// The trimmed playlists opened since `begin(at:)`.
     private(set) var cuts: [MediaPlaylist.Cut] = []
     /// The time at which the opened playlists end because another init section follows; nil: at the film's end.
-    private(set) var partEnd: MediaTime?
+    private(set) var initSectionEnd: MediaTime?
     /// Whether the demuxer is seeking.
     var isJumping = false
     /// A more specific error than libavformat's, for content that cannot be played.
@@ -48,7 +48,7 @@ final class AVIOBridge: @unchecked Sendable {
     deinit { requestBuilder.segments.close(ObjectIdentifier(self)) }
 
     /// Prepares for reopening the playlists from the segment at a time.
-    func begin(at moment: MediaTime?) { (wanted, cuts, partEnd) = (moment, [], nil) }
+    func begin(at time: MediaTime?) { (wanted, cuts, initSectionEnd) = (time, [], nil) }
 
     /// Ends reopening: playlists that are opened later are complete.
     func endReopening() { (wanted, cuts) = (nil, []) }
@@ -60,7 +60,7 @@ final class AVIOBridge: @unchecked Sendable {
         policy.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         policy.pointee.failed = { owner, url, code in
             guard let owner, let url else { return }
-            Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue().noteFailure(of: String(cString: url), code)
+            Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue().recordFailure(of: String(cString: url), code)
         }
         policy.pointee.web = { owner, url, isOpening, options, input in
             guard let owner, let url, let input else { return cff_error_exit }
@@ -84,10 +84,10 @@ final class AVIOBridge: @unchecked Sendable {
             let address = String(cString: url)
             let bytes = Array(UnsafeBufferPointer(start: text, count: Int(count)))
             guard let cut = gate.cut(bytes, address, from: location.map { String(cString: $0) } ?? address),
-                let place = av_malloc(cut.count)
+                let buffer = av_malloc(cut.count)
             else { return 0 }
-            place.copyMemory(from: cut, byteCount: cut.count)
-            other.pointee = place.assumingMemoryBound(to: UInt8.self)
+            buffer.copyMemory(from: cut, byteCount: cut.count)
+            other.pointee = buffer.assumingMemoryBound(to: UInt8.self)
             return Int32(clamping: cut.count)
         }
     }
@@ -98,7 +98,7 @@ final class AVIOBridge: @unchecked Sendable {
         guard let known, known.playlist.isEnded, wanted != nil || known.playlist.changesMap else { return nil }
         let cut = known.playlist.cut(at: wanted ?? .zero)
         cuts.append(cut)
-        if let end = cut.end { partEnd = max(partEnd ?? end, end) }
+        if let end = cut.end { initSectionEnd = max(initSectionEnd ?? end, end) }
         return cut.text
     }
 
@@ -107,7 +107,7 @@ final class AVIOBridge: @unchecked Sendable {
     ) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
         let text = Self.withoutCipher(url)
         let isEncrypted = text != url
-        if let bytes = playlists.words(ofDASHAt: text) {
+        if let bytes = playlists.text(ofDASHAt: text) {
             return try context(WebSource(bytes), text, DASHPlaylists.type)
         }
         if isOpening, let known = playlists.known(at: text) {
@@ -129,11 +129,11 @@ final class AVIOBridge: @unchecked Sendable {
             address, (first, last), isOpening: isOpening, by: ObjectIdentifier(self), requestBuilder, pool: pool,
             waiting: waiting)
         if let fetched {
-            let source = WebSource(fetched, cipher) { [unowned self] code in noteFailure(of: text, code) }
+            let source = WebSource(fetched, cipher) { [unowned self] code in recordFailure(of: text, code) }
             return try context(source, text, nil)
         }
         let (requestBuilder, waiting) = (requestBuilder, InterruptCallback([]))
-        waiting.follow(self.waiting)
+        waiting.forward(self.waiting)
         let input: HTTPStream
         do throws(WebFailure) {
             input = try HTTPStream(
@@ -166,7 +166,7 @@ final class AVIOBridge: @unchecked Sendable {
                 input, guardedBy: waiting, of: address, (first, last), by: ObjectIdentifier(self), requestBuilder,
                 pool: pool,
                 waiting: self.waiting)
-        let source = WebSource(segment ?? input, cipher) { [unowned self] code in noteFailure(of: text, code) }
+        let source = WebSource(segment ?? input, cipher) { [unowned self] code in recordFailure(of: text, code) }
         return try context(source, location, type)
     }
 
@@ -188,7 +188,7 @@ final class AVIOBridge: @unchecked Sendable {
     // MARK: Lost segments
 
     /// Returns the segments that failed since the last call. A playlist demuxer skips them without an error.
-    func takeLostSegments() -> [LostSegment] {
+    func consumeLostSegments() -> [LostSegment] {
         guard !lostSegments.isEmpty else { return [] }
         defer { lostSegments.removeAll() }
         var budget = WorkBudget(1 << 23) { [waiting] in waiting.isCancelled }
@@ -203,7 +203,7 @@ final class AVIOBridge: @unchecked Sendable {
         }
     }
 
-    private func noteFailure(of url: String, _ code: Int32) {
+    private func recordFailure(of url: String, _ code: Int32) {
         guard code != 0 else { return lostSegments.removeAll { $0.address == Self.withoutCipher(url) } }
         guard code != cff_error_exit, lostSegments.count < Self.maxLostSegments else { return }
         lostSegments.append(
@@ -268,8 +268,8 @@ final class AVIOBridge: @unchecked Sendable {
     }
 
     private static func source(_ opaque: UnsafeMutableRawPointer) -> WebSource {
-        let place = opaque.assumingMemoryBound(to: cff_web_place.self)
-        return Unmanaged<WebSource>.fromOpaque(place.pointee.owner).takeUnretainedValue()
+        let registration = opaque.assumingMemoryBound(to: cff_web_place.self)
+        return Unmanaged<WebSource>.fromOpaque(registration.pointee.owner).takeUnretainedValue()
     }
 
     private func close(_ input: UnsafeMutablePointer<AVIOContext>) -> Bool {
@@ -289,7 +289,7 @@ final class AVIOBridge: @unchecked Sendable {
 private final class WebSource {
     private let input: (any WebBytes)?
     private var cipher: BlockCipher?
-    private var words: ArraySlice<UInt8> = []
+    private var text: ArraySlice<UInt8> = []
     /// Called with the error that ends reading.
     private let onFailure: (Int32) -> Void
 
@@ -298,7 +298,7 @@ private final class WebSource {
     }
 
     /// Creates a source of a generated playlist.
-    init(_ words: [UInt8]) { (input, self.words, onFailure) = (nil, words[...], { _ in }) }
+    init(_ bytes: [UInt8]) { (input, self.text, onFailure) = (nil, bytes[...], { _ in }) }
 
     var isSeekable: Bool { cipher == nil && input?.isSeekable ?? false }
 
@@ -310,20 +310,20 @@ private final class WebSource {
 
     private func receive(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
         guard let input else {
-            let count = min(words.count, target.count)
-            _ = target.update(fromContentsOf: words.prefix(count))
-            words = words.dropFirst(count)
+            let count = min(text.count, target.count)
+            _ = target.update(fromContentsOf: text.prefix(count))
+            text = text.dropFirst(count)
             return count > 0 ? Int32(clamping: count) : cff_error_eof
         }
         guard cipher != nil else { return input.read(into: target) }
         while true {
-            let got = cipher?.takeDecrypted(into: target) ?? 0
+            let got = cipher?.readDecrypted(into: target) ?? 0
             if got > 0 { return Int32(got) }
             var bytes = [UInt8](repeating: 0, count: 16 << 10)
             let code = bytes.withUnsafeMutableBufferPointer { input.read(into: $0) }
             if code == cff_error_eof {
                 cipher?.finish()
-                let rest = cipher?.takeDecrypted(into: target) ?? 0
+                let rest = cipher?.readDecrypted(into: target) ?? 0
                 return rest > 0 ? Int32(rest) : cff_error_eof
             }
             if code < 0 { return code }
@@ -394,7 +394,7 @@ struct BlockCipher {
         plain += out
     }
 
-    mutating func takeDecrypted(into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    mutating func readDecrypted(into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let count = min(plain.count, target.count)
         _ = target.update(fromContentsOf: plain.prefix(count))
         plain = plain.dropFirst(count)

@@ -68,11 +68,11 @@ struct ContainerLength {
         if bytes.starts(with: asfHeader) { return asfEnd(bytes) }
         // The EBML header, then the segment (RFC 8794, 11.2; RFC 9559, 5.1).
         var rest = bytes
-        guard takeIdentifier(&rest) == 0x1A45_DFA3, let header = takeLength(&rest), header < 4000,
+        guard readIdentifier(&rest) == 0x1A45_DFA3, let header = readLength(&rest), header < 4000,
             rest.count > Int(header)
         else { return nil }
         rest = rest.dropFirst(Int(header))
-        guard takeIdentifier(&rest) == 0x1853_8067, let length = takeLength(&rest) else { return nil }
+        guard readIdentifier(&rest) == 0x1853_8067, let length = readLength(&rest) else { return nil }
         return Int64(rest.startIndex) + length
     }
 
@@ -83,8 +83,8 @@ struct ContainerLength {
     /// Returns the file size in bytes, which follows the object's size and an identifier (3.2). It is invalid if the
     /// broadcast flag is set.
     private static func asfEnd(_ bytes: ArraySlice<UInt8>) -> Int64? {
-        func number(_ place: Int, _ count: Int) -> UInt64 {
-            bytes[place..<place + count].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        func number(_ offset: Int, _ count: Int) -> UInt64 {
+            bytes[offset..<offset + count].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         }
         let properties = bytes.indices.dropLast(103).first { bytes[$0..<$0 + 16].elementsEqual(asfFileProperties) }
         guard let properties, number(properties + 88, 4) & 1 == 0 else { return nil }
@@ -92,14 +92,14 @@ struct ContainerLength {
         return size > 0 && size < 1 << 48 ? Int64(size) : nil
     }
 
-    private static func takeIdentifier(_ bytes: inout ArraySlice<UInt8>) -> UInt32? {
+    private static func readIdentifier(_ bytes: inout ArraySlice<UInt8>) -> UInt32? {
         guard bytes.count >= 4 else { return nil }
         defer { bytes = bytes.dropFirst(4) }
         return bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// Reads a variable-size integer (RFC 8794, 4); nil for an unknown length and for more than 2^48 bytes.
-    private static func takeLength(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
+    private static func readLength(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
         guard let first = bytes.first, first != 0 else { return nil }
         let count = first.leadingZeroBitCount + 1
         guard bytes.count >= count else { return nil }

@@ -41,25 +41,25 @@ package struct CueSheet: Sendable {
             ?? String(String.UnicodeScalarView(content.map { Unicode.Scalar($0) }))
         var track: (title: String?, performer: String?)?
         for line in text.split(whereSeparator: \.isNewline) {
-            let words = Self.words(of: line)
-            guard let command = words.first?.uppercased(), words.count > 1 else { continue }
+            let tokens = Self.tokens(of: line)
+            guard let command = tokens.first?.uppercased(), tokens.count > 1 else { continue }
             switch command {
             case "FILE":
                 guard files.count < Limit.tracks else { return }
-                files.append(File(name: words[1]))
+                files.append(File(name: tokens[1]))
                 track = nil
             case "TRACK": track = (nil, nil)
-            case "TITLE" where track != nil: track!.title = String(words[1].prefix(Limit.title))
-            case "TITLE": title = String(words[1].prefix(Limit.title))
-            case "PERFORMER" where track != nil: track!.performer = String(words[1].prefix(Limit.title))
-            case "PERFORMER": performer = String(words[1].prefix(Limit.title))
-            case "INDEX" where words.count > 2 && Int(words[1]) == 1:
-                guard let start = Self.time(words[2]), let known = track, !files.isEmpty,
+            case "TITLE" where track != nil: track!.title = String(tokens[1].prefix(Limit.title))
+            case "TITLE": title = String(tokens[1].prefix(Limit.title))
+            case "PERFORMER" where track != nil: track!.performer = String(tokens[1].prefix(Limit.title))
+            case "PERFORMER": performer = String(tokens[1].prefix(Limit.title))
+            case "INDEX" where tokens.count > 2 && Int(tokens[1]) == 1:
+                guard let start = Self.time(tokens[2]), let known = track, !files.isEmpty,
                     files[files.count - 1].tracks.count < Limit.tracks
                 else { continue }
                 let singer = known.performer.flatMap { $0 == performer ? nil : $0 }
-                let words = [singer, known.title].compactMap { $0 }.joined(separator: " – ")
-                files[files.count - 1].tracks.append(Chapter(start: start, title: words.isEmpty ? nil : words))
+                let tokens = [singer, known.title].compactMap { $0 }.joined(separator: " – ")
+                files[files.count - 1].tracks.append(Chapter(start: start, title: tokens.isEmpty ? nil : tokens))
             default: break
             }
         }
@@ -101,18 +101,18 @@ package struct CueSheet: Sendable {
     }
 
     /// Splits a line into words; a quoted word may contain spaces.
-    private static func words(of line: Substring) -> [String] {
-        var words: [String] = []
+    private static func tokens(of line: Substring) -> [String] {
+        var tokens: [String] = []
         var rest = line[...]
         while true {
             rest = rest.drop { $0 == " " || $0 == "\t" }
-            guard let first = rest.first else { return words }
+            guard let first = rest.first else { return tokens }
             if first == "\"" {
                 rest = rest.dropFirst()
-                words.append(String(rest.prefix { $0 != "\"" }))
+                tokens.append(String(rest.prefix { $0 != "\"" }))
                 rest = rest.drop { $0 != "\"" }.dropFirst()
             } else {
-                words.append(String(rest.prefix { $0 != " " && $0 != "\t" }))
+                tokens.append(String(rest.prefix { $0 != " " && $0 != "\t" }))
                 rest = rest.drop { $0 != " " && $0 != "\t" }
             }
         }
@@ -120,8 +120,8 @@ package struct CueSheet: Sendable {
 
     /// Parses `MM:SS:FF` with 75 frames per second.
     private static func time(_ text: String) -> MediaTime? {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { DecimalNumber.integer($0) }
-        guard parts.count == 3, let minutes = parts[0], let seconds = parts[1], let frames = parts[2],
+        let fields = text.split(separator: ":", omittingEmptySubsequences: false).map { DecimalNumber.integer($0) }
+        guard fields.count == 3, let minutes = fields[0], let seconds = fields[1], let frames = fields[2],
             (0...Limit.minutes).contains(minutes), (0..<60).contains(seconds), (0..<75).contains(frames)
         else { return nil }
         return MediaTime(value: Int64((minutes * 60 + seconds) * 75 + frames), timescale: 75)

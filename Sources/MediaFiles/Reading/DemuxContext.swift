@@ -36,8 +36,8 @@ final class DemuxContext {
     var film = FilmStreams()
     private var consecutiveFailures = 0
     private var length: ContainerLength?
-    private(set) var rejected = RejectedPictures()
-    /// Segments that were skipped, until `takeLostSegment`.
+    private(set) var rejected = RejectedStreams()
+    /// Segments that were skipped, until `consumeLostSegment`.
     private var lostSegments: [AVIOBridge.LostSegment] = []
     /// The number of packets that libavformat rejected as invalid data.
     private(set) var decodeErrorCount = 0
@@ -122,7 +122,7 @@ final class DemuxContext {
                 fresh.pointee.pb = pipe?.context
                 fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
             }
-            _ = TLSFailureRecorder.takeUnresolvedHost()
+            _ = TLSFailureRecorder.consumeUnresolvedHost()
             // On failure libavformat frees the context and sets the pointer to nil.
             code = avformat_open_input(&context, url.systemPath, format.flatMap { av_find_input_format($0) }, &settings)
             if code < 0 {
@@ -275,7 +275,9 @@ final class DemuxContext {
 
     /// The duration stated in the DASH manifest, or by a playlist that is read in parts.
     var statedDuration: MediaTime? {
-        (gate?.playlists.dash?.seconds ?? gate?.playlists.secondsInParts).flatMap { MediaTime(boundedSeconds: $0) }
+        (gate?.playlists.dash?.seconds ?? gate?.playlists.secondsWithInitSections).flatMap {
+            MediaTime(boundedSeconds: $0)
+        }
     }
 
     /// The duration stated by the container; nil if there is none or it exceeds ten years.
@@ -342,7 +344,7 @@ final class DemuxContext {
     // MARK: Reading
 
     /// Makes the demuxer discard all streams that are not wanted; streams are identified by their number in the film.
-    func keepOnly(_ isWanted: (Int32) -> Bool) {
+    func discardExcept(_ isWanted: (Int32) -> Bool) {
         for stream in streams {
             let isKept = isWanted(film.number(of: stream.pointee.index))
             stream.pointee.discard = isKept ? AVDISCARD_DEFAULT : AVDISCARD_ALL
@@ -389,13 +391,13 @@ final class DemuxContext {
             let code = av_read_frame(context, packet)
             // libavformat's HLS demuxer skips segments that cannot be opened or that break off without an error.
             if let distrust { throw distrust }
-            noteLostSegments()
+            recordLostSegments()
             if code >= 0 {
                 consecutiveFailures = 0
                 gate?.isJumping = false
                 let index = Int(packet.pointee.stream_index)
                 if streams.indices.contains(index) { Self.bound(packet, of: streams[index]) }
-                noteOtherRate(packet)
+                recordOtherRate(packet)
                 film.number(packet)
                 return packet
             }
@@ -407,7 +409,7 @@ final class DemuxContext {
                 if let input = context.pointee.pb, input.pointee.error < 0, input.pointee.error != cff_error_eof {
                     throw ReadingErrors.reading(input.pointee.error, address, waiting)
                 }
-                guard !isPriming, try openNextPart() else { return nil }
+                guard !isPriming, try openNextInitSection() else { return nil }
                 return try readFromInput()
             }
             consecutiveFailures += 1
@@ -435,8 +437,8 @@ final class DemuxContext {
         }
     }
 
-    private func noteLostSegments() {
-        guard let lost = gate?.takeLostSegments(), !lost.isEmpty, managesOwnInputs else { return }
+    private func recordLostSegments() {
+        guard let lost = gate?.consumeLostSegments(), !lost.isEmpty, managesOwnInputs else { return }
         for segment in lost {
             follower?.expectHole(of: segment.duration ?? .zero)
             lostSegments.append(segment)
@@ -445,7 +447,7 @@ final class DemuxContext {
 
     /// Notes a link of a chained Ogg file whose sample rate is not that of the first one, by which libavformat computes
     /// times (FFmpeg 5.1). It reports the comments of each link, but not its rate.
-    private func noteOtherRate(_ packet: UnsafeMutablePointer<AVPacket>) {
+    private func recordOtherRate(_ packet: UnsafeMutablePointer<AVPacket>) {
         var size = 0
         guard packet.pointee.side_data_elems > 0, formatName == "ogg", change == nil,
             av_packet_get_side_data(packet, AV_PKT_DATA_METADATA_UPDATE, &size) != nil,
@@ -462,7 +464,7 @@ final class DemuxContext {
     }
 
     /// Returns the error of segments of active streams skipped since the last call; nil if there are none.
-    func takeLostSegment() -> MediaError? {
+    func consumeLostSegment() -> MediaError? {
         if let change, !isChangeReported {
             isChangeReported = true
             return change
@@ -490,10 +492,10 @@ final class DemuxContext {
         packet.pointee.pos = packet.pointee.pos.boundedBytes ?? -1
         let (pts, dts, base) = (packet.pointee.pts, packet.pointee.dts, stream.pointee.time_base)
         guard pts != cff_nopts_value, dts != cff_nopts_value else { return }
-        let isSound = stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
+        let isAudio = stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
         let distance = MediaTime(boundedTicks: pts - dts, numerator: base.num, timescale: base.den)
-        if (distance?.seconds.magnitude ?? .infinity) > Double(isSound ? 10 : InputLimit.maxTick) {
-            packet.pointee.pts = isSound ? dts : cff_nopts_value
+        if (distance?.seconds.magnitude ?? .infinity) > Double(isAudio ? 10 : InputLimit.maxTick) {
+            packet.pointee.pts = isAudio ? dts : cff_nopts_value
         }
     }
 
@@ -562,7 +564,7 @@ final class DemuxContext {
 
     /// Follows timestamp discontinuities of these streams, after the packets read ahead to find the start times.
     /// Detects gaps instead where the container has no discontinuities, also in those packets.
-    func followTimestamps(
+    func setDiscontinuities(
         of streams: [UnsafeMutablePointer<AVStream>], _ jumps: TimestampDiscontinuities, origin: FilmOrigin,
         duration: MediaTime?
     ) {

@@ -122,7 +122,7 @@ struct GapFollower {
         _ packet: UnsafeMutablePointer<AVPacket>, _ plain: MediaTime, _ index: Int
     ) -> MediaTime {
         let raw = packet.pointee.dts != cff_nopts_value ? packet.pointee.dts : packet.pointee.pts
-        if let raw = lanes[index].clock.unwrapped(raw) { lanes[index].clock.follow(raw) }
+        if let raw = lanes[index].clock.unwrapped(raw) { lanes[index].clock.setReference(raw) }
         let shift = common + lanes[index].own
         let time = plain + shift
         let length = lanes[index].clock.length(packet.pointee.duration)
@@ -182,36 +182,37 @@ struct GapFollower {
         guard let doubtful = packets.first, let own = lane(of: doubtful), let plain = plain(doubtful, in: lanes[own])
         else { return common }
         let shift = common + lanes[own].own
-        let place = max(front, lanes[own].end ?? front)
+        let expected = max(front, lanes[own].end ?? front)
         let following = next(of: own, in: packets)
         let isSparse = !lanes[own].isDense && lanes[own].packets > 0
         // Video only: a screen recording has no packets while nothing moves.
-        let hasSound = lanes.indices.contains { !lanes[$0].isVideo && isAsked($0) }
-        let isPause = pauses.isStill(place, until: plain + shift, hasSound: hasSound)
+        let hasAudio = lanes.indices.contains { !lanes[$0].isVideo && isAsked($0) }
+        let isPause = pauses.isStill(expected, until: plain + shift, hasAudio: hasAudio)
         let isOutlier =
-            following.map { ($0 + common - place).seconds.magnitude <= limit.seconds }
+            following.map { ($0 + common - expected).seconds.magnitude <= limit.seconds }
             ?? (isLast && !(isSparse && isPause))
         if isOutlier {
-            if pauses.mayEnd(at: plain) { jumps.record(closed: plain - place) }
+            if pauses.mayEnd(at: plain) { jumps.record(closed: plain - expected) }
             (doubtful.pointee.pts, doubtful.pointee.dts) = (cff_nopts_value, cff_nopts_value)
             lanes[own].end = lanes[own].end.map { $0 + lanes[own].clock.length(doubtful.pointee.duration) }
             return shift
         }
         // The earliest time at which the tracks continue, and the latest at which one ended.
-        var (start, end, isGaplessBoundary) = (plain + lanes[own].own, place, true)
+        var (start, end, isGaplessBoundary) = (plain + lanes[own].own, expected, true)
         var isFilled =
             reach == .packets && pauses.isPlausible(plain + shift)
-            && plain + shift - place <= PauseLimit.longestSilentStill
-        if !hasSound, isPause { (isGaplessBoundary, isFilled) = (false, true) }
+            && plain + shift - expected <= PauseLimit.longestSilentStill
+        if !hasAudio, isPause { (isGaplessBoundary, isFilled) = (false, true) }
         var jumpsWithOthers = false
         for index in lanes.indices where index != own && isAsked(index) {
             if reach == .index, let last = lastEntry(of: index), last + maxGap >= start { isFilled = true }
             let found =
-                reach == .index ? entries(of: index, after: place) : (after: next(of: index, in: packets), before: nil)
+                reach == .index
+                ? entries(of: index, after: expected) : (after: next(of: index, in: packets), before: nil)
             if let before = found.before { end = max(end, before) }
             guard let after = found.after else { continue }
-            if (after + common - place).seconds.magnitude <= limit.seconds / 2
-                || (start + common > place && after + limit < start)
+            if (after + common - expected).seconds.magnitude <= limit.seconds / 2
+                || (start + common > expected && after + limit < start)
             {
                 isGaplessBoundary = false
             } else {
@@ -227,8 +228,8 @@ struct GapFollower {
             {
                 jump = made
             }
-        } else if !isFilled || plain + shift < place {
-            lanes[own].own += place - (plain + shift)
+        } else if !isFilled || plain + shift < expected {
+            lanes[own].own += expected - (plain + shift)
         }
         if pauses.mayInclude(plain) { jumps.record(closed: .zero - common - lanes[own].own) }
         return accept(doubtful, plain, own)
@@ -242,9 +243,9 @@ struct GapFollower {
     }
 
     /// Returns a track's first index entry at least one second after a film time, and the entry before it.
-    private func entries(of index: Int, after place: MediaTime) -> (after: MediaTime?, before: MediaTime?) {
+    private func entries(of index: Int, after expected: MediaTime) -> (after: MediaTime?, before: MediaTime?) {
         let lane = lanes[index]
-        let wanted = lane.clock.raw(place + MediaTime(value: 1, timescale: 1) - common)
+        let wanted = lane.clock.raw(expected + MediaTime(value: 1, timescale: 1) - common)
         let found = av_index_search_timestamp(lane.stream, wanted, AVSEEK_FLAG_ANY)
         let count = avformat_index_get_entries_count(lane.stream)
         func time(_ entry: Int32) -> MediaTime? {

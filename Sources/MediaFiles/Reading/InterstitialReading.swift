@@ -42,28 +42,29 @@ enum InterstitialReading {
         let one = values["X-ASSET-URI"].flatMap { address($0, base) }
         let list = values["X-ASSET-LIST"].flatMap { address($0, base) }
         guard let assets = one.map(Interstitial.Assets.one) ?? list.map(Interstitial.Assets.list) else { return nil }
-        let cues = words(values["CUE"])
-        let place: Interstitial.Position
+        let cues = tokens(values["CUE"])
+        let position: Interstitial.Position
         if cues.contains("PRE") {
-            place = .before
+            position = .before
         } else if cues.contains("POST") {
-            place = .after
+            position = .after
         } else {
-            guard let date = values["START-DATE"].flatMap(CalendarDate.seconds), let moment = playlist.moment(of: date),
-                moment >= .zero
+            guard let date = values["START-DATE"].flatMap(CalendarDate.seconds),
+                let time = playlist.mediaTime(of: date),
+                time >= .zero
             else { return nil }
-            place = .at(moment)
+            position = .at(time)
         }
-        var made = Interstitial(id: id, position: place, assets: assets)
+        var made = Interstitial(id: id, position: position, assets: assets)
         made.isOnce = cues.contains("ONCE")
         made.resumeOffset = length(values["X-RESUME-OFFSET"])
         if let limit = length(values["X-PLAYOUT-LIMIT"]) { made.limit = min(limit, Interstitial.longest) }
-        let restrictions = words(values["X-RESTRICT"])
+        let restrictions = tokens(values["X-RESTRICT"])
         (made.forbidsSkipping, made.forbidsJumping) = (restrictions.contains("SKIP"), restrictions.contains("JUMP"))
         return made
     }
 
-    private static func words(_ text: String?) -> [Substring] { (text ?? "").prefix(64).split(separator: ",") }
+    private static func tokens(_ text: String?) -> [Substring] { (text ?? "").prefix(64).split(separator: ",") }
 
     /// Returns a duration; nil if it is invalid or longer than a day.
     private static func length(_ text: String?) -> MediaTime? {
@@ -92,7 +93,7 @@ package enum AssetList {
     ) throws(MediaError) -> [String] {
         let options = self.options(options, for: address, of: film)
         let name = "\"\(PrintableText.withoutCredentials(address))\""
-        guard let place = WebAddress(address) else {
+        guard let webAddress = WebAddress(address) else {
             throw MediaError(.notMedia, "\(name) is not an address of a web server")
         }
         let waiting = InterruptCallback([cancellation])
@@ -101,10 +102,10 @@ package enum AssetList {
         let requestBuilder = HTTPRequestBuilder(address, options)
         // A refused certificate fails this list only, not the next input that this thread opens.
         var certificates = TLSFailureRecorder()
-        var location = place
+        var location = webAddress
         defer { _ = certificates.refusal() }
         do throws(WebFailure) {
-            let input = try HTTPStream(place, requestBuilder: requestBuilder, waiting: waiting) {
+            let input = try HTTPStream(webAddress, requestBuilder: requestBuilder, waiting: waiting) {
                 (address) throws(WebFailure) in
                 try requestBuilder.connect(address, waiting)
             }
@@ -125,14 +126,14 @@ package enum AssetList {
     }
 
     /// Returns the URLs in a list; nil if it is malformed.
-    static func assets(in bytes: [UInt8], at place: WebAddress) -> [String]? {
+    static func assets(in bytes: [UInt8], at webAddress: WebAddress) -> [String]? {
         bytes.withUnsafeBytes { raw in
             guard let root = JSONNode(object: raw, maxElements: maxBytes / 4),
                 let all = root.objects("ASSETS", maxCount: Interstitial.maxAssets)
             else { return nil }
             return all.compactMap { asset in
-                guard let text = asset.text("URI"), let address = place.resolving(text),
-                    address.isSecure || !place.isSecure
+                guard let text = asset.text("URI"), let address = webAddress.resolving(text),
+                    address.isSecure || !webAddress.isSecure
                 else { return nil }
                 return address.text
             }
@@ -142,7 +143,7 @@ package enum AssetList {
     /// Returns the options for an interstitial's server: secrets are removed unless it is the film's server.
     package static func options(_ options: ReadOptions, for address: String, of film: String) -> ReadOptions {
         var own = options
-        let isHome = WebAddress(address).flatMap { place in WebAddress(film)?.isHome(of: place) } ?? false
+        let isHome = WebAddress(address).flatMap { webAddress in WebAddress(film)?.isHome(of: webAddress) } ?? false
         if !isHome { own.headerFields = options.headerFields.filter { !$0.isSecret } }
         return own
     }

@@ -93,12 +93,12 @@ public final class MediaFile: MediaSource {
         coverWarnings = inspection.coverProblems
         covers = Dictionary(
             inspection.playable.compactMap { stream in
-                let picture = stream.pointee.attached_pic
-                guard stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0, picture.size > 0,
-                    let data = picture.data
+                let attachment = stream.pointee.attached_pic
+                guard stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0, attachment.size > 0,
+                    let data = attachment.data
                 else { return nil }
-                let bytes = UnsafeRawBufferPointer(start: data, count: Int(picture.size))
-                return (Int(stream.pointee.index), PictureReader.batch(bytes, for: .zero))
+                let bytes = UnsafeRawBufferPointer(start: data, count: Int(attachment.size))
+                return (Int(stream.pointee.index), ImageReader.batch(bytes, for: .zero))
             }, uniquingKeysWith: { first, _ in first })
         var starts = try inspection.findStarts(in: context)
         // Inputs further apart do not share a time origin.
@@ -157,7 +157,7 @@ public final class MediaFile: MediaSource {
         } else {
             (probed, shared) = (Lock(context), Lock(nil))
         }
-        follow(context)
+        configure(context)
     }
 
     /// Same as `reader(for:)`.
@@ -171,13 +171,13 @@ public final class MediaFile: MediaSource {
     public func reader(for track: Track) throws(MediaError) -> any SampleSource {
         jumps.select(Int32(clamping: track.id))
         defer { if track.kind == .audio || track.kind == .video { requestBuilder.startReadingAhead() } }
-        if track.isCoverArt, let cover = covers[track.id] { return PictureReader(track: track, cover) }
+        if track.isCoverArt, let cover = covers[track.id] { return ImageReader(track: track, cover) }
         if let demuxer = shared.withLock({ $0 }) { return try demuxer.source(for: track) }
         if track.kind == .subtitle { return try subtitleReader(for: track) }
         let own = Cancellation()
         if let context = probed.withLock({ $0.take() }), let stream = stream(for: track, in: context) {
             context.waiting.add(own)
-            if hasSeparatePlaylists { follow(context, only: track) }
+            if hasSeparatePlaylists { configure(context, only: track) }
             if playlistStreams != nil { context.film.choose(Int32(clamping: track.id)) }
             return TrackReader(
                 track: track, context: context, stream: stream, origin: origins[Int32(clamping: track.id)],
@@ -203,7 +203,7 @@ public final class MediaFile: MediaSource {
             throw MediaError(
                 .readFailed, "\"\(address.text)\" no longer has track \(track.id); it changed while it was being read")
         }
-        follow(context, only: hasSeparatePlaylists ? track : nil)
+        configure(context, only: hasSeparatePlaylists ? track : nil)
         return (context, stream)
     }
 
@@ -252,7 +252,7 @@ public final class MediaFile: MediaSource {
                 }
                 streams.append(stream)
             }
-            context.followTimestamps(of: streams, jumps, origin: origin, duration: duration)
+            context.setDiscontinuities(of: streams, jumps, origin: origin, duration: duration)
             return (context, streams)
         }
     }
@@ -260,13 +260,13 @@ public final class MediaFile: MediaSource {
     /// Makes a context follow timestamp discontinuities or gaps.
     ///
     /// - Parameter track: The track that is read, if the packets of others would be fetched for this purpose alone.
-    private func follow(_ context: DemuxContext, only track: Track? = nil) {
+    private func configure(_ context: DemuxContext, only track: Track? = nil) {
         let tracks = track.map { [$0] } ?? summary.tracks.filter { !$0.isCoverArt }
         let streams = tracks.compactMap { stream(for: $0, in: context) }
-        context.followTimestamps(of: streams, jumps, origin: origins, duration: summary.duration)
+        context.setDiscontinuities(of: streams, jumps, origin: origins, duration: summary.duration)
         guard context.needsOtherStreams, !summary.sharesReader else { return }
         let numbers = Set(streams.map { context.film.number(of: $0.pointee.index) })
-        context.keepOnly { numbers.contains($0) }
+        context.discardExcept { numbers.contains($0) }
     }
 
     /// Whether audio and video are in separate playlists: libavformat's HLS sets `AVStream.id` to the playlist's

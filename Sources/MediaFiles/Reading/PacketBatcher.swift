@@ -25,13 +25,13 @@ struct PacketBatcher {
     private var lastDecodeOnly = false
     private var lastShift = MediaTime.zero
     /// The raw timestamp of the last audio packet.
-    private var lastSoundStamp: Int64?
+    private var lastAudioTimestamp: Int64?
 
     private static let maxPackets = 64
     private static let maxBytes = 96 * 1024
     /// The maximum duration of an audio packet; real ones are shorter than a second. A Matroska block with a stated
     /// duration of years would count as that much buffered audio.
-    private static let longestSound = MediaTime(value: 10, timescale: 1)
+    private static let maxAudioDuration = MediaTime(value: 10, timescale: 1)
     /// The maximum size of a packet: 64 MB, several uncompressed 4K frames.
     static let largestPacket = 64 << 20
 
@@ -51,8 +51,8 @@ struct PacketBatcher {
         ready.removeAll(keepingCapacity: true)
         decodeOnlyBefore = limit
         isDiscontinuous = true
-        lastSoundStamp = nil
-        clock.follow(raw)
+        lastAudioTimestamp = nil
+        clock.setReference(raw)
     }
 
     /// Returns a batcher for another reader of the same stream, without the buffered packets.
@@ -64,7 +64,7 @@ struct PacketBatcher {
         return other
     }
 
-    mutating func takeReady() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
+    mutating func nextReady() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
 
     /// Finishes the buffer being filled, at the end of the track.
     mutating func close() {
@@ -106,7 +106,7 @@ struct PacketBatcher {
         adoptNewConfiguration(packet)
         let pts = clock.unwrapped(packet.pointee.pts)
         let dts = clock.unwrapped(packet.pointee.dts)
-        if let stamp = dts ?? pts { clock.follow(stamp) }
+        if let stamp = dts ?? pts { clock.setReference(stamp) }
         if shift != lastShift {
             lastShift = shift
             if isNewRecording, track.kind == .video { isDiscontinuous = true }
@@ -121,14 +121,14 @@ struct PacketBatcher {
         switch format {
         case .audio(let format):
             readTrims(of: packet, into: &entry)
-            if entry.duration.value == 0 || entry.duration > Self.longestSound {
+            if entry.duration.value == 0 || entry.duration > Self.maxAudioDuration {
                 entry.duration = naturalLength(size: size, pts, format)
             }
-            lastSoundStamp = pts
-            addSound(bytes, entry, format, isDiscarded: isDiscarded)
+            lastAudioTimestamp = pts
+            addAudio(bytes, entry, format, isDiscarded: isDiscarded)
         case .video(let format):
             entry.isDiscarded = isDiscarded
-            addPicture(bytes, entry, format, isSync: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
+            addVideo(bytes, entry, format, isSync: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
         case .subtitle(let format): addSubtitle(bytes, entry, format)
         }
     }
@@ -160,7 +160,7 @@ struct PacketBatcher {
 
     private static let nothing = PacketBatch(reservingBytes: 0, packets: 0)
 
-    private mutating func addPicture(
+    private mutating func addVideo(
         _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: VideoFormat, isSync: Bool
     ) {
         let batch = pool.acquire()
@@ -182,7 +182,7 @@ struct PacketBatcher {
                 duration: entry.duration, flags: marks))
     }
 
-    private mutating func addSound(
+    private mutating func addAudio(
         _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: AudioFormat, isDiscarded: Bool
     ) {
         var decodeOnly = lastDecodeOnly
@@ -232,8 +232,8 @@ struct PacketBatcher {
     private func naturalLength(size: Int, _ stamp: Int64?, _ format: AudioFormat) -> MediaTime {
         let frames = av_get_audio_frame_duration2(coding.pointer, Int32(clamping: size))
         if frames > 0 { return MediaTime(value: Int64(frames), timescale: Int32(clamping: format.sampleRate)) }
-        if let stamp, let lastSoundStamp, stamp > lastSoundStamp {
-            let step = clock.length(stamp - lastSoundStamp)
+        if let stamp, let lastAudioTimestamp, stamp > lastAudioTimestamp {
+            let step = clock.length(stamp - lastAudioTimestamp)
             if step < MediaTime(value: 1, timescale: 1) { return step }
         }
         // ISO 14496-3, 4.5.1.1.

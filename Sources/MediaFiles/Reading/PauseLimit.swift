@@ -55,9 +55,9 @@ struct PauseLimit {
     func isPlausible(_ time: MediaTime) -> Bool { duration.map { time <= $0 + maxGap } ?? true }
 
     /// Whether a pause of video until a film time is plausible for the film's length.
-    func isStill(_ place: MediaTime, until time: MediaTime, hasSound: Bool) -> Bool {
-        guard time > place else { return false }
-        if hasSound { return isPlausible(time) && time - place <= Self.longestSilentStill }
-        return duration != nil ? isPlausible(time) : time - place <= Self.longestStill
+    func isStill(_ position: MediaTime, until time: MediaTime, hasAudio: Bool) -> Bool {
+        guard time > position else { return false }
+        if hasAudio { return isPlausible(time) && time - position <= Self.longestSilentStill }
+        return duration != nil ? isPlausible(time) : time - position <= Self.longestStill
     }
 }

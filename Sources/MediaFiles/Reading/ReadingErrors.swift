@@ -11,7 +11,7 @@ enum ReadingErrors {
         _ code: Int32, _ address: InputAddress, _ waiting: InterruptCallback, isPlaylist: Bool = false
     ) -> MediaError {
         let name = "\"\(address.text)\""
-        let unresolved = TLSFailureRecorder.takeUnresolvedHost()
+        let unresolved = TLSFailureRecorder.consumeUnresolvedHost()
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         switch code {
         case cff_error_from_errno(EIO) where unresolved != nil:

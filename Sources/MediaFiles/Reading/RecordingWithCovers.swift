@@ -8,7 +8,7 @@ package final class RecordingWithCovers: MediaSource {
     package let summary: MediaSummary
     /// One sentence for each cover that cannot be displayed, embedded or external.
     package let warnings: [String]
-    private let covers: [Int: PictureFile]
+    private let covers: [Int: ImageFile]
 
     /// Reads the files. Blocks. Files that cannot be displayed become `warnings`.
     ///
@@ -17,12 +17,12 @@ package final class RecordingWithCovers: MediaSource {
     ///   - found: The paths that were found; the first usable one is loaded if no named file was.
     init(_ recording: any MediaSource, named: [String], found: [String]) {
         self.recording = recording
-        var (summary, warnings, covers) = (recording.summary, [String](), [Int: PictureFile]())
+        var (summary, warnings, covers) = (recording.summary, [String](), [Int: ImageFile]())
         var id = (summary.tracks.map(\.id).max() ?? 0) + 1
         var number = summary.tracks.filter { $0.kind == .video }.map(\.number).max() ?? 0
         func add(_ path: String) -> Bool {
             do throws(MediaError) {
-                let file = try PictureFile.cover(path)
+                let file = try ImageFile.cover(path)
                 var track = file.summary.tracks[0]
                 number += 1
                 (track.id, track.number, track.isExternal) = (id, number, true)

@@ -26,9 +26,9 @@ enum ReplayGainReading {
     /// Parses `-6.48 dB`, `+2 dB`, `3.1`.
     private static func decibels(_ text: String) -> Double? {
         guard text.utf8.count <= longestText else { return nil }
-        var words = text.split(separator: " ")
-        if let unit = words.last, unit.lowercased() == "db" { words.removeLast() }
-        var number = words.count == 1 ? String(words[0]) : ""
+        var fields = text.split(separator: " ")
+        if let unit = fields.last, unit.lowercased() == "db" { fields.removeLast() }
+        var number = fields.count == 1 ? String(fields[0]) : ""
         if number.lowercased().hasSuffix("db") { number.removeLast(2) }
         guard let value = DecimalNumber.signedBillionths(number).map({ Double($0) / 1e9 }), abs(value) <= maxDecibels
         else { return nil }

@@ -48,10 +48,10 @@ struct SeekPlan {
         for attempt in 0..<8 {
             let isLast = attempt == 7 || target - preroll - back < .zero
             let wanted = isLast && attempt > 0 ? MediaTime(value: -10, timescale: 1) : target - preroll - back
-            try place(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
+            try position(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
             var landed = try readToStart(context, packager)
             if isLast, attempt > 0, try findJumps(in: context, packager, jumps) {
-                try place(context, at: target - preroll, packager: packager, epoch: epoch, jumps: jumps)
+                try position(context, at: target - preroll, packager: packager, epoch: epoch, jumps: jumps)
                 landed = try readToStart(context, packager)
                 // Otherwise the last sync sample is before the discontinuity.
                 if landed.map({ $0 <= target }) ?? false { return landed }
@@ -60,11 +60,11 @@ struct SeekPlan {
             }
             if isLast, landed == nil, isVideo, mode != .syncAfter {
                 // No sync sample, as where the media was overwritten: the decoder reports the damage.
-                try place(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
+                try reached(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
                 return try readToStart(context, packager, needsSync: false)
             }
             // Timestamps before the film's start belong to a part after an unknown discontinuity.
-            if !isLast, mode != .syncAfter, let place = landed, place < start - Self.slack, context.mayJump(jumps) {
+            if !isLast, mode != .syncAfter, let reached = landed, reached < start - Self.slack, context.mayJump(jumps) {
                 back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
                 continue
             }
@@ -100,20 +100,20 @@ struct SeekPlan {
 
     /// Seeks to a position at most about one second after the target, without losing the packets from there on.
     ///
-    /// - Parameter moment: Returns the film time of a packet that identifies the position; nil for other packets.
+    /// - Parameter packetTime: Returns the film time of a packet that identifies the position; nil for other packets.
     /// - Returns: The film time of the first such packet.
     func runKeeping(
         on context: DemuxContext, packager: PacketBatcher, epoch: Int64, jumps: TimestampDiscontinuities,
-        moment: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
+        packetTime: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
     ) throws(MediaError) -> MediaTime? {
         var back = MediaTime.zero
         for attempt in 0..<8 {
             let isLast = attempt == 7 || target - back <= .zero
             let wanted = isLast && attempt > 0 ? MediaTime(value: -10, timescale: 1) : target - back
-            try place(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
+            try position(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
             var landed: MediaTime?
             try context.prime { packet in
-                landed = moment(packet)
+                landed = packetTime(packet)
                 return landed != nil
             }
             if isLast { return landed }
@@ -123,7 +123,7 @@ struct SeekPlan {
         return nil
     }
 
-    private func place(
+    private func position(
         _ context: DemuxContext, at time: MediaTime, packager: PacketBatcher, epoch: Int64,
         jumps: TimestampDiscontinuities
     ) throws(MediaError) {
@@ -183,16 +183,16 @@ struct SeekPlan {
         var passed = 0
         while let packet = try context.nextPacket() {
             guard packet.pointee.stream_index == stream else { continue }
-            let moment = packager.filmTime(of: packet, shift: context.shift)
+            let time = packager.filmTime(of: packet, shift: context.shift)
             // Streams with gradual refresh have no sync sample: start anywhere after 600 packets.
             let isStamped = !needsStamp || packet.pointee.pts != cff_nopts_value
             let isKey = packet.pointee.flags & AV_PKT_FLAG_KEY != 0 && isStamped
             let isSync = !isVideo || !needsSync || isKey || passed > 600
-            let isLateEnough = mode != .syncAfter || moment.map { $0 >= target } ?? true
+            let isLateEnough = mode != .syncAfter || time.map { $0 >= target } ?? true
             passed += 1
             if isSync, isLateEnough {
                 context.putBack(packet)
-                return moment
+                return time
             }
         }
         return nil

@@ -5,7 +5,7 @@ internal import MediaCore
 extension SharedDemuxer {
     /// The audio kept before the sync frame: decoders need preroll, and containers store audio slightly before its
     /// frame.
-    private static let soundKept = MediaTime(value: 1, timescale: 1)
+    private static let audioPreroll = MediaTime(value: 1, timescale: 1)
 
     /// Reads to the last position from which the target can be decoded; reopens the input if it is already past.
     ///
@@ -15,7 +15,7 @@ extension SharedDemuxer {
             state.lanes.filter { $0.isActive && $0.track.kind != .subtitle }.compactMap(\.front)
         }
         let isFresh = fronts.isEmpty
-        if fronts.allSatisfy({ $0 < time - Self.soundKept }) {
+        if fronts.allSatisfy({ $0 < time - Self.audioPreroll }) {
             if let landed = try collect(to: time, mode: mode, leader: leader, takesAny: isFresh) { return landed }
             if isFresh { return nil }
         }
@@ -38,15 +38,15 @@ extension SharedDemuxer {
                 }
                 var isThere = false
                 if state.lanes[lane].track.id == leader.id,
-                    let moment = state.lanes[lane].packager.filmTime(of: packet, shift: context.shift)
+                    let packetTime = state.lanes[lane].packager.filmTime(of: packet, shift: context.shift)
                 {
                     let isSync = leader.kind == .audio || packet.pointee.flags & AV_PKT_FLAG_KEY != 0
-                    if isSync, mode == .syncAfter ? moment >= time : moment <= time {
-                        landed = moment
-                        begin(at: moment, lane, &state)
+                    if isSync, mode == .syncAfter ? packetTime >= time : packetTime <= time {
+                        landed = packetTime
+                        begin(at: packetTime, lane, &state)
                         isThere = mode == .syncAfter
-                    } else if moment > time, mode != .syncAfter {
-                        if landed == nil, takesAny { landed = moment }
+                    } else if packetTime > time, mode != .syncAfter {
+                        if landed == nil, takesAny { landed = packetTime }
                         isThere = true
                     }
                 }
@@ -71,12 +71,12 @@ extension SharedDemuxer {
     }
 
     /// Drops everything before this sync sample of the leading track.
-    private func begin(at moment: MediaTime, _ leader: Int, _ state: inout State) {
+    private func begin(at packetTime: MediaTime, _ leader: Int, _ state: inout State) {
         for lane in state.lanes.indices {
             switch state.lanes[lane].track.kind {
-            case .audio: state.lanes[lane].forget(before: moment - Self.soundKept)
+            case .audio: state.lanes[lane].forget(before: packetTime - Self.audioPreroll)
             case .video: state.lanes[lane].forget(before: nil)
-            case .subtitle: state.lanes[lane].forget(before: moment - SubtitleReader.preroll)
+            case .subtitle: state.lanes[lane].forget(before: packetTime - SubtitleReader.preroll)
             }
         }
     }

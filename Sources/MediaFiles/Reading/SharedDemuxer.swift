@@ -159,7 +159,7 @@ final class SharedDemuxer: @unchecked Sendable {
 
     private func nextStep(_ state: inout State, lane: Int) -> Step {
         if state.lanes[lane].isCancelled { return .fail(MediaError(.cancelled, "reading was cancelled")) }
-        if let error = state.lanes[lane].takeLostSegment() { return .fail(error) }
+        if let error = state.lanes[lane].consumeLostSegment() { return .fail(error) }
         if let buffer = state.lanes[lane].removeFirst() { return .deliver(buffer) }
         if let failure = state.failure { return .fail(failure) }
         if state.isAtEnd { return .end }
@@ -187,16 +187,16 @@ final class SharedDemuxer: @unchecked Sendable {
     /// Reads one packet outside the lock and stores it in its window.
     private func demux(choiceChanged: Bool) {
         observeStop()
-        if choiceChanged { keepActiveLanes() }
+        if choiceChanged { discardInactiveStreams() }
         var packet: UnsafeMutablePointer<AVPacket>?
         var failure: MediaError?
         do throws(MediaError) { packet = try context.nextPacket() } catch { failure = error }
         if packet == nil, failure == nil { failure = context.shortfall() }
-        let lostSegment = context.takeLostSegment()
+        let lostSegment = context.consumeLostSegment()
         state.withLock { state in
             if let lostSegment {
                 for lane in state.lanes.indices where state.lanes[lane].isActive {
-                    state.lanes[lane].noteLostSegment(lostSegment)
+                    state.lanes[lane].recordLostSegment(lostSegment)
                 }
             }
             if let packet {
@@ -221,7 +221,7 @@ final class SharedDemuxer: @unchecked Sendable {
         wakeReaders()
     }
 
-    private func keepActiveLanes() {
+    private func discardInactiveStreams() {
         let wanted = state.withLock { state in
             var wanted = Set(state.lanes.filter(\.isActive).map(\.stream))
             // Subtitles alone still need a track that shows the reading position.
@@ -231,7 +231,7 @@ final class SharedDemuxer: @unchecked Sendable {
             }
             return wanted
         }
-        context.keepOnly { wanted.contains($0) }
+        context.discardExcept { wanted.contains($0) }
     }
 
     private func wakeReaders(except lane: Int? = nil) {
@@ -276,7 +276,7 @@ final class SharedDemuxer: @unchecked Sendable {
 
     private func jump(lane: Int, to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         observeStop()
-        keepActiveLanes()
+        discardInactiveStreams()
         // Video can start at few positions, audio nearly anywhere: the video track leads.
         let leader = state.withLock { state -> SharedLane in
             for index in state.lanes.indices { state.lanes[index].reset(time, mode: mode) }
@@ -327,6 +327,6 @@ final class SharedDemuxer: @unchecked Sendable {
                 state.lanes[index].reset(time, mode: mode)
             }
         }
-        keepActiveLanes()
+        discardInactiveStreams()
     }
 }

@@ -63,14 +63,14 @@ struct SharedLane {
 
     /// Updates the position of the input, without storing the packet.
     mutating func notice(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
-        guard let moment = packager.filmTime(of: packet, shift: shift) else { return }
-        front = max(front ?? moment, moment)
-        reached = max(reached ?? moment, moment)
+        guard let time = packager.filmTime(of: packet, shift: shift) else { return }
+        front = max(front ?? time, time)
+        reached = max(reached ?? time, time)
     }
 
     /// Returns an empty subtitle buffer that reports the reading position, if one is due.
     mutating func pace(at front: MediaTime) -> SampleBuffer? {
-        guard let moment = progress.moment(at: front), let buffer = packager.pace(at: moment) else { return nil }
+        guard let time = progress.nextTime(at: front), let buffer = packager.pace(at: time) else { return nil }
         hasGivenSinceJump = true
         return buffer
     }
@@ -82,13 +82,13 @@ struct SharedLane {
     }
 
     /// Stores the error of segments skipped at this position.
-    mutating func noteLostSegment(_ error: MediaError) {
+    mutating func recordLostSegment(_ error: MediaError) {
         close()
         lostSegment = lostSegment ?? (error, waiting.count - head)
     }
 
     /// Returns the error of skipped segments once all earlier samples were taken; otherwise nil.
-    mutating func takeLostSegment() -> MediaError? {
+    mutating func consumeLostSegment() -> MediaError? {
         guard let lost = lostSegment, lost.samplesBefore <= 0 else { return nil }
         lostSegment = nil
         return lost.error
@@ -100,7 +100,7 @@ struct SharedLane {
     }
 
     private mutating func collect() {
-        while let buffer = packager.takeReady() {
+        while let buffer = packager.nextReady() {
             if awaitsSync, !buffer.flags.contains(.sync) { continue }
             awaitsSync = false
             bytes += buffer.encodedBytes

@@ -23,7 +23,7 @@ struct SubtitlePace {
     /// one.
     ///
     /// - Parameter front: The film time up to which the input has been read.
-    mutating func moment(at front: MediaTime) -> MediaTime? {
+    mutating func nextTime(at front: MediaTime) -> MediaTime? {
         self.front = front
         guard let reportedAt else {
             self.reportedAt = front
@@ -31,8 +31,8 @@ struct SubtitlePace {
         }
         guard front - reportedAt >= Self.step else { return nil }
         self.reportedAt = front
-        let moment = max(reported ?? front - Self.slack, front - Self.slack)
-        reported = moment
-        return moment
+        let time = max(reported ?? front - Self.slack, front - Self.slack)
+        reported = time
+        return time
     }
 }

@@ -30,21 +30,21 @@ struct SubtitleReach {
     func start(for time: MediaTime) -> MediaTime? {
         let raw = clock.raw(time)
         var index = av_index_search_timestamp(stream, raw, AVSEEK_FLAG_BACKWARD)
-        guard index >= 0, let end = place(near: time) else { return nil }
+        guard index >= 0, let end = bytePosition(near: time) else { return nil }
         var start: MediaTime?
         for _ in 0..<Self.maxEntries {
             guard index >= 0, let entry = avformat_index_get_entry(stream, index),
-                let moment = clock.filmTime(entry.pointee.timestamp), let position = entry.pointee.pos.boundedBytes
+                let entryTime = clock.filmTime(entry.pointee.timestamp), let position = entry.pointee.pos.boundedBytes
             else { break }
-            if time - moment > Self.longest || end - position > Self.maxBytes { break }
-            start = min(start ?? moment, moment)
+            if time - entryTime > Self.longest || end - position > Self.maxBytes { break }
+            start = min(start ?? entryTime, entryTime)
             index -= 1
         }
         return start.map { max(.zero, $0) }
     }
 
     /// Returns the byte position of the target, from the index of the leading stream.
-    private func place(near time: MediaTime) -> Int64? {
+    private func bytePosition(near time: MediaTime) -> Int64? {
         let base = leader.pointee.time_base
         guard base.num > 0, base.den > 0 else { return nil }
         let raw = av_rescale_q(clock.raw(time), stream.pointee.time_base, base)

@@ -59,26 +59,26 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
                     track: $0.track, stream: $0.stream, clock: companionClock($0),
                     batch: options.audioBatch)
             } ?? packager
-        keepStreams(withLeader: false)
+        selectStreams(withLeader: false)
     }
 
     /// Returns the track with the fewest bytes: audio, of several the one with the lowest stated bit rate.
     private static func paceMaker(among companions: [Companion]) -> Companion? {
-        let sound = companions.filter { $0.track.kind == .audio }
+        let audio = companions.filter { $0.track.kind == .audio }
         func rate(_ companion: Companion) -> Int64 {
             let rate = companion.track.audioFormat?.parameters.bitRate ?? 0
             return rate > 0 ? rate : .max
         }
-        return sound.min { rate($0) < rate($1) } ?? companions.first
+        return audio.min { rate($0) < rate($1) } ?? companions.first
     }
 
     /// Selects the streams to read. With possible discontinuities, audio and video are read in any case.
-    private func keepStreams(withLeader: Bool) {
+    private func selectStreams(withLeader: Bool) {
         if context.needsOtherStreams { return }
         var wanted: Set<Int32> = [stream]
         if let pace { wanted.insert(pace.index) }
         if withLeader, let leader { wanted.insert(leader.index) }
-        context.keepOnly { wanted.contains($0) }
+        context.discardExcept { wanted.contains($0) }
     }
 
     /// Same as `TrackReader.settleEpoch`.
@@ -97,12 +97,12 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
         use.beginUse()
         defer { use.endUse() }
         while true {
-            if let buffer = packager.takeReady() {
+            if let buffer = packager.nextReady() {
                 progress.gave(buffer.presentationTime)
                 return buffer
             }
             let next = try context.nextPacket()
-            if let error = context.takeLostSegment() {
+            if let error = context.consumeLostSegment() {
                 if let next { context.putBack(next) }
                 throw error
             }
@@ -112,8 +112,8 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
             }
             if packet.pointee.stream_index == stream {
                 packager.add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
-            } else if packet.pointee.stream_index == pace?.index, let moment = paceMoment(packet),
-                let reported = progress.moment(at: moment)
+            } else if packet.pointee.stream_index == pace?.index, let time = paceTime(packet),
+                let reported = progress.nextTime(at: time)
             {
                 return packager.pace(at: reported)
             }
@@ -126,9 +126,9 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
         return raw != cff_nopts_value ? raw : nil
     }
 
-    private func paceMoment(_ packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
+    private func paceTime(_ packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
         guard let clock = paceClock, let stamp = Self.stamp(of: packet).flatMap(clock.unwrapped) else { return nil }
-        paceClock?.follow(stamp)
+        paceClock?.setReference(stamp)
         return clock.filmTime(stamp).map { $0 + context.shift }
     }
 
@@ -140,29 +140,29 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
         let goal = max(.zero, time - Self.preroll)
         progress = SubtitlePace()
         packager.reset(decodeOnlyBefore: nil, expecting: packager.clock.raw(goal))
-        if let clock = paceClock { paceClock?.follow(clock.raw(goal)) }
+        if let clock = paceClock { paceClock?.setReference(clock.raw(goal)) }
         guard let pace else {
             let plan = SeekPlan(track: track, stream: stream, target: goal, mode: .syncBefore)
             try plan.jump(context, to: goal) { packager.clock.raw($0) &- epoch }
             return goal
         }
-        keepStreams(withLeader: true)
-        defer { keepStreams(withLeader: false) }
+        selectStreams(withLeader: true)
+        defer { selectStreams(withLeader: false) }
         let leader = leader ?? pace
-        func go(to goal: MediaTime) throws(MediaError) -> MediaTime? {
+        func seekLeader(to goal: MediaTime) throws(MediaError) -> MediaTime? {
             let plan = SeekPlan(track: leader.track, stream: leader.index, target: goal, mode: .syncBefore)
             return try plan.runKeeping(on: context, packager: seeker, epoch: epoch, jumps: jumps) { packet in
-                packet.pointee.stream_index == pace.index ? paceMoment(packet) : nil
+                packet.pointee.stream_index == pace.index ? paceTime(packet) : nil
             }
         }
-        var landed = try go(to: goal)
+        var landed = try seekLeader(to: goal)
         // After the seek, because Matroska's index is read by the first seek.
         let earlier = SubtitleReach(context, stream: stream, leader: leader.index, clock: packager.clock)?.start(
             for: time)
-        if let earlier, let place = landed, earlier < min(goal, place) {
+        if let earlier, let reached = landed, earlier < min(goal, reached) {
             packager.reset(decodeOnlyBefore: nil, expecting: packager.clock.raw(earlier))
-            if let clock = paceClock { paceClock?.follow(clock.raw(earlier)) }
-            landed = try go(to: earlier)
+            if let clock = paceClock { paceClock?.setReference(clock.raw(earlier)) }
+            landed = try seekLeader(to: earlier)
         }
         return landed.map { min($0, time) }
     }

@@ -12,13 +12,13 @@ struct TagReading {
 
     init(_ context: DemuxContext) {
         // Ogg stores tags with its stream.
-        let sound = context.streams.first { $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
+        let audio = context.streams.first { $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
         let isRecording = !context.streams.contains {
             $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO
                 && $0.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
         }
         func tag(_ key: String) -> String? {
-            let own = isRecording ? sound.flatMap { DemuxContext.value(of: key, in: $0.pointee.metadata) } : nil
+            let own = isRecording ? audio.flatMap { DemuxContext.value(of: key, in: $0.pointee.metadata) } : nil
             return (context.metadata(key) ?? own).map { String($0.prefix(Self.longest)) }
         }
         title = tag("title")

@@ -145,7 +145,7 @@ struct JumpFollower {
         guard let stamp = lane.clock.unwrapped(raw), let plain = lane.clock.filmTime(stamp) else {
             return jumps[lane.jump]?.shift ?? .zero
         }
-        lane.clock.follow(stamp)
+        lane.clock.setReference(stamp)
         if let time = piece {
             piece = nil
             selectOffset(plain, near: time)
@@ -170,7 +170,7 @@ struct JumpFollower {
         guard var lane = lanes[packet.pointee.stream_index] else { return }
         let raw = packet.pointee.dts != cff_nopts_value ? packet.pointee.dts : packet.pointee.pts
         guard let stamp = lane.clock.unwrapped(raw), let plain = lane.clock.filmTime(stamp) else { return }
-        lane.clock.follow(stamp)
+        lane.clock.setReference(stamp)
         advance(&lane, by: packet, at: plain)
         lanes[packet.pointee.stream_index] = lane
     }
@@ -217,7 +217,7 @@ struct JumpFollower {
         guard let front else { return landed == nil || pauses.isPlausible(time) }
         if time - front <= min(Self.leap, pauses.longest) { return true }
         if let holeEnd, time <= holeEnd + Self.leap { return true }
-        return lane.isSlides && pauses.isStill(front, until: time, hasSound: lanes.values.contains { !$0.isVideo })
+        return lane.isSlides && pauses.isStill(front, until: time, hasAudio: lanes.values.contains { !$0.isVideo })
     }
 
     /// Accepts a gap of the duration of a skipped segment. Otherwise a track with its own playlist would be shifted
@@ -262,7 +262,7 @@ struct JumpFollower {
         for stream in lanes.keys {
             lanes[stream]!.jump = jump
             lanes[stream]!.end = nil
-            lanes[stream]!.clock.follow(lanes[stream]!.clock.raw(time - shift))
+            lanes[stream]!.clock.setReference(lanes[stream]!.clock.raw(time - shift))
         }
         front = nil
     }

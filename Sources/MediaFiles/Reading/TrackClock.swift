@@ -81,5 +81,5 @@ struct TrackClock {
     }
 
     /// Sets the reading position, after each timestamp and each seek.
-    mutating func follow(_ raw: Int64) { reference = raw }
+    mutating func setReference(_ raw: Int64) { reference = raw }
 }

@@ -39,9 +39,9 @@ struct TrackInspection {
 
     /// Assumes a format for audio that has not begun while it was probed, if there is no other: the packets state it.
     private static func assumeAudio(in context: DemuxContext) {
-        let sounds = context.streams.filter { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
-        guard sounds.allSatisfy({ $0.pointee.codecpar.pointee.sample_rate <= 0 }) else { return }
-        for stream in sounds where stream.pointee.codecpar.pointee.codec_id != AV_CODEC_ID_NONE {
+        let audio = context.streams.filter { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
+        guard audio.allSatisfy({ $0.pointee.codecpar.pointee.sample_rate <= 0 }) else { return }
+        for stream in audio where stream.pointee.codecpar.pointee.codec_id != AV_CODEC_ID_NONE {
             stream.pointee.codecpar.pointee.sample_rate = 48_000
             av_channel_layout_default(&stream.pointee.codecpar.pointee.ch_layout, 2)
         }
@@ -74,7 +74,7 @@ struct TrackInspection {
         var missing = Set(playable.filter { !isStill($0) }.map { $0.pointee.index })
         // Subtitle packets read here are returned later. Playlist inputs would fetch every language.
         let kept = playable + (context.managesOwnInputs ? [] : subtitles.streams)
-        context.keepOnly { number in kept.contains { $0.pointee.index == number } }
+        context.discardExcept { number in kept.contains { $0.pointee.index == number } }
         if missing.isEmpty { return starts }
         try context.prime { packet in
             let index = packet.pointee.stream_index
@@ -117,17 +117,19 @@ struct TrackInspection {
     /// Whether a stream is a still picture that accompanies audio.
     private func isCoverArt(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
         if isStill(stream) { return true }
-        let hasSound = playable.contains { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
-        let pictures = [AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_BMP, AV_CODEC_ID_GIF, AV_CODEC_ID_WEBP]
-        return hasSound && stream.pointee.nb_frames == 1 && pictures.contains(stream.pointee.codecpar.pointee.codec_id)
+        let hasAudio = playable.contains { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
+        let imageCodecs = [AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_BMP, AV_CODEC_ID_GIF, AV_CODEC_ID_WEBP]
+        return hasAudio && stream.pointee.nb_frames == 1
+            && imageCodecs.contains(stream.pointee.codecpar.pointee.codec_id)
     }
 
     /// Returns the image header of an attached picture.
-    private static func cover(of stream: UnsafeMutablePointer<AVStream>) -> PictureHeader? {
-        let picture = stream.pointee.attached_pic
-        guard stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0, picture.size > 0, let data = picture.data
+    private static func cover(of stream: UnsafeMutablePointer<AVStream>) -> ImageHeader? {
+        let attachment = stream.pointee.attached_pic
+        guard stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0, attachment.size > 0,
+            let data = attachment.data
         else { return nil }
-        return PictureHeader(UnsafeRawBufferPointer(start: data, count: Int(picture.size)))
+        return ImageHeader(UnsafeRawBufferPointer(start: data, count: Int(attachment.size)))
     }
 
     /// Returns the duration of a stream in ticks. FFmpeg 5.1 states the end of the last fragment of an MP4 without
@@ -188,8 +190,8 @@ struct TrackInspection {
             return track
         }
         Self.choose(among: &films, context.variants, wanted)
-        let picture = films.first { $0.kind == .video && !$0.isCoverArt }?.videoFormat?.size
-        return films + subtitles.tracks(picture: picture)
+        let attachment = films.first { $0.kind == .video && !$0.isCoverArt }?.videoFormat?.size
+        return films + subtitles.tracks(picture: attachment)
     }
 
     /// Marks the tracks of one variant as default.
@@ -198,9 +200,9 @@ struct TrackInspection {
         _ wanted: ReadOptions.HLSBitrate
     ) {
         // Variants without a playable video track are ignored if the film has video.
-        let hasPictures = films.contains { $0.kind == .video }
+        let hasVideo = films.contains { $0.kind == .video }
         let fit = variants.filter { variant in
-            films.contains { variant.streams.contains(Int32(clamping: $0.id)) && (!hasPictures || $0.kind == .video) }
+            films.contains { variant.streams.contains(Int32(clamping: $0.id)) && (!hasVideo || $0.kind == .video) }
         }
         guard fit.count > 1 else { return }
         let chosen =

@@ -32,7 +32,7 @@ final class TrackReader: SampleSource, @unchecked Sendable {
         let clock = TrackClock(stream: stream, origin: origin)
         packager = PacketBatcher(track: track, stream: stream, clock: clock, batch: options.audioBatch)
         let index = self.stream
-        if !context.needsOtherStreams { context.keepOnly { $0 == index } }
+        if !context.needsOtherStreams { context.discardExcept { $0 == index } }
     }
 
     /// Determines the wraparound of this input from its first packet, so that a seek before any read is correct.
@@ -53,16 +53,16 @@ final class TrackReader: SampleSource, @unchecked Sendable {
         use.beginUse()
         defer { use.endUse() }
         while true {
-            if let buffer = packager.takeReady() { return buffer }
+            if let buffer = packager.nextReady() { return buffer }
             if let error = lostSegment.take() { throw error }
             let next: UnsafeMutablePointer<AVPacket>?
             do throws(MediaError) { next = try context.nextPacket() } catch {
                 // The samples read before the failure are returned first; the next call fails again.
                 packager.close()
-                guard error.code != .cancelled, let buffer = packager.takeReady() else { throw error }
+                guard error.code != .cancelled, let buffer = packager.nextReady() else { throw error }
                 return buffer
             }
-            lostSegment = context.takeLostSegment()
+            lostSegment = context.consumeLostSegment()
             if lostSegment != nil {
                 if let next { context.putBack(next) }
                 packager.close()
@@ -70,7 +70,7 @@ final class TrackReader: SampleSource, @unchecked Sendable {
             }
             guard let packet = next else {
                 packager.close()
-                if let buffer = packager.takeReady() { return buffer }
+                if let buffer = packager.nextReady() { return buffer }
                 if let shortfall = context.shortfall() { throw shortfall }
                 return nil
             }

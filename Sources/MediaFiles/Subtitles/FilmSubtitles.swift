@@ -37,8 +37,8 @@ public struct FoundSubtitles: Sendable, Hashable {
         let file = path.split(separator: "/").last ?? ""
         let stem = file.lastIndex(of: ".").map { file[..<$0] } ?? file
         // The film's name precedes the last words.
-        let words = stem.split(separator: ".")
-        self.init(path, SubtitleName(words.dropFirst().suffix(3).joined(separator: ".")), isMeant: true)
+        let fields = stem.split(separator: ".")
+        self.init(path, SubtitleName(fields.dropFirst().suffix(3).joined(separator: ".")), isMeant: true)
         title = nil
         isUserProvided = true
     }

@@ -47,7 +47,7 @@ public final class SubtitleFile: MediaSource {
         }
         if let pair = VobSubPair(either: address.path) {
             address = try InputAddress(pair.index)
-            try check(pair.pictures, maxBytes: maxBitmapBytes)
+            try check(pair.bitmaps, maxBytes: maxBitmapBytes)
         }
         try check(address.path, maxBytes: maxBytes)
         let copy = UTF8Copy(of: address.path)
@@ -97,12 +97,12 @@ public final class SubtitleFile: MediaSource {
             } ?? MediaError(.notMedia, "\"\(address.text)\" contains no subtitles; try another file")
         }
         warnings = inspection.problems
-        let hasWords = inspection.streams.contains { stream in
+        let hasText = inspection.streams.contains { stream in
             let descriptor = avcodec_descriptor_get(stream.pointee.codecpar.pointee.codec_id)
             return descriptor.map { $0.pointee.props & AV_CODEC_PROP_TEXT_SUB != 0 } ?? false
         }
         // Matroska and MP4 are UTF-8 by definition.
-        let isText = hasWords && !formatName.hasPrefix("matroska") && !formatName.hasPrefix("mov")
+        let isText = hasText && !formatName.hasPrefix("matroska") && !formatName.hasPrefix("mov")
         let tracks = inspection.tracks(charset: isText ? TextCharset.guess(address.path) : nil)
         textBytes = isText ? Self.byteCount(of: address.path) : 0
         summary = MediaSummary(container: formatName.split(separator: ",").first.map(String.init) ?? "", tracks: tracks)
@@ -169,19 +169,19 @@ public final class SubtitleFile: MediaSource {
 /// The two files of VobSub: an index with times, and a stream of bitmaps.
 struct VobSubPair {
     var index: String
-    var pictures: String
+    var bitmaps: String
 
     /// Finds both files by the path of either; nil for other extensions, and for a `.sub` without an index.
     init?(either path: String) {
         guard path.utf8.count > 4 else { return nil }
         let (stem, ending) = (String(path.dropLast(4)), path.suffix(4))
         switch ending {
-        case ".idx", ".IDX": self.init(index: path, pictures: Self.bitmapPath(ofIndex: path))
+        case ".idx", ".IDX": self.init(index: path, bitmaps: Self.bitmapPath(ofIndex: path))
         case ".sub", ".SUB":
             // Without an index it is MicroDVD.
             let index = stem + (ending == ".sub" ? ".idx" : ".IDX")
             guard access(index.systemPath, F_OK) == 0 else { return nil }
-            self.init(index: index, pictures: path)
+            self.init(index: index, bitmaps: path)
         default: return nil
         }
     }
@@ -191,5 +191,5 @@ struct VobSubPair {
         String(path.dropLast(3)) + (path.hasSuffix("IDX") ? "SUB" : "sub")
     }
 
-    private init(index: String, pictures: String) { (self.index, self.pictures) = (index, pictures) }
+    private init(index: String, bitmaps: String) { (self.index, self.bitmaps) = (index, bitmaps) }
 }

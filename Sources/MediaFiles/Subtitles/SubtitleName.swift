@@ -16,18 +16,18 @@ struct SubtitleName {
         var others: [String] = []
         var meansEither = false
         let separators: Set<Character> = [".", " ", "_", "(", ")", "[", "]", ","]
-        for word in text.split(whereSeparator: separators.contains).flatMap({ Self.parts(String($0)) }) {
-            switch word.lowercased() {
+        for token in text.split(whereSeparator: separators.contains).flatMap({ Self.subtags(String($0)) }) {
+            switch token.lowercased() {
             case "forced", "foreign": isForced = true
             case "sdh", "cc", "hearing": isForHearingImpaired = true
             // Hindi, or hearing impaired.
             case "hi": meansEither = true
             case "subs", "sub", "subtitles", "impaired", "full": break
             case let lower where language == nil && Self.language(lower) != nil:
-                language = lower.contains("-") ? word : Self.language(lower)
+                language = lower.contains("-") ? token : Self.language(lower)
             case let lower where lower.allSatisfy(\.isNumber): break
             default:
-                others.append(word)
+                others.append(token)
                 isPlain = false
             }
         }
@@ -38,22 +38,22 @@ struct SubtitleName {
     }
 
     /// Splits at hyphens: `pt-BR` is one word, `forced-en` two.
-    private static func parts(_ word: String) -> [String] {
-        let parts = word.split(separator: "-").map(String.init)
-        if parts.count == 2, (2...3).contains(parts[0].count), language(parts[0].lowercased()) != nil,
-            (2...4).contains(parts[1].count), parts[1].allSatisfy({ $0.isLetter || $0.isNumber }),
-            language(parts[1].lowercased()) == nil || parts[1].allSatisfy({ $0.isUppercase })
+    private static func subtags(_ token: String) -> [String] {
+        let subtags = token.split(separator: "-").map(String.init)
+        if subtags.count == 2, (2...3).contains(subtags[0].count), language(subtags[0].lowercased()) != nil,
+            (2...4).contains(subtags[1].count), subtags[1].allSatisfy({ $0.isLetter || $0.isNumber }),
+            language(subtags[1].lowercased()) == nil || subtags[1].allSatisfy({ $0.isUppercase })
         {
-            return [word]
+            return [token]
         }
-        return parts
+        return subtags
     }
 
-    private static func language(_ word: String) -> String? {
-        if let code = names[word] { return code }
-        let primary = word.prefix { $0 != "-" }
+    private static func language(_ token: String) -> String? {
+        if let code = names[token] { return code }
+        let primary = token.prefix { $0 != "-" }
         guard (2...3).contains(primary.count) else { return nil }
-        return LanguageCode(String(primary)).isKnown ? word : nil
+        return LanguageCode(String(primary)).isKnown ? token : nil
     }
 
     /// English names and native names in Latin letters, mapped to ISO 639-1.

@@ -13,10 +13,10 @@ enum TextCharset {
     static func guess(_ head: [UInt8]) -> String? {
         if head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0xFE, 0xFF]) { return nil }
         // The examined part may end within a character.
-        let whole =
+        let complete =
             head.count < maxBytes ? head[...] : head[...(head.lastIndex(of: UInt8(ascii: "\n")) ?? head.count - 1)]
-        if String(validating: whole, as: UTF8.self) != nil { return nil }
-        return detected(whole)
+        if String(validating: complete, as: UTF8.self) != nil { return nil }
+        return detected(complete)
     }
 
     private static func detected(_ bytes: ArraySlice<UInt8>) -> String {

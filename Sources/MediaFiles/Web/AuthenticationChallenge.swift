@@ -34,10 +34,10 @@ struct AuthenticationChallenge: Sendable {
         default: return nil
         }
         // Protection of the body as well (`auth-int`) is not supported.
-        if method != .basic, let offered = parameters["qop"], !Self.words(offered).contains("auth") { return nil }
+        if method != .basic, let offered = parameters["qop"], !Self.tokens(offered).contains("auth") { return nil }
     }
 
-    private static func words(_ list: String) -> [String] {
+    private static func tokens(_ list: String) -> [String] {
         list.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
     }
 
@@ -51,8 +51,8 @@ struct AuthenticationChallenge: Sendable {
     func response(_ credentials: String, target: String, number: UInt32) -> String {
         if method == .basic { return "Basic " + Self.base64(Array(credentials.utf8)) }
         // RFC 7616, 3.4.
-        let parts = credentials.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let (name, secret) = (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+        let pair = credentials.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let (name, secret) = (String(pair[0]), pair.count > 1 ? String(pair[1]) : "")
         let (realm, nonce) = (parameters["realm"] ?? "", parameters["nonce"] ?? "")
         let count = String(String(UInt64(0x1_0000_0000) + UInt64(number), radix: 16).dropFirst())
         let own = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -121,10 +121,10 @@ struct AuthenticationChallenge: Sendable {
                 all.append(Challenge(scheme: String(name)))
                 parameter = rest
             }
-            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, !all.isEmpty else { continue }
-            let key = parts[0].filter { $0 != " " }.lowercased()
-            let value = unquoted(parts[1].drop { $0 == " " })
+            let pair = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard pair.count == 2, !all.isEmpty else { continue }
+            let key = pair[0].filter { $0 != " " }.lowercased()
+            let value = unquoted(pair[1].drop { $0 == " " })
             if all[all.count - 1].parameters[key] == nil { all[all.count - 1].parameters[key] = value }
         }
         return all

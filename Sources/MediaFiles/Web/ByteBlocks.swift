@@ -63,12 +63,12 @@ struct ByteBlocks {
         guard let filled = blocks[key]?.filled else { return }
         // Bytes that are not adjacent to the stored ones replace them.
         let joins = range.lowerBound <= filled.upperBound && filled.lowerBound <= range.upperBound
-        let whole =
+        let union =
             joins
             ? min(range.lowerBound, filled.lowerBound)..<max(range.upperBound, filled.upperBound) : range
         if !joins { remove(Self.positions(filled, of: key)) }
-        blocks[key]?.filled = whole
-        insert(Self.positions(whole, of: key))
+        blocks[key]?.filled = union
+        insert(Self.positions(union, of: key))
     }
 
     /// Drops the oldest block without needed bytes, or else the oldest one, and returns its memory.

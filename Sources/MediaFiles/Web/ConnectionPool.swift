@@ -34,7 +34,7 @@ final class ConnectionPool {
 
     /// Removes and returns the most recent connection to the server of an address, with its credentials; nil if there
     /// is none.
-    func take(for address: WebAddress) -> (any WebConnection)? {
+    func remove(for address: WebAddress) -> (any WebConnection)? {
         let (found, closed) = idle.withLock { idle in
             let closed = removeExpired(&idle)
             let index = idle.lastIndex { $0.address.hasSameServer(as: address) }

@@ -31,12 +31,12 @@ public final class CookieJar: Sendable {
     var all: [Cookie] { cookies.withLock { $0 } }
 
     /// Returns the `Cookie` value of a request to an address; nil if there are no cookies for it.
-    func line(for address: WebAddress) -> String? {
-        let moment = now()
+    func header(for address: WebAddress) -> String? {
+        let instant = now()
         let path = String(address.target.prefix { $0 != "?" })
         let fitting = cookies.withLock { all in
             all.filter { cookie in
-                (address.isSecure || !cookie.isSecure) && (cookie.expiry.map { $0 > moment } ?? true)
+                (address.isSecure || !cookie.isSecure) && (cookie.expiry.map { $0 > instant } ?? true)
                     && Self.matches(address.host, cookie) && Self.matches(path: path, cookie.path)
             }
         }
@@ -49,15 +49,16 @@ public final class CookieJar: Sendable {
     /// Stores a cookie of a `Set-Cookie` value (RFC 6265, 5.2, 5.3); an invalid one is ignored.
     func store(_ line: String, from address: WebAddress) {
         guard line.utf8.count <= Self.longestCookie else { return }
-        var parts = line.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)[...]
-        guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: "=") else { return }
+        var attributes = line.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)[...]
+        guard let pair = attributes.popFirst(), let equals = pair.firstIndex(of: "=") else { return }
         var cookie = Cookie(
             name: Self.trimmed(pair[..<equals]), value: Self.trimmed(pair[pair.index(after: equals)...]),
             domain: address.host, isHostOnly: true, path: Self.folder(of: address.target), isSecure: false)
-        for part in parts {
-            let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
-            let value = words.count > 1 ? words[1] : ""
-            switch words[0].lowercased() {
+        for attribute in attributes {
+            let keyAndValue = attribute.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+                Self.trimmed)
+            let value = keyAndValue.count > 1 ? keyAndValue[1] : ""
+            switch keyAndValue[0].lowercased() {
             case "domain" where !value.isEmpty:
                 let domain = Self.domain(value)
                 // A server must not set cookies for other domains or for top-level domains.
@@ -93,13 +94,14 @@ public final class CookieJar: Sendable {
             }
             add(cookie)
         }
-        for part in text.split(separator: ";").prefix(Self.maxCookies) {
-            let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
-            var value = words.count > 1 ? words[1] : ""
+        for attribute in text.split(separator: ";").prefix(Self.maxCookies) {
+            let keyAndValue = attribute.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+                Self.trimmed)
+            var value = keyAndValue.count > 1 ? keyAndValue[1] : ""
             if value.count > 1, value.hasPrefix("\""), value.hasSuffix("\"") {
                 value = String(value.dropFirst().dropLast())
             }
-            switch words[0].lowercased() {
+            switch keyAndValue[0].lowercased() {
             case "domain":
                 cookie?.domain = Self.domain(value)
                 cookie?.isHostOnly = !value.hasPrefix(".")
@@ -109,7 +111,8 @@ public final class CookieJar: Sendable {
             case "httponly", "version", "samesite", "port": break
             default:
                 close()
-                cookie = Cookie(name: words[0], value: value, domain: "", isHostOnly: true, path: "/", isSecure: false)
+                cookie = Cookie(
+                    name: keyAndValue[0], value: value, domain: "", isHostOnly: true, path: "/", isSecure: false)
             }
         }
         close()

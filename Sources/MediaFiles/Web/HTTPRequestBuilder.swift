@@ -66,9 +66,9 @@ final class HTTPRequestBuilder: Sendable {
     /// The host name of a server whose connection was lost and is being re-established; nil if there is none. Any
     /// thread.
     var lostServer: String? { lostServers.withLock { $0.first } }
-    func noteLost(_ host: String) { lostServers.withLock { $0.append(host) } }
+    func recordLost(_ host: String) { lostServers.withLock { $0.append(host) } }
 
-    func noteFound(_ host: String) {
+    func recordFound(_ host: String) {
         lostServers.withLock { hosts in
             if let index = hosts.firstIndex(of: host) { hosts.remove(at: index) }
         }
@@ -128,7 +128,7 @@ final class HTTPRequestBuilder: Sendable {
         if address.isSecure || options.referrer?.lowercased().hasPrefix("https:") != true {
             add("Referer", options.referrer)
         }
-        add("Cookie", cookies.line(for: address))
+        add("Cookie", cookies.header(for: address))
         if let credentials = credentials(for: address), let challenge {
             let number = count.withLock { count in
                 count &+= 1

@@ -30,14 +30,14 @@ struct HTTPResponse: Sendable {
     init?(_ head: ArraySlice<UInt8>) {
         var lines = head.split(separator: 0x0A).map { $0.last == 0x0D ? $0.dropLast() : $0 }[...]
         guard let first = lines.popFirst() else { return nil }
-        let words = first.split(separator: 0x20)
+        let tokens = first.split(separator: 0x20)
         // Shoutcast servers respond with "ICY 200 OK".
-        guard words.count >= 2, words[0].starts(with: Array("HTTP/".utf8)) || words[0].elementsEqual("ICY".utf8),
-            words[1].count == 3, let status = Int(String(decoding: words[1], as: UTF8.self)),
+        guard tokens.count >= 2, tokens[0].starts(with: Array("HTTP/".utf8)) || tokens[0].elementsEqual("ICY".utf8),
+            tokens[1].count == 3, let status = Int(String(decoding: tokens[1], as: UTF8.self)),
             (100...599).contains(status)
         else { return nil }
         self.status = status
-        isHTTP11 = words[0].elementsEqual("HTTP/1.1".utf8)
+        isHTTP11 = tokens[0].elementsEqual("HTTP/1.1".utf8)
         isCut = lines.count > Self.maxFields
         for line in lines.prefix(Self.maxFields) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { continue }
@@ -54,7 +54,7 @@ struct HTTPResponse: Sendable {
 
     func all(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 
-    var length: Int64? { self["content-length"].flatMap { Int64(boundedBytes: Self.word($0)) } }
+    var length: Int64? { self["content-length"].flatMap { Int64(boundedBytes: Self.trimmed($0)) } }
 
     var isChunked: Bool { self["transfer-encoding"]?.lowercased().contains("chunked") ?? false }
 
@@ -69,11 +69,13 @@ struct HTTPResponse: Sendable {
     /// size.
     var range: (first: Int64, total: Int64?)? {
         guard let text = self["content-range"], text.lowercased().hasPrefix("bytes ") else { return nil }
-        let parts = text.dropFirst(6).split(separator: "/")
+        let components = text.dropFirst(6).split(separator: "/")
         guard
-            let first = parts.first?.split(separator: "-").first.flatMap({ Int64(boundedBytes: Self.word(String($0))) })
+            let first = components.first?.split(separator: "-").first.flatMap({
+                Int64(boundedBytes: Self.trimmed(String($0)))
+            })
         else { return nil }
-        return (first, parts.count > 1 ? Int64(boundedBytes: Self.word(String(parts[1]))) : nil)
+        return (first, components.count > 1 ? Int64(boundedBytes: Self.trimmed(String(components[1]))) : nil)
     }
 
     /// The validator for `If-Range` (RFC 9110, 13.1.5); weak ones are not allowed.
@@ -82,7 +84,9 @@ struct HTTPResponse: Sendable {
         return nil
     }
 
-    private static func word(_ text: String) -> String { String(text.filter { $0 != " " && $0 != "\t" && $0 != "\r" }) }
+    private static func trimmed(_ text: String) -> String {
+        String(text.filter { $0 != " " && $0 != "\t" && $0 != "\r" })
+    }
 }
 
 /// The remaining body of a response and its framing (RFC 9112, 6).

@@ -47,7 +47,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     private var position: Int64
     private var connection: (any WebConnection)?
     /// The position of the connection.
-    private var place: Int64 = 0
+    private var connectionPosition: Int64 = 0
     private var body: WebBody?
     /// Whether `connection` may be used again after the body.
     private var isPersistent = false
@@ -130,10 +130,10 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         guard !target.isEmpty else { return 0 }
         if isAtEnd { return cff_error_eof }
         do throws(WebFailure) {
-            if connection == nil || place != position || body?.isComplete == true { try reach() }
+            if connection == nil || connectionPosition != position || body?.isComplete == true { try reach() }
             return try receive(target)
         } catch {
-            return takeUp(after: error, into: target)
+            return reconnect(after: error, into: target)
         }
     }
 
@@ -142,7 +142,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         guard let target = Range(firstByte: first, count: wanted)?.upperBound else {
             return Int64(cff_error_from_errno(EINVAL))
         }
-        guard isSeekable || target >= place else { return Int64(cff_error_from_errno(ESPIPE)) }
+        guard isSeekable || target >= connectionPosition else { return Int64(cff_error_from_errno(ESPIPE)) }
         position = target
         return wanted
     }
@@ -153,12 +153,12 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
 
     private var isAtEnd: Bool {
         if let end = last ?? size, position >= end { return true }
-        return connection != nil && place == position && body?.isComplete == true && canEnd
+        return connection != nil && connectionPosition == position && body?.isComplete == true && canEnd
     }
 
     /// Whether the stream may end where a body does: a server may send only a part of the requested range (RFC 9110,
     /// 15.3.7).
-    private var canEnd: Bool { (size ?? last).map { place >= $0 } ?? true }
+    private var canEnd: Bool { (size ?? last).map { connectionPosition >= $0 } ?? true }
 
     // MARK: Requests
 
@@ -186,11 +186,11 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 if address.isSecure, !next.isSecure {
                     throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
                 }
-                keep(fresh, after: answer)
+                reuse(fresh, after: answer)
                 // A redirect does not inherit the user's credentials; the server may state others.
                 (address, challenge) = (next, nil)
             case 401 where answerable != nil:
-                keep(fresh, after: answer)
+                reuse(fresh, after: answer)
                 challenge = answerable
             // Within the known size the file has changed: a failure, not its end.
             case 416 where position > first && size.map({ position >= $0 }) ?? true:
@@ -213,7 +213,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     private func ask(
         _ challenge: AuthenticationChallenge?
     ) throws(WebFailure) -> (any WebConnection, HTTPResponse) {
-        if let kept = pool?.take(for: address) {
+        if let kept = pool?.remove(for: address) {
             // A router may have dropped the connection without notice.
             kept.setMaxSilence(requestBuilder.maxSilence)
             do throws(WebFailure) { return (kept, try ask(kept, challenge)) } catch {
@@ -275,7 +275,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         }
         validator = answer.validator
         contentType = contentType ?? answer["content-type"]
-        (connection, place, body, isPersistent) = (fresh, start, WebBody(answer), answer.isPersistent)
+        (connection, connectionPosition, body, isPersistent) = (fresh, start, WebBody(answer), answer.isPersistent)
         fresh.setMaxSilence(isSeekable ? requestBuilder.maxSilence : nil)
     }
 
@@ -288,16 +288,18 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     }
 
     /// Keeps the connection of a response without a body.
-    private func keep(_ fresh: any WebConnection, after answer: HTTPResponse) {
+    private func reuse(_ fresh: any WebConnection, after answer: HTTPResponse) {
         if answer.isPersistent, answer.length == 0, received.isEmpty { pool?.store(fresh, to: address) }
     }
 
     private func reach() throws(WebFailure) {
-        if connection != nil, position > place, position - place <= Self.shortWay || !isSeekable {
+        if connection != nil, position > connectionPosition,
+            position - connectionPosition <= Self.shortWay || !isSeekable
+        {
             var waste = [UInt8](repeating: 0, count: Self.bufferSize)
             let wanted = position
-            while place < wanted {
-                let left = Int(clamping: min(wanted - place, Int64(waste.count)))
+            while connectionPosition < wanted {
+                let left = Int(clamping: min(wanted - connectionPosition, Int64(waste.count)))
                 // `position` stays at the target, so that a retry continues there.
                 let got = try waste.withUnsafeMutableBufferPointer { (buffer) throws(WebFailure) -> Int32 in
                     try receive(UnsafeMutableBufferPointer(rebasing: buffer[..<left]), moves: false)
@@ -317,7 +319,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         var wanted = target
         if let last {
             wanted = UnsafeMutableBufferPointer(
-                rebasing: target[..<Int(clamping: max(0, min(Int64(target.count), last - place)))])
+                rebasing: target[..<Int(clamping: max(0, min(Int64(target.count), last - connectionPosition)))])
         }
         while true {
             if received.isEmpty, let plain = body?.plain, plain > 0 {
@@ -326,8 +328,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 let got = connection.receive(room)
                 guard got < 0 else {
                     body?.passed(Int(got))
-                    place += Int64(got)
-                    if moves { position = place }
+                    connectionPosition += Int64(got)
+                    if moves { position = connectionPosition }
                     return got
                 }
                 return try ended(got)
@@ -337,8 +339,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 throw WebFailure(code: cff_error_invalid_data)
             }
             if got > 0 {
-                place += Int64(got)
-                if moves { position = place }
+                connectionPosition += Int64(got)
+                if moves { position = connectionPosition }
                 return Int32(clamping: got)
             }
             if body?.isComplete ?? true { return try ended(cff_error_eof) }
@@ -362,7 +364,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
 
     // MARK: Interrupted transfers
 
-    private func takeUp(after failure: WebFailure, into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
+    private func reconnect(after failure: WebFailure, into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
         guard retries, isSeekable || position == 0 else { return failure.code }
         return tryAgain(after: failure.code) { () throws(WebFailure) in
             try open()
@@ -375,19 +377,19 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         var (code, isReported) = (code, false)
         let began = HostInstant.now
         let host = address.host
-        requestBuilder.noteLost(host)
-        defer { requestBuilder.noteFound(host) }
+        requestBuilder.recordLost(host)
+        defer { requestBuilder.recordFound(host) }
         for delay in requestBuilder.delays {
             connection = nil
             guard Self.mayPass(code) else { return code }
-            let moment = HostInstant.now.advanced(by: delay)
-            while HostInstant.now < moment {
+            let instant = HostInstant.now.advanced(by: delay)
+            while HostInstant.now < instant {
                 if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
                 if !isReported, HostInstant.now - began > .seconds(1) {
                     isReported = true
                     requestBuilder.report("the connection to \(address.host) was lost; reconnecting")
                 }
-                min(moment, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
+                min(instant, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
             }
             if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
             do throws(WebFailure) { return try body() } catch { code = error.code }

@@ -134,12 +134,12 @@ final class SegmentReadAhead: Sendable {
         if isOpening { return nil }
         var budget = WorkBudget(Self.maxWork) { waiting.isCancelled }
         // ignored: without budget the segment counts as unknown.
-        let place = (try? requestBuilder.playlists.place(ofSegmentAt: address.text, from: range.first, &budget)) ?? nil
-        guard let place else { return nil }
-        let key = Key(reader: reader, playlist: place.playlist)
+        let entry = (try? requestBuilder.playlists.entry(ofSegmentAt: address.text, from: range.first, &budget)) ?? nil
+        guard let entry else { return nil }
+        let key = Key(reader: reader, playlist: entry.playlist)
         withState { state in
             remove(key, &state)
-            state.cursors[key] = Cursor(known: place.known, current: place.index)
+            state.cursors[key] = Cursor(known: entry.known, current: entry.index)
         }
         return nil
     }
@@ -280,9 +280,9 @@ final class SegmentReadAhead: Sendable {
             failures = code == cff_error_eof || segment.stop.isCancelled ? 0 : failures + 1
             guard failures > 0 else { continue }
             let delays = HTTPRequestBuilder.usualDelays
-            let moment = HostInstant.now.advanced(by: delays[min(failures, delays.count - 1)])
-            while HostInstant.now < moment, !state.withLock({ $0.cursors.isEmpty }) {
-                min(moment, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
+            let instant = HostInstant.now.advanced(by: delays[min(failures, delays.count - 1)])
+            while HostInstant.now < instant, !state.withLock({ $0.cursors.isEmpty }) {
+                min(instant, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
             }
         }
     }
@@ -326,7 +326,7 @@ final class SegmentReadAhead: Sendable {
                 guard !segment.isDropped, !segment.isComplete, !segment.isBusy, state.bytes < limits.maxBytesAhead
                 else { return false }
                 segment.isBusy = true
-                segment.inputGuard?.follow(own)
+                segment.inputGuard?.forward(own)
                 return true
             }
             guard isFree else { return cff_error_eof }
@@ -361,8 +361,8 @@ final class SegmentReadAhead: Sendable {
         pool: ConnectionPool, waiting: InterruptCallback
     ) -> Int32 {
         let own = InterruptCallback([segment.stop])
-        waiting.follow(own)
-        defer { waiting.follow(nil) }
+        waiting.forward(own)
+        defer { waiting.forward(nil) }
         own.allow(requestBuilder.maxSilence)
         let input: HTTPStream
         do throws(WebFailure) {
@@ -409,7 +409,7 @@ final class SegmentReadAhead: Sendable {
                 if let input = segment.input {
                     guard !segment.isBusy else { return .wait }
                     segment.isBusy = true
-                    segment.inputGuard?.follow(waiting)
+                    segment.inputGuard?.forward(waiting)
                     return .receive(input)
                 }
                 return segment.failure == nil ? .wait : .failed
@@ -497,7 +497,7 @@ private final class SegmentReader: WebBytes, @unchecked Sendable {
 
     private func request() throws(WebFailure) -> HTTPStream {
         let (requestBuilder, waiting) = (requestBuilder, InterruptCallback([]))
-        waiting.follow(self.waiting)
+        waiting.forward(self.waiting)
         let input = try HTTPStream(
             segment.address, requestBuilder: requestBuilder, range: segment.range, retriesServerErrors: true,
             pool: pool, waiting: waiting

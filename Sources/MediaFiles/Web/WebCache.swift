@@ -19,7 +19,7 @@ final class WebCache: Sendable {
         /// Follows the guard of the reader that uses the connection.
         let waiting: InterruptCallback
         /// The position of the next byte.
-        var place: Int64
+        var position: Int64
         var lastUse: HostInstant
         var isBusy: Bool
     }
@@ -79,7 +79,7 @@ final class WebCache: Sendable {
     init?(_ input: HTTPStream, _ requestBuilder: HTTPRequestBuilder, waiting: InterruptCallback) {
         guard let identity = input.identity else { return nil }
         (self.identity, self.requestBuilder) = (identity, requestBuilder)
-        let connection = Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
+        let connection = Connection(input: input, waiting: waiting, position: 0, lastUse: .now, isBusy: false)
         state = Lock(
             State(blocks: ByteBlocks(maxBytes: requestBuilder.readAhead.maxBytes), connections: [connection]))
     }
@@ -193,29 +193,29 @@ final class WebCache: Sendable {
         }
         if isTooFarAhead { return (.wait, [], reader.arrival) }
         let reach = state.readers.count > 1 && !reader.isAfterJump ? Self.maxReadThrough : HTTPStream.shortWay
-        let (connection, unused) = takeConnection(for: position, within: reach, &state, at: now)
+        let (connection, unused) = nearestConnection(for: position, within: reach, &state, at: now)
         return (connection.map { .fetch($0) } ?? .wait, unused, connection == nil ? reader.arrival : nil)
     }
 
     /// Returns the nearest connection at most `reach` before a position, or else one to be repositioned, marked as
     /// busy; nil if it is busy already, or if all are. `unused` are the connections to be closed.
-    private func takeConnection(
+    private func nearestConnection(
         for position: Int64, within reach: Int64, _ state: inout State, at now: HostInstant
     ) -> (Connection?, unused: [HTTPStream]) {
         let near = state.connections.filter {
-            $0.place <= position && position - $0.place <= reach && !state.blocks.contains($0.place)
-        }.max { $0.place < $1.place }
+            $0.position <= position && position - $0.position <= reach && !state.blocks.contains($0.position)
+        }.max { $0.position < $1.position }
         if near?.isBusy == true { return (nil, []) }
         var unused: [HTTPStream] = []
         state.connections.removeAll { other in
             guard !other.isBusy, other.input !== near?.input else { return false }
-            let isUnused = now - other.lastUse > Self.maxIdleTime || other.place >= identity.size
-            guard isUnused || state.blocks.contains(other.place) else { return false }
+            let isUnused = now - other.lastUse > Self.maxIdleTime || other.position >= identity.size
+            guard isUnused || state.blocks.contains(other.position) else { return false }
             unused.append(other.input)
             return true
         }
         guard var connection = near ?? freeConnection(state.connections) else { return (nil, unused) }
-        if near == nil { connection.place = position }
+        if near == nil { connection.position = position }
         (connection.isBusy, connection.lastUse) = (true, now)
         state.connections.removeAll { $0.input === connection.input }
         state.connections.append(connection)
@@ -232,7 +232,7 @@ final class WebCache: Sendable {
             (address) throws(WebFailure) in
             try requestBuilder.connect(address, waiting)
         }
-        return Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
+        return Connection(input: input, waiting: waiting, position: 0, lastUse: .now, isBusy: false)
     }
 
     /// Fetches and stores the next bytes of a connection. `target` serves as the buffer.
@@ -240,19 +240,19 @@ final class WebCache: Sendable {
         through connection: Connection, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: InterruptCallback,
         retries: Bool = true
     ) -> Int32 {
-        connection.waiting.follow(waiting)
+        connection.waiting.forward(waiting)
         connection.input.retries = retries
-        _ = connection.input.seek(to: connection.place)
-        let count = min(target.count, ByteBlocks.space(from: connection.place))
+        _ = connection.input.seek(to: connection.position)
+        let count = min(target.count, ByteBlocks.space(from: connection.position))
         let got = connection.input.read(into: UnsafeMutableBufferPointer(rebasing: target[..<count]))
-        connection.waiting.follow(nil)
+        connection.waiting.forward(nil)
         state.withLock { state in
             if let index = state.connections.firstIndex(where: { $0.input === connection.input }) {
                 if got > 0 {
                     let needed = Self.needed(state).map { $0.next..<$0.end }
                     state.blocks.add(
-                        UnsafeBufferPointer(rebasing: target[..<Int(got)]), at: connection.place, keeping: needed)
-                    state.connections[index].place += Int64(got)
+                        UnsafeBufferPointer(rebasing: target[..<Int(got)]), at: connection.position, keeping: needed)
+                    state.connections[index].position += Int64(got)
                     state.connections[index].isBusy = false
                 } else {
                     state.connections.remove(at: index)
@@ -309,10 +309,10 @@ final class WebCache: Sendable {
                 continue
             }
             let delays = HTTPRequestBuilder.usualDelays
-            let moment = HostInstant.now.advanced(by: delays[min(failures, delays.count - 1)])
+            let instant = HostInstant.now.advanced(by: delays[min(failures, delays.count - 1)])
             failures += 1
-            while !stop.isCancelled, HostInstant.now < moment {
-                min(moment, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
+            while !stop.isCancelled, HostInstant.now < instant {
+                min(instant, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
             }
         }
     }
@@ -329,7 +329,7 @@ final class WebCache: Sendable {
         let next = needed.filter { $0.end < identity.size }.min { $0.end - $0.next < $1.end - $1.next }
         state.isFull = count >= distance
         guard let next, !state.isFull else { return (nil, []) }
-        return takeConnection(for: next.end, within: HTTPStream.shortWay, &state, at: .now)
+        return nearestConnection(for: next.end, within: HTTPStream.shortWay, &state, at: .now)
     }
 
     /// Returns the stored part after each reader that reads, sorted by position.

@@ -189,7 +189,7 @@ final class PlaybackTracks {
     ///
     /// - Parameter before: The entry with whose successor they start; nil: they start with a seek.
     func addPipelines(for entry: PlaybackList.ScheduledItem, behind before: PlaybackList.ScheduledItem?) {
-        if let track = entry.videoTrack, video == nil { addPicture(of: entry, track, behind: before) }
+        if let track = entry.videoTrack, video == nil { addVideo(of: entry, track, behind: before) }
         if let track = entry.audioTrack, audio == nil, let renderer {
             addSound(of: entry, track, behind: before, to: renderer)
         }
@@ -197,7 +197,7 @@ final class PlaybackTracks {
         subtitles.addPipelines(behind: before ?? entry, of: [entry])
     }
 
-    private func addPicture(
+    private func addVideo(
         of entry: PlaybackList.ScheduledItem, _ track: Track, behind before: PlaybackList.ScheduledItem?
     ) {
         let setting = VideoStage.Setting(

@@ -21,7 +21,7 @@ extension Player.Parts {
             let reading = Cancellation()
             cancellation.onCancel { reading.cancel() }
             if options.playsVideo,
-                let picture = try PictureFile.open(
+                let picture = try ImageFile.open(
                     address, showingFor: imageDuration.withLock { $0 }, cancellation: reading)
             {
                 return picture

@@ -182,7 +182,7 @@ final class VideoStage: TrackStage {
 
     private func noteRead(_ reader: VideoReader) {
         if let until = reader.readUntil { intake?.record(readUntil: shift.moved(until)) }
-        guard let entry, let lost = reader.takeLostSegment() else { return }
+        guard let entry, let lost = reader.consumeLostSegment() else { return }
         list.record(lostSegment: lost.error, at: lost.place ?? entry.start, .picture, of: entry.serial)
     }
 

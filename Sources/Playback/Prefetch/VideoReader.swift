@@ -165,5 +165,5 @@ final class VideoReader: @unchecked Sendable {
     }
 
     /// Returns the first segment that was skipped since the last call.
-    func takeLostSegment() -> (error: MediaError, place: MediaTime?)? { lostSegment.take() }
+    func consumeLostSegment() -> (error: MediaError, place: MediaTime?)? { lostSegment.take() }
 }

@@ -8,7 +8,7 @@ import SyncRendering
 /// hangs are not, and no decoded image exceeds the limits.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzzPicture(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let all = UnsafeRawBufferPointer(start: bytes, count: count)
-    guard let header = PictureHeader(all) else { return 0 }
+    guard let header = ImageHeader(all) else { return 0 }
     precondition(header.size.width > 0 && header.size.height > 0 && [0, 90, 180, 270].contains(header.rotation))
     precondition(["png", "mjpeg", "webp", "gif", "bmp", "tiff"].contains(header.codec))
     let file = "/dev/shm/talkie-picture-fuzz-\(getpid())" + (header.codec == "tiff" ? ".tif" : ".x")
@@ -27,7 +27,7 @@ private func write(_ bytes: UnsafeRawBufferPointer, to path: String) -> Bool {
 }
 
 private func decode(_ path: String) throws(MediaError) {
-    guard let picture = try PictureFile.open(path, showingFor: .seconds(1)), let track = picture.summary.tracks.first,
+    guard let picture = try ImageFile.open(path, showingFor: .seconds(1)), let track = picture.summary.tracks.first,
         let format = track.videoFormat
     else { return }
     let decoder = try VideoDecoder(format: format, threads: 1)

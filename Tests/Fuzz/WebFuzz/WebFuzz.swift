@@ -279,7 +279,7 @@ private func manifest(_ bytes: [UInt8]) {
     let playlists = DASHPlaylists(film, .highest)
     for (number, one) in film.representations.enumerated() {
         precondition(one.pieces.count <= DASHManifest.maxSegments)
-        guard let bytes = playlists.playlist(at: "\(playlists.place)\(number).m3u8") else {
+        guard let bytes = playlists.playlist(at: "\(playlists.baseURL)\(number).m3u8") else {
             preconditionFailure("no playlist")
         }
         precondition(marks(in: bytes) == one.pieces.count, "each piece is one")
@@ -341,7 +341,7 @@ private func cookies(_ bytes: [UInt8], _ text: String) {
     jar.store(text, from: address)
     jar.add(listed: text)
     precondition(jar.all.count <= CookieJar.maxCookies)
-    if let line = jar.line(for: address) { precondition(isOneLine(line)) }
+    if let line = jar.header(for: address) { precondition(isOneLine(line)) }
 }
 
 private func addresses(_ text: String) {

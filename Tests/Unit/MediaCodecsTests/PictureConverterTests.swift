@@ -213,7 +213,7 @@ private final class FlatPicture: VideoFrame {
     private func pixel(_ name: String, _ more: String, x: Int, y: Int) throws -> [Int] {
         let source = "color=red:s=64x48,format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='if(lt(X,32),0,255)'"
         let path = try TestClips.make(name, ["-f", "lavfi", "-i", source, "-frames:v", "1"] + TestClips.words(more))
-        let file = try #require(try PictureFile.open(path, showingFor: .seconds(1)))
+        let file = try #require(try ImageFile.open(path, showingFor: .seconds(1)))
         let track = try #require(file.summary.track(.video))
         let decoder = try FilmVideoDecoder(format: try #require(track.videoFormat))
         let reader = try file.source(for: track)

@@ -82,7 +82,7 @@ import Testing
             packager.add(bench.packet, shift: .zero, isNewRecording: true)
         }
         packager.close()
-        while let buffer = packager.takeReady() {
+        while let buffer = packager.nextReady() {
             #expect(buffer.presentationTime.map { abs($0.seconds) <= Double(InputLimit.maxSeconds) } ?? true)
             #expect(buffer.duration.seconds < 60)
         }

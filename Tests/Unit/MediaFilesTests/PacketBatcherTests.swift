@@ -28,7 +28,7 @@ import Testing
         let data = try #require(av_packet_new_side_data(own, AV_PKT_DATA_NEW_EXTRADATA, 2))
         (data[0], data[1]) = (7, 8)
         packager.add(own, shift: .zero, isNewRecording: false)
-        let buffer = packager.takeReady()
+        let buffer = packager.nextReady()
         guard case .encodedVideo(let found, _)? = buffer?.payload else {
             Issue.record("no video")
             return

@@ -117,7 +117,7 @@ import Testing
         let (server, pool) = (Server([[file("first"), file("second")]]), ConnectionPool())
         _ = try read("http://a.org/a", server, pool)
         let address = try #require(WebAddress("http://a.org/a"))
-        let kept = try #require(pool.take(for: address) as? Server.Connection)
+        let kept = try #require(pool.remove(for: address) as? Server.Connection)
         #expect(kept.maxSilence == nil)
         pool.store(kept, to: address)
         // The response is not seekable: without a limit from then on.
@@ -181,7 +181,7 @@ import Testing
         for _ in 0..<6 { pool.store(try server.connect(address), to: address) }
         #expect(server.closed == [0, 1])
         now = now.advanced(by: ConnectionPool.maxIdleTime)
-        #expect(pool.take(for: address) == nil)
+        #expect(pool.remove(for: address) == nil)
         #expect(server.closed.sorted() == [0, 1, 2, 3, 4, 5])
     }
 }

@@ -10,7 +10,7 @@ import Testing
         return jar
     }
 
-    private func line(_ jar: CookieJar, _ url: String) -> String? { WebAddress(url).flatMap { jar.line(for: $0) } }
+    private func line(_ jar: CookieJar, _ url: String) -> String? { WebAddress(url).flatMap { jar.header(for: $0) } }
 
     @Test func aCookieGoesToItsDomainPathAndProtectionOnly() {
         let jar = jar(
@@ -110,6 +110,6 @@ import Testing
         let address = try #require(WebAddress("http://a.org/"))
         for number in 0..<(CookieJar.maxCookies + 10) { jar.store("n\(number)=1", from: address) }
         #expect(jar.all.count == CookieJar.maxCookies)
-        #expect(try #require(jar.line(for: address)).utf8.count < 4096)
+        #expect(try #require(jar.header(for: address)).utf8.count < 4096)
     }
 }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import MediaFiles
 
-@Suite struct PictureHeaderTests {
-    private static func header(_ bytes: [UInt8]) -> PictureHeader? { bytes.withUnsafeBytes { PictureHeader($0) } }
+@Suite struct ImageHeaderTests {
+    private static func header(_ bytes: [UInt8]) -> ImageHeader? { bytes.withUnsafeBytes { ImageHeader($0) } }
 
     private static func picture(_ ending: String, _ more: String = "-frames:v 1", size: String = "70x50") throws
         -> [UInt8]
@@ -84,7 +84,7 @@ import Testing
     }
 }
 
-@Suite struct PictureFileTests {
+@Suite struct ImageFileTests {
     private let folder = TemporaryFolder()
 
     private func picture(_ name: String, _ more: String = "-frames:v 1") throws -> String {
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func aPictureIsAFilmOfOnePictureThatLastsAsLongAsItIsShown() throws {
-        let file = try #require(try PictureFile.open(try picture("one.jpg"), showingFor: .seconds(3)))
+        let file = try #require(try ImageFile.open(try picture("one.jpg"), showingFor: .seconds(3)))
         let track = try #require(file.summary.track(.video))
         #expect(track.isStillImage && !track.isCoverArt && track.duration == MediaTime(value: 3, timescale: 1))
         #expect(file.summary.duration?.seconds == 3 && file.summary.container == "mjpeg")
@@ -107,25 +107,25 @@ import Testing
     }
 
     @Test func aPictureThatStaysHasNoEndThatPeopleSee() throws {
-        let file = try #require(try PictureFile.open(try picture("one.png"), showingFor: nil))
+        let file = try #require(try ImageFile.open(try picture("one.png"), showingFor: nil))
         #expect(file.summary.duration == nil)
         #expect(try #require(file.summary.track(.video)?.duration).seconds > 86_400)
     }
 
     @Test func movingPicturesAndOtherFilesAreLeftToOthers() throws {
         for path in [try picture("moves.gif", "-loop 0"), try picture("moves.mkv", "-c:v ffv1")] {
-            #expect(try PictureFile.open(path, showingFor: nil) == nil)
+            #expect(try ImageFile.open(path, showingFor: nil) == nil)
         }
-        #expect(try PictureFile.open("https://host/a.jpg", showingFor: nil) == nil)
-        #expect(try PictureFile.open("-", showingFor: nil) == nil)
-        #expect(try PictureFile.open(try folder.write([1, 2], to: "short.jpg"), showingFor: nil) == nil)
+        #expect(try ImageFile.open("https://host/a.jpg", showingFor: nil) == nil)
+        #expect(try ImageFile.open("-", showingFor: nil) == nil)
+        #expect(try ImageFile.open(try folder.write([1, 2], to: "short.jpg"), showingFor: nil) == nil)
     }
 
     @Test func aPictureThatClaimsToBeGiganticIsRefusedInOneSentenceBeforeAnythingIsDecoded() throws {
         var bytes = try TestClips.bytes(of: try picture("one.png"))
         bytes.replaceSubrange(16..<24, with: [0, 0, 0x75, 0x30, 0, 0, 0x75, 0x30])
         let path = try folder.write(bytes, to: "huge.png")
-        let error = #expect(throws: MediaError.self) { try PictureFile.open(path, showingFor: nil) }
+        let error = #expect(throws: MediaError.self) { try ImageFile.open(path, showingFor: nil) }
         #expect(error?.code == .limitExceeded && error?.message.contains("30000x30000") == true)
     }
 }

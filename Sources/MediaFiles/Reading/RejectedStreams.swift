@@ -2,7 +2,7 @@ internal import CFFmpeg
 internal import MediaCore
 
 /// The video streams of an input that are not read: damaged covers, and frames larger than the limit.
-struct RejectedPictures {
+struct RejectedStreams {
     typealias Streams = UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>>
 
     private var problems: [Int32: FormatReading.Problem] = [:]
@@ -13,10 +13,10 @@ struct RejectedPictures {
     /// Reads the image headers of attached pictures, so that their size is known without decoding them.
     mutating func inspectCovers(of streams: Streams) {
         for stream in streams where stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 {
-            let picture = stream.pointee.attached_pic
-            guard picture.size > 0, let data = picture.data else { continue }
-            let bytes = UnsafeRawBufferPointer(start: data, count: Int(picture.size))
-            guard let header = PictureHeader(bytes), let parameters = stream.pointee.codecpar else {
+            let attachment = stream.pointee.attached_pic
+            guard attachment.size > 0, let data = attachment.data else { continue }
+            let bytes = UnsafeRawBufferPointer(start: data, count: Int(attachment.size))
+            guard let header = ImageHeader(bytes), let parameters = stream.pointee.codecpar else {
                 reject(stream, FormatReading.Problem(code: .notMedia, text: "is a damaged or unsupported picture"))
                 continue
             }

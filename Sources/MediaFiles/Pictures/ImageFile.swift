@@ -5,7 +5,7 @@ public import MediaCore
 /// continues.
 ///
 /// The file is read completely when it is opened; it is decoded when shown.
-public final class PictureFile: MediaSource {
+public final class ImageFile: MediaSource {
     /// The image's track.
     public let summary: MediaSummary
     private let batch: PacketBatch
@@ -30,28 +30,28 @@ public final class PictureFile: MediaSource {
     ///   `notPermitted` or `cancelled`.
     public static func open(
         _ path: String, showingFor duration: Duration?, cancellation: Cancellation = Cancellation()
-    ) throws(MediaError) -> PictureFile? {
+    ) throws(MediaError) -> ImageFile? {
         // ignored: opening it as a film reports an invalid address.
         guard let address = try? InputAddress(path), address.kind == .file else { return nil }
         let ending = address.path.lastIndex(of: ".").map { address.path[address.path.index(after: $0)...].lowercased() }
         if let ending, films.contains(ending) { return nil }
         // ignored: an unreadable file is not an image; opening it as a film reports the reason.
-        guard let start = try? read(address, maxBytes: headBytes), looksLikePicture(start) else { return nil }
+        guard let start = try? read(address, maxBytes: headBytes), looksLikeImage(start) else { return nil }
         guard let bytes = try read(address, maxBytes: Int(maxBytes), cancellation) else {
             throw MediaError(
                 .limitExceeded, "\"\(address.text)\" is larger than \(maxBytes >> 20) MB, too large for a picture")
         }
-        guard let header = bytes.withUnsafeBytes({ PictureHeader($0) }), !header.isAnimated || header.codec == "webp",
+        guard let header = bytes.withUnsafeBytes({ ImageHeader($0) }), !header.isAnimated || header.codec == "webp",
             header.codec != "tiff" || ending.map(tiffs.contains) ?? false
         else { return nil }
-        return try PictureFile(address, header: header, bytes: bytes, isCover: false, duration: duration)
+        return try ImageFile(address, header: header, bytes: bytes, isCover: false, duration: duration)
     }
 
     /// Opens the cover of a recording. Blocks.
     ///
     /// - Throws: Same as `open`, `unsupported` for other addresses than files, and `notMedia` for a file that is not an
     ///   image.
-    static func cover(_ path: String) throws(MediaError) -> PictureFile {
+    static func cover(_ path: String) throws(MediaError) -> ImageFile {
         let address = try InputAddress(path)
         guard address.kind == .file else {
             throw MediaError(.unsupported, "\"\(address.text)\" is not a local file; covers must be local files")
@@ -60,14 +60,14 @@ public final class PictureFile: MediaSource {
             throw MediaError(
                 .limitExceeded, "\"\(address.text)\" is larger than \(maxBytes >> 20) MB, too large for a cover")
         }
-        guard let header = bytes.withUnsafeBytes({ PictureHeader($0) }) else {
+        guard let header = bytes.withUnsafeBytes({ ImageHeader($0) }) else {
             throw MediaError(.notMedia, "\"\(address.text)\" is not a supported picture, or it is damaged")
         }
-        return try PictureFile(address, header: header, bytes: bytes, isCover: true, duration: nil)
+        return try ImageFile(address, header: header, bytes: bytes, isCover: true, duration: nil)
     }
 
     private init(
-        _ address: InputAddress, header: PictureHeader, bytes: [UInt8], isCover: Bool, duration: Duration?
+        _ address: InputAddress, header: ImageHeader, bytes: [UInt8], isCover: Bool, duration: Duration?
     ) throws(MediaError) {
         if let problem = FormatReading.problem(with: header) {
             throw MediaError(problem.code, "\"\(address.text)\" \(problem.text)")
@@ -77,20 +77,20 @@ public final class PictureFile: MediaSource {
             id: 0, number: 1, format: .video(FormatReading.video(header)), isCoverArt: isCover, start: .zero,
             duration: isCover ? nil : shown ?? Self.longest)
         track.isStillImage = !isCover
-        batch = bytes.withUnsafeBytes { PictureReader.batch($0, for: track.duration ?? .zero) }
+        batch = bytes.withUnsafeBytes { ImageReader.batch($0, for: track.duration ?? .zero) }
         summary = MediaSummary(container: header.codec, tracks: [track], duration: shown)
     }
 
     /// Returns a source of the image. Does not block.
-    public func source(for track: Track) throws(MediaError) -> any SampleSource { PictureReader(track: track, batch) }
+    public func source(for track: Track) throws(MediaError) -> any SampleSource { ImageReader(track: track, batch) }
 
     // MARK: Reading
 
     private static let headBytes = 32
 
     /// Whether the first bytes are those of an image format.
-    private static func looksLikePicture(_ start: [UInt8]) -> Bool {
-        func says(_ text: String, _ place: Int = 0) -> Bool { start.dropFirst(place).starts(with: Array(text.utf8)) }
+    private static func looksLikeImage(_ start: [UInt8]) -> Bool {
+        func says(_ text: String, _ offset: Int = 0) -> Bool { start.dropFirst(offset).starts(with: Array(text.utf8)) }
         return start.starts(with: [0xFF, 0xD8, 0xFF]) || start.starts(with: [0x89, 0x50, 0x4E, 0x47])
             || (says("RIFF") && says("WEBP", 8)) || says("GIF8") || says("BM") || says("II*\0") || says("MM\0*")
     }
@@ -128,13 +128,13 @@ public final class PictureFile: MediaSource {
 
 extension FormatReading {
     /// Returns the format of an image from its header.
-    static func video(_ header: PictureHeader) -> VideoFormat {
+    static func video(_ header: ImageHeader) -> VideoFormat {
         VideoFormat(
             parameters: CodecParameters(codec: header.codec), size: header.size, rotation: header.rotation)
     }
 
     /// Returns nil if the image can be displayed.
-    static func problem(with header: PictureHeader) -> Problem? {
+    static func problem(with header: ImageHeader) -> Problem? {
         let (width, height) = (Int32(clamping: header.size.width), Int32(clamping: header.size.height))
         return isSensible(width: width, height: height) ? nil : oversized(width: width, height: height)
     }

@@ -3,7 +3,7 @@ internal import MediaCore
 /// Returns one image from memory.
 ///
 /// `@unchecked Sendable`: one thread at a time uses the mutable fields; `cancellation` may be used by any thread.
-final class PictureReader: SampleSource, @unchecked Sendable {
+final class ImageReader: SampleSource, @unchecked Sendable {
     let track: Track
     private let batch: PacketBatch
     private let cancellation = Cancellation()
