@@ -253,7 +253,7 @@ package final class SessionCore: SenderSessionCore {
         if let ptp {
             // Set before the speaker starts to use our clock.
             measurePath()
-            ptp.noteStreamSetUp(remote)
+            ptp.recordStreamSetUp(remote)
             _ = try setPeers(connection).accepted("share a clock")
         }
         let sender = StreamSender(format: format, store: store, key: key, counters: counters, onWritable: onWritable)

@@ -172,11 +172,14 @@ struct MasterClockFilter: Sendable {
         let doubt = path == nil ? way : way / 4
         return ClockMapping(
             sourceAnchor: now,
-            targetAnchor: PTPInstant(nanoseconds: now.nanoseconds &+ base.offset &+ Self.whole(offset)),
-            rateOffset: rate, uncertainty: .nanoseconds(Self.whole((noise * noise + doubt * doubt).squareRoot())))
+            targetAnchor: PTPInstant(nanoseconds: now.nanoseconds &+ base.offset &+ Self.clampedNanoseconds(offset)),
+            rateOffset: rate,
+            uncertainty: .nanoseconds(Self.clampedNanoseconds((noise * noise + doubt * doubt).squareRoot())))
     }
 
-    private static func whole(_ nanoseconds: Double) -> Int64 { Int64(clamping: nanoseconds, in: .min ... .max) }
+    private static func clampedNanoseconds(_ nanoseconds: Double) -> Int64 {
+        Int64(clamping: nanoseconds, in: .min ... .max)
+    }
 
     // MARK: Inside
 
@@ -235,8 +238,8 @@ struct MasterClockFilter: Sendable {
     private mutating func close(_ point: Point) {
         let below = value(at: point.time) - point.offset
         sunken = pointCount >= 4 && below > 1.5e6 + 6 * scatter ? sunken + 1 : 0
-        let place = (oldest + pointCount) % Self.capacity
-        points[place] = point
+        let slot = (oldest + pointCount) % Self.capacity
+        points[slot] = point
         if pointCount < Self.capacity { pointCount += 1 } else { oldest = (oldest + 1) % Self.capacity }
     }
 
@@ -290,12 +293,12 @@ struct MasterClockFilter: Sendable {
     private mutating func measurePath() {
         let count = tripCount
         for index in 0..<count {
-            var place = index
-            while place > 0, sorted[place - 1] > trips[index] {
-                sorted[place] = sorted[place - 1]
-                place -= 1
+            var slot = index
+            while slot > 0, sorted[slot - 1] > trips[index] {
+                sorted[slot] = sorted[slot - 1]
+                slot -= 1
             }
-            sorted[place] = trips[index]
+            sorted[slot] = trips[index]
         }
         let quarter = max(1, count / 4)
         var sum = 0.0

@@ -8,7 +8,7 @@ package struct MasterObserver: Sendable {
     private struct Pending {
         var sequence: UInt16
         var clock: ClockIdentity
-        var moment: HostInstant
+        var instant: HostInstant
         var correction: Int64
     }
 
@@ -21,9 +21,9 @@ package struct MasterObserver: Sendable {
     /// group relays another.
     private static let largestCorrection: Int64 = 10_000_000_000
     /// 146 years in nanoseconds, half the range of `Int64`: no difference of two instants overflows.
-    private static let latestMoment: Int64 = 1 << 62
+    private static let latestInstant: Int64 = 1 << 62
 
-    private var line = MasterClockFilter()
+    private var filter = MasterClockFilter()
     private var syncs: [Pending] = []
     private var nextSync = 0
     private var questions: [Pending] = []
@@ -49,15 +49,15 @@ package struct MasterObserver: Sendable {
     }
 
     /// The measured path delay; nil if the speaker has answered no Delay_Req.
-    var measuredPath: Duration? { line.measuredPath }
+    var measuredPath: Duration? { filter.measuredPath }
 
     /// Returns the remote clock against the host clock; nil while the estimate is not usable.
     package func mapping(at now: HostInstant, fallbackPath: Duration) -> ClockMapping<HostInstant, PTPInstant>? {
-        lockedSince == nil ? nil : line.mapping(at: now, fallbackPath: fallbackPath)
+        lockedSince == nil ? nil : filter.mapping(at: now, fallbackPath: fallbackPath)
     }
 
     /// Records the grandmaster that an Announce names. A change takes three repetitions.
-    package mutating func noteAnnounce(_ quality: GrandmasterQuality, from header: PTPHeader, at now: HostInstant) {
+    package mutating func recordAnnounce(_ quality: GrandmasterQuality, from header: PTPHeader, at now: HostInstant) {
         if announced?.source != header.source.clock {
             // An Announce of another clock counts only if that clock also sends the Syncs.
             guard announced == nil || source.value == header.source.clock else { return }
@@ -67,14 +67,14 @@ package struct MasterObserver: Sendable {
     }
 
     /// Stores a Sync until its Follow_Up arrives. Discards the estimate if another clock has taken over.
-    package mutating func noteSync(_ header: PTPHeader, received: HostInstant) {
+    package mutating func recordSync(_ header: PTPHeader, received: HostInstant) {
         if source.receive(header.source.clock, at: received) {
-            line = MasterClockFilter()
+            filter = MasterClockFilter()
             lockedSince = nil
             syncs.removeAll(keepingCapacity: true)
         }
         let pending = Pending(
-            sequence: header.sequence, clock: header.source.clock, moment: received, correction: header.correction)
+            sequence: header.sequence, clock: header.source.clock, instant: received, correction: header.correction)
         Self.store(pending, in: &syncs, &nextSync, limit: Self.openSyncs)
     }
 
@@ -89,18 +89,18 @@ package struct MasterObserver: Sendable {
     }
 
     /// Adds the timestamp of a Follow_Up and its Sync to the estimate.
-    package mutating func noteFollowUp(_ header: PTPHeader, origin: PTPTimestamp, at now: HostInstant) -> Outcome {
+    package mutating func recordFollowUp(_ header: PTPHeader, origin: PTPTimestamp, at now: HostInstant) -> Outcome {
         guard header.source.clock == source.value,
             let index = Self.find(header.sequence, header.source.clock, in: syncs, at: now),
-            let left = Self.moment(origin, syncs[index].correction, header.correction)
+            let left = Self.correctedInstant(origin, syncs[index].correction, header.correction)
         else { return .void }
-        let received = syncs[index].moment
-        switch line.observe(origin: left, received: received) {
+        let received = syncs[index].instant
+        switch filter.observe(origin: left, received: received) {
         case .stale: return .void
         // The Sync is kept: the rejected Follow_Up may be forged and the genuine one still to come.
         case .refused: return .refused
         case .begun: lockedSince = nil
-        case .taken: if lockedSince == nil, line.isLocked { lockedSince = received }
+        case .taken: if lockedSince == nil, filter.isLocked { lockedSince = received }
         }
         syncs.remove(at: index)
         lastTime = received
@@ -108,27 +108,27 @@ package struct MasterObserver: Sendable {
     }
 
     /// Stores a Delay_Req until its response arrives.
-    package mutating func noteQuestion(_ sequence: UInt16, sent: HostInstant, by clock: ClockIdentity) {
-        let pending = Pending(sequence: sequence, clock: clock, moment: sent, correction: 0)
+    package mutating func recordDelayRequest(_ sequence: UInt16, sent: HostInstant, by clock: ClockIdentity) {
+        let pending = Pending(sequence: sequence, clock: clock, instant: sent, correction: 0)
         Self.store(pending, in: &questions, &nextQuestion, limit: Self.openQuestions)
     }
 
     /// Adds a Delay_Resp and its Delay_Req to the path delay estimate.
-    package mutating func noteAnswer(
+    package mutating func recordDelayResponse(
         _ header: PTPHeader, received: PTPTimestamp, to requester: PortIdentity, at now: HostInstant
     ) {
         guard header.source.clock == source.value,
             let index = Self.find(header.sequence, requester.clock, in: questions, at: now),
-            let moment = Self.moment(received, 0, 0 &- header.correction)
+            let instant = Self.correctedInstant(received, 0, 0 &- header.correction)
         else { return }
         let question = questions.remove(at: index)
-        line.observeAnswer(sent: question.moment, received: moment)
+        filter.observeAnswer(sent: question.instant, received: instant)
     }
 
     /// Returns timestamp plus corrections; nil if either is out of range. Corrections are nanoseconds × 2¹⁶
     /// (IEEE 1588-2008, section 13.3.2.7).
-    private static func moment(_ time: PTPTimestamp, _ first: Int64, _ second: Int64) -> PTPInstant? {
-        guard let instant = time.instant, instant.nanoseconds <= latestMoment else { return nil }
+    private static func correctedInstant(_ time: PTPTimestamp, _ first: Int64, _ second: Int64) -> PTPInstant? {
+        guard let instant = time.instant, instant.nanoseconds <= latestInstant else { return nil }
         let correction = (first >> 16) + (second >> 16)
         guard correction.magnitude <= UInt64(largestCorrection) else { return nil }
         return instant.advanced(by: .nanoseconds(correction))
@@ -149,7 +149,7 @@ package struct MasterObserver: Sendable {
         _ sequence: UInt16, _ clock: ClockIdentity, in list: [Pending], at now: HostInstant
     ) -> Int? {
         list.firstIndex {
-            let age = now - $0.moment
+            let age = now - $0.instant
             return $0.sequence == sequence && $0.clock == clock && age >= .zero - timeout && age <= timeout
         }
     }

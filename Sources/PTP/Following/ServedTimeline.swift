@@ -89,7 +89,7 @@ package final class ServedTimeline: Sendable {
     ///   - isPlaying: true while audio is scheduled on this time; the deviation is then corrected by rate.
     /// - Returns: false if another grandmaster leads, or if the measured rate deviates by 1,000 ppm or more.
     @discardableResult
-    package func follow(
+    package func adjust(
         _ grandmaster: ClockIdentity, of peer: IPv4Address, at measured: ClockMapping<HostInstant, PTPInstant>,
         isPlaying: Bool
     ) -> Bool {

@@ -12,9 +12,9 @@ package struct PTPTimestamp: Hashable, Sendable, BitwiseCopyable {
 
     /// Creates a timestamp; instants before the epoch become the epoch.
     package init(_ instant: PTPInstant) {
-        let whole = UInt64(max(0, instant.nanoseconds))
-        seconds = whole / 1_000_000_000
-        nanoseconds = UInt32(whole % 1_000_000_000)
+        let total = UInt64(max(0, instant.nanoseconds))
+        seconds = total / 1_000_000_000
+        nanoseconds = UInt32(total % 1_000_000_000)
     }
 
     /// The instant; nil beyond 292 years or if `nanoseconds` is not below 10⁹.

@@ -43,7 +43,8 @@ package final class HandedPorts: Sendable {
                 Glibc.close(item.descriptor)
                 continue
             }
-            guard socket.port == eventPort || socket.port == generalPort, !usable.contains(where: socket.hasPlace(of:))
+            guard socket.port == eventPort || socket.port == generalPort,
+                !usable.contains(where: socket.hasAddress(of:))
             else {
                 objections.append(
                     "\(name) is on UDP port \(socket.port); PTP needs \(eventPort) and \(generalPort), once each")
@@ -103,5 +104,5 @@ package final class HandedPorts: Sendable {
 
 extension BoundSocket {
     /// Returns true if both sockets have the same address and port.
-    fileprivate func hasPlace(of other: BoundSocket) -> Bool { (address, port) == (other.address, other.port) }
+    fileprivate func hasAddress(of other: BoundSocket) -> Bool { (address, port) == (other.address, other.port) }
 }

@@ -8,7 +8,7 @@ extension PTPEngine {
         round.questionSequence &+= 1
         round.writer.request(.delayRequest, sequence: round.questionSequence)
         let sent = sendEvent(round.writer.bytes, to: peer)
-        round.observers[peer]?.observer.noteQuestion(round.questionSequence, sent: sent, by: identity)
+        round.observers[peer]?.observer.recordDelayRequest(round.questionSequence, sent: sent, by: identity)
     }
 
     /// Passes a message to its sender's observer, which the first message of a session creates.
@@ -43,7 +43,7 @@ extension PTPEngine {
         let mapping = observer.mapping(at: now, fallbackPath: peer.pathCorrection)
         var isTurnedAway = false
         if peer.isFollowed, let mapping {
-            isTurnedAway = !served.follow(grandmaster, of: address, at: mapping, isPlaying: peer.isPlaying)
+            isTurnedAway = !served.adjust(grandmaster, of: address, at: mapping, isPlaying: peer.isPlaying)
         }
         let master = PTPPeer.Master(
             grandmaster: grandmaster, lastTime: lastTime, lockedSince: observer.lockedSince, mapping: mapping,

@@ -29,36 +29,36 @@ extension PTPEngine {
         case .delayRequest:
             round.writer.delayResponse(received: received, requester: requester, sequence: sequence)
             wire.send(round.writer.bytes, on: .general, to: datagram.source)
-            change(datagram.source) { $0.noteProbe(at: datagram.received) }
+            change(datagram.source) { $0.recordDelayRequest(at: datagram.received) }
         case .peerDelayRequest:
             round.writer.peerDelayResponse(received: received, requester: requester, sequence: sequence)
             let sent = PTPTimestamp(served.instant(at: sendEvent(round.writer.bytes, to: datagram.source)))
             round.writer.peerDelayResponseFollowUp(origin: sent, requester: requester, sequence: sequence)
             wire.send(round.writer.bytes, on: .general, to: datagram.source)
-            change(datagram.source) { $0.noteProbe(at: datagram.received) }
+            change(datagram.source) { $0.recordDelayRequest(at: datagram.received) }
         case .announce(let quality, _):
             change(datagram.source) { peer in
                 peer.announcements &+= 1
                 peer.announced = quality
             }
-            observe(datagram, &round) { $0.noteAnnounce(quality, from: message.header, at: datagram.received) }
+            observe(datagram, &round) { $0.recordAnnounce(quality, from: message.header, at: datagram.received) }
         case .sync:
-            change(datagram.source) { $0.noteSync(of: message.header.source.clock) }
-            observe(datagram, &round) { $0.noteSync(message.header, received: datagram.received) }
+            change(datagram.source) { $0.recordSync(of: message.header.source.clock) }
+            observe(datagram, &round) { $0.recordSync(message.header, received: datagram.received) }
         case .followUp(let origin):
             var outcome = MasterObserver.Outcome.void
             observe(datagram, &round) {
-                outcome = $0.noteFollowUp(message.header, origin: origin, at: datagram.received)
+                outcome = $0.recordFollowUp(message.header, origin: origin, at: datagram.received)
             }
             switch outcome {
             case .taken: publish(datagram.source, &round)
-            case .refused: change(datagram.source) { $0.noteRefusal(at: datagram.received) }
+            case .refused: change(datagram.source) { $0.recordRefusal(at: datagram.received) }
             case .void: break
             }
         case .delayResponse(let received, let requester):
             guard requester.clock == identity else { return }
             observe(datagram, &round) {
-                $0.noteAnswer(message.header, received: received, to: requester, at: datagram.received)
+                $0.recordDelayResponse(message.header, received: received, to: requester, at: datagram.received)
             }
         case .signaling(_, let requests):
             guard !requests.isEmpty else { return }

@@ -105,9 +105,9 @@ package final class PTPInstance: Sendable {
     }
 
     /// Records that the receiver has answered the stream's SETUP. From then on, missing delay requests are meaningful.
-    package func noteStreamSetUp(_ peer: IPv4Address) {
+    package func recordStreamSetUp(_ peer: IPv4Address) {
         let now = served.clock.now
-        engine.change(peer) { $0.readiness.noteStreamSetUp(at: now) }
+        engine.change(peer) { $0.readiness.recordStreamSetUp(at: now) }
         // The receiver may start to listen only now; it gets Announce and Sync immediately.
         engine.shared.withLock { shared in shared.greeted.removeAll { $0 == peer } }
         engine.wake()

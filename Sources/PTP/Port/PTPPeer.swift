@@ -56,7 +56,7 @@ package struct PTPPeer: Sendable {
     /// When the current role, served or followed, began.
     private var roleSince: HostInstant
     /// The receiver is followed only because it sends Sync; it has rejected no start.
-    private var isFollowedOnItsWord = false
+    private var isFollowedForSyncOnly = false
     /// The receiver was followed and sent no time; it is not followed again in this session.
     package private(set) var declinedToServe = false
     /// Consecutive rejected timestamps, and the arrival of the last.
@@ -123,24 +123,28 @@ package struct PTPPeer: Sendable {
         guard !isPlaying else { return true }
         (announcements, announced, syncs, syncSource, refusals) = (0, nil, 0, nil, nil)
         master = nil
-        if isFollowedOnItsWord { (isFollowed, isFollowedOnItsWord) = (false, false) }
+        if isFollowedForSyncOnly { (isFollowed, isFollowedForSyncOnly) = (false, false) }
         return true
     }
 
     /// Counts a timestamp that contradicts the estimate.
-    mutating func noteRefusal(at now: HostInstant) {
+    mutating func recordRefusal(at now: HostInstant) {
         let isFresh = refusals.map { now - $0.last < Self.refusalMemory } ?? false
         refusals = (isFresh ? refusals!.count &+ 1 : 1, now)
     }
 
     /// Counts a delay request. The first one after playback by our time may be forged: a series of them that ends would
     /// be a stalled clock, in this session and as experience in later ones.
-    mutating func noteProbe(at now: HostInstant) {
-        if readiness.probes == 0, hasPlayedByOurTime { hasLateProbes = true } else { readiness.noteProbe(at: now) }
+    mutating func recordDelayRequest(at now: HostInstant) {
+        if readiness.probes == 0, hasPlayedByOurTime {
+            hasLateProbes = true
+        } else {
+            readiness.recordDelayRequest(at: now)
+        }
     }
 
     /// Counts a Sync of a clock at this address.
-    mutating func noteSync(of clock: ClockIdentity) {
+    mutating func recordSync(of clock: ClockIdentity) {
         syncs = syncSource == clock ? syncs &+ 1 : 1
         syncSource = clock
     }
@@ -164,13 +168,13 @@ package struct PTPPeer: Sendable {
         if !isFollowed {
             guard syncs >= Self.insistence, readiness.probes == 0, !hasPlayedByOurTime else { return }
             isFollowed = true
-            isFollowedOnItsWord = true
+            isFollowedForSyncOnly = true
             roleSince = now
         } else if master == nil, now - roleSince >= Self.masterTimeout {
             isFollowed = false
             // Syncs without a usable timestamp do not count as declined.
-            declinedToServe = !isFollowedOnItsWord
-            isFollowedOnItsWord = false
+            declinedToServe = !isFollowedForSyncOnly
+            isFollowedForSyncOnly = false
             syncs = 0
             roleSince = now
         }

@@ -52,10 +52,10 @@ package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Records that the receiver has answered its stream's SETUP.
-    mutating func noteStreamSetUp(at instant: HostInstant) { streamSetUp = instant }
+    mutating func recordStreamSetUp(at instant: HostInstant) { streamSetUp = instant }
 
     /// Records a delay request.
-    mutating func noteProbe(at instant: HostInstant) {
+    mutating func recordDelayRequest(at instant: HostInstant) {
         if let lastProbe, instant - lastProbe < Self.streakGap {
             streakCount &+= 1
         } else {

@@ -25,8 +25,8 @@ package struct PortHelper: Sendable {
     static let installed: PortHelper? = {
         guard let program = ProgramFile.path, let slash = program.lastIndex(of: "/") else { return nil }
         let folder = program[..<slash]
-        let places = ["\(folder)/talkie-ports", "\(folder)/../libexec/talkie-ports"]
-        return places.first { access($0, X_OK) == 0 }.map { PortHelper(path: $0) }
+        let paths = ["\(folder)/talkie-ports", "\(folder)/../libexec/talkie-ports"]
+        return paths.first { access($0, X_OK) == 0 }.map { PortHelper(path: $0) }
     }()
 
     /// Runs the helper, receives both sockets from it and waits for its exit. Blocks for at most the timeout.

@@ -79,7 +79,7 @@ final class PTPFollower: SenderClock, Sendable {
                 guard let datagram = sockets.event.receive(into: &buffer) else { break }
                 guard datagram.source == sender, datagram.sourcePort == sockets.event.port else { continue }
                 if let message = PTPMessage(buffer[..<datagram.count]), case .sync = message.content {
-                    probes.noteSync(at: datagram.received)
+                    probes.recordSync(at: datagram.received)
                 }
             }
             for _ in 0..<DatagramSocket.burst {
@@ -187,7 +187,7 @@ private struct ProbeSchedule {
         self.lasting = lasting
     }
 
-    mutating func noteSync(at instant: HostInstant) {
+    mutating func recordSync(at instant: HostInstant) {
         if isOn, next == nil { next = instant.advanced(by: .seconds(1)) }
     }
 

@@ -40,7 +40,7 @@ func converse(_ bytes: ArraySlice<UInt8>) {
     var round = PTPRound(identity: own, beginning: clock.now)
     for speaker in speakers {
         instance.add(speaker)
-        instance.noteStreamSetUp(speaker)
+        instance.recordStreamSetUp(speaker)
     }
     var heardOnOurs: Set<IPv4Address> = []
     var rest = bytes

@@ -43,12 +43,12 @@ private func listen(to bytes: ArraySlice<UInt8>) {
         rest = rest.dropFirst(length)
         guard let message else { continue }
         switch message.content {
-        case .announce(let quality, _): observer.noteAnnounce(quality, from: message.header, at: now)
-        case .sync: observer.noteSync(message.header, received: now)
-        case .followUp(let origin): _ = observer.noteFollowUp(message.header, origin: origin, at: now)
+        case .announce(let quality, _): observer.recordAnnounce(quality, from: message.header, at: now)
+        case .sync: observer.recordSync(message.header, received: now)
+        case .followUp(let origin): _ = observer.recordFollowUp(message.header, origin: origin, at: now)
         case .delayResponse(let received, let requester):
-            observer.noteQuestion(message.header.sequence, sent: now, by: own)
-            observer.noteAnswer(message.header, received: received, to: requester, at: now)
+            observer.recordDelayRequest(message.header.sequence, sent: now, by: own)
+            observer.recordDelayResponse(message.header, received: received, to: requester, at: now)
         default: break
         }
         guard let grandmaster = observer.grandmaster, let mapping = observer.mapping(at: now, fallbackPath: .zero)
@@ -56,7 +56,7 @@ private func listen(to bytes: ArraySlice<UInt8>) {
             continue
         }
         precondition(abs(mapping.rateOffset) <= 200e-6)
-        served.follow(grandmaster, of: peer, at: mapping, isPlaying: low & 1 == 1)
+        served.adjust(grandmaster, of: peer, at: mapping, isPlaying: low & 1 == 1)
         let theirs = served.timeline(ofMaster: grandmaster)
         precondition(abs(served.timeline.mapping.rateOffset) <= ServedTimeline.largestBend)
         _ = theirs?.mapping.source(at: theirs!.mapping.target(at: now))

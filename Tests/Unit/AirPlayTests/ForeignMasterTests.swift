@@ -43,7 +43,7 @@ import Testing
             receive(foreign.exchange(at: clock.now), UInt16(truncatingIfNeeded: beat), &observer)
             clock.advance(by: .milliseconds(125))
             if let mapping = observer.mapping(at: clock.now, fallbackPath: .zero) {
-                served.follow(identity, of: peer, at: mapping, isPlaying: sentAnchor != nil)
+                served.adjust(identity, of: peer, at: mapping, isPlaying: sentAnchor != nil)
             }
             if beat == 12 {
                 let start = clock.now.advanced(by: .milliseconds(500))
@@ -80,11 +80,11 @@ import Testing
                 type: type, flags: 0, correction: 0, source: PortIdentity(clock: identity, port: 1),
                 sequence: sequence, control: 0, logInterval: 0xFD)
         }
-        observer.noteSync(header(.sync), received: word.came)
-        _ = observer.noteFollowUp(header(.followUp), origin: PTPTimestamp(word.left), at: word.came)
+        observer.recordSync(header(.sync), received: word.came)
+        _ = observer.recordFollowUp(header(.followUp), origin: PTPTimestamp(word.left), at: word.came)
         let own = ClockIdentity(rawValue: 1)
-        observer.noteQuestion(sequence, sent: word.asked, by: own)
-        observer.noteAnswer(
+        observer.recordDelayRequest(sequence, sent: word.asked, by: own)
+        observer.recordDelayResponse(
             header(.delayResponse), received: PTPTimestamp(word.heard), to: PortIdentity(clock: own, port: 0x8005),
             at: word.answered)
     }

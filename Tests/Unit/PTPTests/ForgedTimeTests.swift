@@ -25,7 +25,7 @@ import Testing
     /// Pauses playback that used our time.
     private func pauseOnOurTime() {
         world.instance.add(world.speaker)
-        world.instance.noteStreamSetUp(world.speaker)
+        world.instance.recordStreamSetUp(world.speaker)
         world.pass(2)
         world.instance.setPlaying(true, for: world.speaker)
         world.pass(2)
@@ -35,7 +35,7 @@ import Testing
     /// Pauses playback that used the speaker's clock.
     private func pauseOnTheirTime() throws {
         world.instance.add(world.speaker)
-        world.instance.noteStreamSetUp(world.speaker)
+        world.instance.recordStreamSetUp(world.speaker)
         world.pass(3, master)
         world.instance.setPlaying(true, for: world.speaker)
         world.pass(10, master)
@@ -84,7 +84,7 @@ import Testing
     @Test(arguments: [(UInt16(40000), UInt16(40001)), (320, 319)])
     func aSpeakerThatSendsFromOtherPortsIsFollowed(event: UInt16, general: UInt16) throws {
         world.instance.add(world.speaker)
-        world.instance.noteStreamSetUp(world.speaker)
+        world.instance.recordStreamSetUp(world.speaker)
         var voice = master
         voice.ports = (event, general)
         world.pass(5, voice)
@@ -115,7 +115,7 @@ import Testing
     /// A program without privileges on the speaker was first.
     @Test func theFirstMessageFromThePortsOfPTPDiscardsWhatOthersHaveShown() throws {
         world.instance.add(world.speaker)
-        world.instance.noteStreamSetUp(world.speaker)
+        world.instance.recordStreamSetUp(world.speaker)
         var liar = forger()
         liar.ports = (40000, 40001)
         world.pass(5, liar)

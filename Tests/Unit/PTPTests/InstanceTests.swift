@@ -169,7 +169,7 @@ private struct Listener {
         peer.pathCorrection = .milliseconds(20)
         for _ in 0..<10 { _ = peer.nextCorrection() }
         #expect(peer.correctionInForce == .microseconds(125))
-        peer.readiness.noteProbe(at: .now)
+        peer.readiness.recordDelayRequest(at: .now)
         #expect(peer.nextCorrection() == .zero)
         var known = PTPPeer(address: speaker, readiness: PeerReadiness(isKnownToProbe: true))
         known.pathCorrection = .milliseconds(20)
@@ -183,7 +183,7 @@ private struct Listener {
         let instance = try start(ports)
         defer { instance.stop() }
         instance.add(speaker)
-        instance.noteStreamSetUp(speaker)
+        instance.recordStreamSetUp(speaker)
         let theirs = ClockIdentity(rawValue: 7)
         var (writer, lie) = (PTPMessageWriter(identity: theirs), PTPMessageWriter(identity: ClockIdentity(rawValue: 8)))
         func speak(_ sequence: UInt16) {
@@ -249,7 +249,7 @@ private struct Listener {
 
     @Test func aSpeakerThatAsksForOurTimeIsServedThoughItSendsItsOwn() {
         var peer = PTPPeer(address: speaker, readiness: PeerReadiness())
-        peer.readiness.noteProbe(at: .now)
+        peer.readiness.recordDelayRequest(at: .now)
         peer.syncs = 100
         peer.reconsiderRole(at: .now)
         #expect(!peer.isFollowed)

@@ -123,11 +123,11 @@ import Testing
         let header = PTPHeader(
             type: .announce, flags: 0, correction: 0, source: PortIdentity(clock: master.identity, port: 1),
             sequence: 1, control: 0, logInterval: 0)
-        observer.noteAnnounce(.sender(partner), from: header, at: at(0))
+        observer.recordAnnounce(.sender(partner), from: header, at: at(0))
         listen(&observer, to: &master, from: 0, until: 1)
         #expect(observer.grandmaster == partner)
         // A single announcement of another master changes nothing.
-        observer.noteAnnounce(.sender(ClockIdentity(rawValue: 3)), from: header, at: at(5))
+        observer.recordAnnounce(.sender(ClockIdentity(rawValue: 3)), from: header, at: at(5))
         #expect(observer.grandmaster == partner)
     }
 
@@ -148,12 +148,12 @@ import Testing
                 let header = PTPHeader(
                     type: .sync, flags: 0, correction: Int64(bitPattern: draw() >> (draw() % 64)),
                     source: PortIdentity(clock: clock, port: 1), sequence: UInt16(index), control: 0, logInterval: 0)
-                observer.noteSync(header, received: now)
+                observer.recordSync(header, received: now)
                 let time = PTPTimestamp(
                     seconds: draw() >> (16 + draw() % 48), nanoseconds: UInt32(draw() % 2_000_000_000))
-                _ = observer.noteFollowUp(header, origin: time, at: now)
-                observer.noteQuestion(UInt16(index), sent: now, by: clock)
-                observer.noteAnswer(header, received: time, to: PortIdentity(clock: clock, port: 1), at: now)
+                _ = observer.recordFollowUp(header, origin: time, at: now)
+                observer.recordDelayRequest(UInt16(index), sent: now, by: clock)
+                observer.recordDelayResponse(header, received: time, to: PortIdentity(clock: clock, port: 1), at: now)
                 if let mapping = observer.mapping(at: now, fallbackPath: .zero) {
                     #expect(abs(mapping.rateOffset) <= MasterClockFilter.largestRate)
                     _ = mapping.source(at: mapping.target(at: now))

@@ -96,7 +96,7 @@ private func time(_ offset: Int64 = 0) -> PTPTimestamp {
     @Test func aSilentSpeakerIsReadyOneSecondAfterItsStreamIsSetUp() {
         var peer = PeerReadiness()
         #expect(peer.state(at: at(100_000)) == .cold)
-        peer.noteStreamSetUp(at: at(5000))
+        peer.recordStreamSetUp(at: at(5000))
         #expect(peer.state(at: at(5999)) == .cold)
         #expect(peer.state(at: at(6000)) == .ready)
         #expect(peer.readyInstant == at(6000))
@@ -104,27 +104,27 @@ private func time(_ offset: Int64 = 0) -> PTPTimestamp {
 
     @Test func aSpeakerKnownToAskIsNotStartedByTimeAlone() {
         var peer = PeerReadiness(isKnownToProbe: true)
-        peer.noteStreamSetUp(at: at(0))
+        peer.recordStreamSetUp(at: at(0))
         #expect(peer.state(at: at(10_000)) == .cold)
     }
 
     @Test func aSpeakerThatAsksIsReadyWhenItsStreakIsLongEnough() {
         var peer = PeerReadiness()
-        for step in 0..<30 { peer.noteProbe(at: at(1000 + Int64(step) * 125)) }
+        for step in 0..<30 { peer.recordDelayRequest(at: at(1000 + Int64(step) * 125)) }
         #expect(peer.state(at: at(3299)) == .probing)
         #expect(peer.state(at: at(3300)) == .ready)
         var apple = PeerReadiness(manner: .apple)
-        for step in 0..<3 { apple.noteProbe(at: at(Int64(step) * 1000)) }
+        for step in 0..<3 { apple.recordDelayRequest(at: at(Int64(step) * 1000)) }
         #expect(apple.state(at: at(2200)) == .probing)
         #expect(apple.state(at: at(2250)) == .ready)
     }
 
     @Test func aSpeakerThatStopsRequestingStallsAndRestarts() {
         var peer = PeerReadiness()
-        for step in 0..<30 { peer.noteProbe(at: at(Int64(step) * 125)) }
+        for step in 0..<30 { peer.recordDelayRequest(at: at(Int64(step) * 125)) }
         #expect(peer.state(at: at(8000)) == .ready)
         #expect(peer.state(at: at(9000)) == .stalled)
-        peer.noteProbe(at: at(20_000))
+        peer.recordDelayRequest(at: at(20_000))
         #expect(peer.state(at: at(20_000)) == .probing)
         #expect(peer.readyInstant == at(22_300))
     }

@@ -28,7 +28,7 @@ import Testing
     @Test func aServedClientSeesNoStepWhenAMasterIsFollowed() throws {
         let served = ServedTimeline(clock: clock)
         let before = served.instant(at: clock.now)
-        #expect(served.follow(master, of: speaker, at: mapping(ahead: 1 << 60, partsPerMillion: 50), isPlaying: false))
+        #expect(served.adjust(master, of: speaker, at: mapping(ahead: 1 << 60, partsPerMillion: 50), isPlaying: false))
         #expect(served.instant(at: clock.now) == before)
         clock.advance(by: .seconds(100))
         let gained = served.instant(at: clock.now).nanoseconds - clock.now.nanoseconds
@@ -48,25 +48,25 @@ import Testing
         clock.advance(by: .seconds(100))
         #expect(served.instant(at: clock.now).nanoseconds - clock.now.nanoseconds == -80_000)
         #expect(served.timeline.isSteered && served.timeline.epoch == 0)
-        served.follow(master, of: speaker, at: mapping(ahead: 5), isPlaying: false)
+        served.adjust(master, of: speaker, at: mapping(ahead: 5), isPlaying: false)
         #expect(!served.adjust(by: 40e-6))
     }
 
     @Test func aSecondMasterIsTurnedAwayUntilTheFirstIsGone() {
         let served = ServedTimeline(clock: clock)
-        served.follow(master, of: speaker, at: mapping(ahead: 5), isPlaying: false)
+        served.adjust(master, of: speaker, at: mapping(ahead: 5), isPlaying: false)
         let second = ClockIdentity(rawValue: 43)
-        #expect(!served.follow(second, of: other, at: mapping(ahead: 9), isPlaying: false))
+        #expect(!served.adjust(second, of: other, at: mapping(ahead: 9), isPlaying: false))
         #expect(!served.mayLead(second) && served.mayLead(master))
-        #expect(served.follow(master, of: other, at: mapping(ahead: 9), isPlaying: false), "the same one is no other")
+        #expect(served.adjust(master, of: other, at: mapping(ahead: 9), isPlaying: false), "the same one is no other")
         served.release(speaker)
-        #expect(served.follow(second, of: other, at: mapping(ahead: 9), isPlaying: false))
+        #expect(served.adjust(second, of: other, at: mapping(ahead: 9), isPlaying: false))
     }
 
     /// The served time approaches a master's; it never steps, and its rate is never off by more than 100 ppm.
     @Test func whileSoundPlaysTheMasterIsApproachedSlowly() throws {
         let served = ServedTimeline(clock: clock)
-        served.follow(master, of: speaker, at: mapping(ahead: 1000), isPlaying: false)
+        served.adjust(master, of: speaker, at: mapping(ahead: 1000), isPlaying: false)
         let epoch = served.timeline.epoch
         var last = try #require(served.timeline(ofMaster: master)).mapping.target(at: clock.now)
         var ahead = 0.0
@@ -75,7 +75,7 @@ import Testing
             ahead += 125e6 * 50e-6
             // Two milliseconds off at first, and 50 ppm fast.
             let measured = mapping(ahead: 1000 + 2_000_000 + Int64(ahead), partsPerMillion: 50)
-            served.follow(master, of: speaker, at: measured, isPlaying: true)
+            served.adjust(master, of: speaker, at: measured, isPlaying: true)
             let now = try #require(served.timeline(ofMaster: master)).mapping.target(at: clock.now)
             let passed = now.nanoseconds - last.nanoseconds
             #expect(abs(Double(passed) / 125e6 - 1) <= 100.1e-6)
@@ -87,9 +87,9 @@ import Testing
 
     @Test func aMasterThatFallsSilentIsRememberedByItsRate() {
         let served = ServedTimeline(clock: clock)
-        served.follow(master, of: speaker, at: mapping(ahead: 0, partsPerMillion: 20), isPlaying: true)
+        served.adjust(master, of: speaker, at: mapping(ahead: 0, partsPerMillion: 20), isPlaying: true)
         // Two milliseconds are corrected at the maximum rate, for a limited time.
-        served.follow(master, of: speaker, at: mapping(ahead: 2_000_000, partsPerMillion: 20), isPlaying: true)
+        served.adjust(master, of: speaker, at: mapping(ahead: 2_000_000, partsPerMillion: 20), isPlaying: true)
         #expect(served.timeline.mapping.rateOffset == ServedTimeline.largestBend)
         let before = served.instant(at: clock.now)
         clock.advance(by: .seconds(101))
@@ -100,9 +100,9 @@ import Testing
 
     @Test func aMasterStepInvalidatesEarlierMomentsOnly() throws {
         let served = ServedTimeline(clock: clock)
-        served.follow(master, of: speaker, at: mapping(ahead: 1000), isPlaying: true)
+        served.adjust(master, of: speaker, at: mapping(ahead: 1000), isPlaying: true)
         let (epoch, ours) = (served.timeline.epoch, served.instant(at: clock.now))
-        served.follow(master, of: speaker, at: mapping(ahead: 3_000_001_000), isPlaying: true)
+        served.adjust(master, of: speaker, at: mapping(ahead: 3_000_001_000), isPlaying: true)
         #expect(served.timeline.epoch == epoch + 1)
         #expect(served.instant(at: clock.now) == ours)
         let theirs = try #require(served.timeline(ofMaster: master)).mapping.target(at: clock.now)
@@ -125,7 +125,7 @@ import Testing
         for rate in [Double.nan, .infinity, -1, 1, 0.9e-3, -0.9e-3] {
             var measured = mapping(ahead: 7)
             measured.rateOffset = rate
-            served.follow(master, of: speaker, at: measured, isPlaying: false)
+            served.adjust(master, of: speaker, at: measured, isPlaying: false)
             #expect(abs(served.timeline.mapping.rateOffset) <= ServedTimeline.largestBend)
         }
     }

@@ -22,12 +22,12 @@ struct SimulatedMaster {
     mutating func speak(to observer: inout MasterObserver, at host: HostInstant) {
         sequence &+= 1
         let word = clock.exchange(at: host)
-        observer.noteSync(header(.sync), received: word.came)
-        _ = observer.noteFollowUp(header(.followUp), origin: PTPTimestamp(word.left), at: word.came)
+        observer.recordSync(header(.sync), received: word.came)
+        _ = observer.recordFollowUp(header(.followUp), origin: PTPTimestamp(word.left), at: word.came)
         guard answers else { return }
         let own = ClockIdentity(rawValue: 1)
-        observer.noteQuestion(sequence, sent: word.asked, by: own)
-        observer.noteAnswer(
+        observer.recordDelayRequest(sequence, sent: word.asked, by: own)
+        observer.recordDelayResponse(
             header(.delayResponse), received: PTPTimestamp(word.heard), to: PortIdentity(clock: own, port: 0x8005),
             at: word.answered)
     }
