@@ -29,13 +29,13 @@ package struct FeatureBits: OptionSet, Hashable, Sendable {
 
     /// Parses `0xLOW` or `0xLOW,0xHIGH`; nil for anything else.
     init?(text: String) {
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
-            UInt32(part.drop { $0 == " " }.drop0x, radix: 16)
+        let fields = text.split(separator: ",", omittingEmptySubsequences: false).map { field in
+            UInt32(field.drop { $0 == " " }.drop0x, radix: 16)
         }
-        guard (1...2).contains(parts.count), let low = parts[0] else { return nil }
+        guard (1...2).contains(fields.count), let low = fields[0] else { return nil }
         var value = UInt64(low)
-        if parts.count == 2 {
-            guard let high = parts[1] else { return nil }
+        if fields.count == 2 {
+            guard let high = fields[1] else { return nil }
             value |= UInt64(high) << 32
         }
         rawValue = value

@@ -32,22 +32,22 @@ package struct BufferedPacketizer: Sendable {
     /// Appends one packet. Allocates only if `out` must grow.
     ///
     /// - Returns: false if the payload is larger than `payloadLimit`; nothing is appended then.
-    package mutating func append(_ sound: [UInt8], timestamp: RTPTimestamp, to out: inout [UInt8]) -> Bool {
-        sound.withUnsafeBufferPointer { append($0, timestamp: timestamp, to: &out) }
+    package mutating func append(_ audio: [UInt8], timestamp: RTPTimestamp, to out: inout [UInt8]) -> Bool {
+        audio.withUnsafeBufferPointer { append($0, timestamp: timestamp, to: &out) }
     }
 
     /// Appends one packet with a payload in unowned memory.
     package mutating func append(
-        _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, to out: inout [UInt8]
+        _ audio: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, to out: inout [UInt8]
     ) -> Bool {
-        guard sound.count <= Self.payloadLimit else { return false }
-        out.append(bigEndian: UInt16(sound.count + Self.overhead))
+        guard audio.count <= Self.payloadLimit else { return false }
+        out.append(bigEndian: UInt16(audio.count + Self.overhead))
         out.append(bigEndian: UInt32(0x8080_0000) | nextSequence)
         let authenticated: [8 of UInt8] = Self.header(timestamp: timestamp, source: source)
         for index in 0..<8 { out.append(authenticated[index]) }
         withUnsafeBytes(of: authenticated) { header in
             ChaChaPoly.seal(
-                sound, additionalData: header.bindMemory(to: UInt8.self), nonce: .init(counter: counter),
+                audio, additionalData: header.bindMemory(to: UInt8.self), nonce: .init(counter: counter),
                 key: key, into: &out)
         }
         out.append(littleEndian: counter)
@@ -76,7 +76,7 @@ package struct BufferedUnpacker: Sendable {
         package let sequence: UInt32
         package let timestamp: RTPTimestamp
         package let synchronizationSource: UInt32
-        package let sound: [UInt8]
+        package let audio: [UInt8]
     }
 
     private let key: SecretBytes
@@ -109,15 +109,15 @@ package struct BufferedUnpacker: Sendable {
             let nonce = ChaChaPoly.NonceTail(reader.readRemaining())
         else { throw .malformed("The sender sent a truncated audio packet.") }
         let header = Array(bytes[(bytes.startIndex + 6)..<(bytes.startIndex + 14)])
-        var sound: [UInt8] = []
+        var audio: [UInt8] = []
         let authentic = Array(sealed).withUnsafeBufferPointer { sealed in
             header.withUnsafeBufferPointer { header in
-                ChaChaPoly.open(sealed, additionalData: header, nonce: nonce, key: key, into: &sound)
+                ChaChaPoly.open(sealed, additionalData: header, nonce: nonce, key: key, into: &audio)
             }
         }
         guard authentic else { throw WireError(.notAuthentic, "An audio packet failed authentication.") }
         return Packet(
             sequence: SequenceCircle.buffered.number(UInt64(head)), timestamp: RTPTimestamp(rawValue: time),
-            synchronizationSource: source, sound: sound)
+            synchronizationSource: source, audio: audio)
     }
 }

@@ -21,16 +21,16 @@ package struct RealtimePacketizer: Sendable {
     /// Returns one packet, to be sent and stored for retransmission.
     ///
     /// - Parameter marked: sets RTP's marker bit; true for the first packet after a start or a flush.
-    package mutating func packet(_ sound: [UInt8], timestamp: RTPTimestamp, marked: Bool) -> [UInt8] {
+    package mutating func packet(_ audio: [UInt8], timestamp: RTPTimestamp, marked: Bool) -> [UInt8] {
         var out: [UInt8] = []
-        out.reserveCapacity(12 + sound.count + 24)
-        sound.withUnsafeBufferPointer { append($0, timestamp: timestamp, marked: marked, to: &out) }
+        out.reserveCapacity(12 + audio.count + 24)
+        audio.withUnsafeBufferPointer { append($0, timestamp: timestamp, marked: marked, to: &out) }
         return out
     }
 
     /// Appends one packet to a reused buffer.
     package mutating func append(
-        _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8]
+        _ audio: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8]
     ) {
         out.append(0x80)
         // Payload type 96 with RTP's marker bit (RFC 3550, section 5.1).
@@ -41,7 +41,7 @@ package struct RealtimePacketizer: Sendable {
         let authenticated = (UInt64(timestamp.rawValue) << 32 | UInt64(source)).bigEndian
         withUnsafeBytes(of: authenticated) { header in
             ChaChaPoly.seal(
-                sound, additionalData: header.bindMemory(to: UInt8.self), nonce: .init(counter: counter), key: key,
+                audio, additionalData: header.bindMemory(to: UInt8.self), nonce: .init(counter: counter), key: key,
                 into: &out)
         }
         out.append(littleEndian: counter)
@@ -59,9 +59,9 @@ package struct RetransmitBuffer: Sendable {
     /// - Parameter capacity: the minimum number of packets; 512 are 4.1 s at 44.1 kHz. Rounded up to a power of two, so
     ///   that slots stay consecutive when sequence numbers wrap.
     package init(capacity: Int = 512) {
-        var places = 1
-        while places < min(capacity, 1 << 15) { places *= 2 }
-        packets = Array(repeating: [], count: places)
+        var slots = 1
+        while slots < min(capacity, 1 << 15) { slots *= 2 }
+        packets = Array(repeating: [], count: slots)
     }
 
     /// Stores a packet in place of the oldest one.

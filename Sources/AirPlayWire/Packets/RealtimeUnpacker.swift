@@ -8,7 +8,7 @@ package struct RealtimeUnpacker: Sendable {
         package let timestamp: RTPTimestamp
         /// RTP's marker bit: the first packet after a start or a flush.
         let hasMarker: Bool
-        package let sound: [UInt8]
+        package let audio: [UInt8]
     }
 
     private let key: SecretBytes?
@@ -24,7 +24,7 @@ package struct RealtimeUnpacker: Sendable {
         else { return nil }
         return Packet(
             sequence: sequence, timestamp: RTPTimestamp(rawValue: time), hasMarker: type & 0x80 != 0,
-            sound: Array(reader.readRemaining()))
+            audio: Array(reader.readRemaining()))
     }
 
     /// Returns the packet in a datagram; nil if it is malformed or not authentic.
@@ -38,15 +38,15 @@ package struct RealtimeUnpacker: Sendable {
             let nonce = ChaChaPoly.NonceTail(reader.readRemaining())
         else { return nil }
         let header = Array(datagram[(datagram.startIndex + 4)..<(datagram.startIndex + 12)])
-        var sound: [UInt8] = []
+        var audio: [UInt8] = []
         let authentic = Array(sealed).withUnsafeBufferPointer { sealed in
             header.withUnsafeBufferPointer { header in
-                ChaChaPoly.open(sealed, additionalData: header, nonce: nonce, key: key, into: &sound)
+                ChaChaPoly.open(sealed, additionalData: header, nonce: nonce, key: key, into: &audio)
             }
         }
         guard authentic else { return nil }
         return Packet(
-            sequence: sequence, timestamp: RTPTimestamp(rawValue: time), hasMarker: type & 0x80 != 0, sound: sound)
+            sequence: sequence, timestamp: RTPTimestamp(rawValue: time), hasMarker: type & 0x80 != 0, audio: audio)
     }
 }
 
@@ -98,8 +98,8 @@ extension PTPInstant {
 
     /// The instant as an NTP 32.32 fixed-point time; seconds wrap after 136 years.
     package var networkTime: UInt64 {
-        let whole = UInt64(bitPattern: max(0, nanoseconds))
-        let (seconds, rest) = whole.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let magnitude = UInt64(bitPattern: max(0, nanoseconds))
+        let (seconds, rest) = magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)
         // Rounded up, so that the conversion back yields the same nanosecond.
         return seconds << 32 | ((rest << 32) + 999_999_999) / 1_000_000_000
     }

@@ -77,11 +77,11 @@ package struct TLV8: Hashable, Sendable {
         for item in items {
             var rest = item.value[...]
             repeat {
-                let part = rest.prefix(255)
+                let fragment = rest.prefix(255)
                 out.append(item.tag.rawValue)
-                out.append(UInt8(part.count))
-                out.append(contentsOf: part)
-                rest = rest.dropFirst(part.count)
+                out.append(UInt8(fragment.count))
+                out.append(contentsOf: fragment)
+                rest = rest.dropFirst(fragment.count)
             } while !rest.isEmpty
         }
         return out

@@ -17,7 +17,7 @@ private struct BinaryPlistEncoder {
     private var strings: [String: Int] = [:]
 
     mutating func encode(_ root: PropertyList) -> [UInt8] {
-        _ = place(root)
+        _ = insert(root)
         let referenceSize = objects.count <= 0x100 ? 1 : objects.count <= 0x1_0000 ? 2 : 4
         for container in containers {
             for reference in container.references {
@@ -73,7 +73,7 @@ private struct BinaryPlistEncoder {
         count < 0xF ? [kind << 4 | UInt8(count)] : [kind << 4 | 0xF] + integer(Int64(count))
     }
 
-    private mutating func place(_ text: String) -> Int {
+    private mutating func insert(_ text: String) -> Int {
         if let known = strings[text] { return known }
         let utf8 = Array(text.utf8)
         let index: Int
@@ -89,7 +89,7 @@ private struct BinaryPlistEncoder {
         return index
     }
 
-    private mutating func place(_ value: PropertyList) -> Int {
+    private mutating func insert(_ value: PropertyList) -> Int {
         switch value {
         case .null: return add([0x00])
         case .boolean(let flag): return add([flag ? 0x09 : 0x08])
@@ -111,17 +111,17 @@ private struct BinaryPlistEncoder {
             object.append(bigEndian: number)
             return add(object)
         case .data(let bytes): return add(header(0x4, bytes.count) + bytes)
-        case .string(let text): return place(text)
+        case .string(let text): return insert(text)
         case .array(let items):
             let index = add(header(0xA, items.count))
-            let references = items.map { place($0) }
+            let references = items.map { insert($0) }
             containers.append((index, references))
             return index
         case .dictionary(let members):
             let index = add(header(0xD, members.count))
             let keys = members.keys.sorted()
-            let keyReferences = keys.map { place($0) }
-            let valueReferences = keys.map { place(members[$0] ?? .null) }
+            let keyReferences = keys.map { insert($0) }
+            let valueReferences = keys.map { insert(members[$0] ?? .null) }
             containers.append((index, keyReferences + valueReferences))
             return index
         }

@@ -55,7 +55,7 @@ package struct RTSPParser: Sendable {
 
     private mutating func read() throws(WireError) -> RTSPMessage? {
         if pending == nil {
-            guard let head = try takeHead() else { return nil }
+            guard let head = try readHead() else { return nil }
             pending = try Self.parse(head, bodyLimit: bodyLimit)
         }
         guard let (message, length) = pending, buffer.count - start >= length else { return nil }
@@ -74,7 +74,7 @@ package struct RTSPParser: Sendable {
     }
 
     /// Returns the lines of a head without the terminating blank line; nil if it is incomplete.
-    private mutating func takeHead() throws(WireError) -> [String]? {
+    private mutating func readHead() throws(WireError) -> [String]? {
         // Blank lines before a message are ignored (RFC 9112, section 2.2).
         while start < buffer.count, buffer[start] == 0x0D || buffer[start] == 0x0A { start += 1 }
         if start < buffer.count, !Self.isLetter(buffer[start]) {
@@ -127,19 +127,19 @@ package struct RTSPParser: Sendable {
             }
             length = value
         }
-        let parts = first.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true).map(String.init)
+        let fields = first.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true).map(String.init)
         if first.hasPrefix("RTSP/") || first.hasPrefix("HTTP/") {
-            guard parts.count >= 2, let status = Int(parts[1]), (100...999).contains(status) else {
+            guard fields.count >= 2, let status = Int(fields[1]), (100...999).contains(status) else {
                 throw .malformed("The speaker sent a response without a status.")
             }
             let response = RTSPResponse(
-                status: status, reason: parts.count > 2 ? parts[2] : "", version: parts[0], headers: headers)
+                status: status, reason: fields.count > 2 ? fields[2] : "", version: fields[0], headers: headers)
             return (.response(response), length)
         }
-        guard parts.count == 3, parts[2].hasPrefix("RTSP/") || parts[2].hasPrefix("HTTP/") else {
+        guard fields.count == 3, fields[2].hasPrefix("RTSP/") || fields[2].hasPrefix("HTTP/") else {
             throw .malformed("The speaker sent a first line that is neither a request nor a response.")
         }
-        return (.request(RTSPRequest(parts[0], parts[1], version: parts[2], headers: headers)), length)
+        return (.request(RTSPRequest(fields[0], fields[1], version: fields[2], headers: headers)), length)
     }
 
     private static func trimmed(_ text: Substring) -> String {

@@ -32,8 +32,8 @@ package enum RemoteCommand: Hashable, Sendable {
     /// Reads the untrusted target of a DACP request; nil if it is no known command.
     package init?(target: String) {
         guard target.utf8.count <= 256, target.hasPrefix(Self.path) else { return nil }
-        let parts = target.dropFirst(Self.path.count).split(separator: "?", maxSplits: 1)
-        switch parts.first {
+        let fields = target.dropFirst(Self.path.count).split(separator: "?", maxSplits: 1)
+        switch fields.first {
         case "play", "playresume": self = .play
         case "pause", "discrete-pause": self = .pause
         case "playpause": self = .togglePause
@@ -45,8 +45,8 @@ package enum RemoteCommand: Hashable, Sendable {
         case "mutetoggle": self = .toggleMute
         case "setproperty":
             let property = "dmcp.device-volume="
-            guard parts.count == 2,
-                let value = parts[1].split(separator: "&").first(where: { $0.hasPrefix(property) }),
+            guard fields.count == 2,
+                let value = fields[1].split(separator: "&").first(where: { $0.hasPrefix(property) }),
                 let decibels = Double(value.dropFirst(property.count)), decibels.isFinite
             else { return nil }
             self = .volume(decibels: max(-144, min(0, decibels)))

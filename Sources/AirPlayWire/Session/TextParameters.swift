@@ -94,11 +94,11 @@ package struct TrackMetadata: Hashable, Sendable {
             return bytes
         }
         // 2: an audio item.
-        var parts =
+        var fields =
             item("mikd", [2]) + item("minm", text(title)) + item("asar", text(artist)) + item("asal", text(album))
             + item("astn", [0, 1])
-        if let duration { parts += item("astm", Self.bytes(Int(clamping: duration.wholeNanoseconds / 1_000_000))) }
-        return item("mlit", parts)
+        if let duration { fields += item("astm", Self.bytes(Int(clamping: duration.wholeNanoseconds / 1_000_000))) }
+        return item("mlit", fields)
     }
 
     /// Returns a number as four bytes, big-endian.

@@ -272,7 +272,7 @@ import Testing
         while packets.count < 50 { packets += try unpacker.open(server.receive()) }
         #expect(packets.map(\.sequence) == (0..<50).map { (first + $0) % (1 << 23) })
         #expect(packets.map(\.timestamp.rawValue) == (0..<50).map { $0 * 1024 })
-        #expect(packets.enumerated().allSatisfy { $1.sound == [UInt8](repeating: UInt8($0), count: 300) })
+        #expect(packets.enumerated().allSatisfy { $1.audio == [UInt8](repeating: UInt8($0), count: 300) })
         writer.close()
         #expect(writer.isOver)
     }

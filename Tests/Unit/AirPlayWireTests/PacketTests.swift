@@ -26,7 +26,7 @@ import Testing
         var packets: [BufferedUnpacker.Packet] = []
         for byte in out { packets += try unpacker.open([byte]) }
         #expect(packets.map(\.sequence) == [0x7F_FFFF, 0, 1])
-        #expect(packets.map(\.sound) == [[0, 9], [1, 9], [2, 9]])
+        #expect(packets.map(\.audio) == [[0, 9], [1, 9], [2, 9]])
         #expect(packets.allSatisfy { $0.synchronizationSource == 0x1500_0000 && $0.timestamp.rawValue == .max })
     }
 

@@ -46,7 +46,7 @@ import Testing
             }
             return try unpacker.open(wire).map {
                 StoredPacket(
-                    sequence: $0.sequence, timestamp: $0.timestamp, source: $0.synchronizationSource, sound: $0.sound)
+                    sequence: $0.sequence, timestamp: $0.timestamp, source: $0.synchronizationSource, sound: $0.audio)
             }
         }
     }

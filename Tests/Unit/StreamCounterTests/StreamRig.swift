@@ -186,7 +186,7 @@ struct StreamRig {
         guard let packet = realtimeUnpacker.open(datagram[...]) else { return }
         engine.insert([
             StoredPacket(
-                sequence: UInt32(packet.sequence), timestamp: packet.timestamp, source: 0, sound: packet.sound)
+                sequence: UInt32(packet.sequence), timestamp: packet.timestamp, source: 0, sound: packet.audio)
         ])
     }
 
@@ -202,7 +202,7 @@ struct StreamRig {
                 try bufferedUnpacker.open(wire).map {
                     StoredPacket(
                         sequence: $0.sequence, timestamp: $0.timestamp, source: $0.synchronizationSource,
-                        sound: $0.sound)
+                        sound: $0.audio)
                 })
         }
         let reach = SentAnchor.longestReach(sampleRate: Self.rate)
