@@ -4,7 +4,8 @@ public import MediaCore
 public struct RemedyPhrases: Sendable {
     /// The wording in errors; nil: `Remedy.advice`.
     public var inErrors: @Sendable (Remedy) -> String?
-    /// The wording in a list, for a place that cannot be selected yet (`OutputPlace.obstacle`); nil: `Remedy.advice`.
+    /// The wording in a list, for a destination that cannot be selected yet (`OutputPlace.obstacle`); nil:
+    /// `Remedy.advice`.
     public var inLists: @Sendable (Remedy) -> String?
 
     /// Creates phrases; the default keeps `Remedy.advice`.
@@ -20,7 +21,7 @@ public struct RemedyPhrases: Sendable {
 extension Remedy {
     package static let pair = Remedy(.pair, advice: "pair with it")
     package static let correctPassword = Remedy(.correctPassword, advice: "check it and enter it again")
-    package static let listPlaces = Remedy(.listOutputs, advice: "see the list of speakers")
+    package static let listOutputs = Remedy(.listOutputs, advice: "see the list of speakers")
 
     package static func pairAgain(_ query: String? = nil) -> Remedy {
         Remedy(.pairAgain, outputName: query, advice: "pair with it again")
@@ -28,10 +29,10 @@ extension Remedy {
 
     /// For a speaker that stays silent, although it has accepted the stream.
     package static func chooseRoute(_ route: Route, of query: String) -> Remedy {
-        let word = SpeakerPreferences.RouteWish.only(route).word
+        let option = SpeakerPreferences.RouteRequest.only(route).option
         return Remedy(
-            .chooseRoute, outputName: "\(query);route=\(word)",
-            advice: "a firewall may block its messages; otherwise try another route, \(word)")
+            .chooseRoute, outputName: "\(query);route=\(option)",
+            advice: "a firewall may block its messages; otherwise try another route, \(option)")
     }
 
     /// - Parameter query: A name of the speaker for the user.
@@ -39,7 +40,7 @@ extension Remedy {
         Remedy(.pairByPIN, outputName: query, advice: "pair with it once, by its PIN")
     }
 
-    package static func givePassword(_ query: String? = nil) -> Remedy {
+    package static func enterPassword(_ query: String? = nil) -> Remedy {
         Remedy(.givePassword, outputName: query, advice: "set it once")
     }
 }

@@ -39,7 +39,7 @@ extension SessionCore {
         let moment = timeline.mapping.target(at: instant)
         let onWire = writer.store.onWire(position)
         isPlaying = true
-        if writer.play(.init(position: onWire, moment: moment, grandmaster: timeline.grandmaster)) {
+        if writer.play(.init(position: onWire, instant: moment, grandmaster: timeline.grandmaster)) {
             configuration.lessons.learn(.played)
             ptp?.setPlaying(true, for: remote)
             return (moment, timeline)

@@ -397,7 +397,7 @@ package final class SessionCore: SenderSessionCore {
         // ignored: only `lastAnswer` matters.
         _ = try? connection.exchange("POST", "/feedback", timeout: Deadline.move)
         if connection.lastAnswer == before { return move }
-        addresses.noteSurvival(of: move)
+        addresses.recordSurvival(of: move)
         return nil
     }
 
@@ -418,7 +418,7 @@ package final class SessionCore: SenderSessionCore {
     private func keepAlive(timeout: Duration? = nil) {
         let timeout = timeout ?? configuration.timeout
         guard let connection else { return }
-        defer { shared.status.noteAnswer(at: connection.lastAnswer) }
+        defer { shared.status.recordResponse(at: connection.lastAnswer) }
         // During an outage a long wait would delay user requests, which are due as soon as it ends. Late responses are
         // accepted.
         let isAway =
@@ -458,7 +458,7 @@ package final class SessionCore: SenderSessionCore {
         _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration, target: String? = nil
     ) throws(AirPlayError) -> RTSPResponse {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
-        defer { shared.status.noteAnswer(at: connection.lastAnswer) }
+        defer { shared.status.recordResponse(at: connection.lastAnswer) }
         do {
             let response = try connection.exchange(
                 method, target ?? url, headers: headers, body: body, timeout: timeout)

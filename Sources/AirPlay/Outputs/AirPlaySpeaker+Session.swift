@@ -72,7 +72,7 @@ extension AirPlaySpeaker {
         return try begin(session) { () throws(AirPlayError) in
             let info = try session.connect(yieldingTo: isYielding ? reported.busyFlags : [])
             state.withLock { $0.details.reported.learn(info, at: address, isFirst: store == nil) }
-            volume.withLock { $0.noteReport(info.initialVolume) }
+            volume.withLock { $0.recordReport(info.initialVolume) }
             if route == .buffered, stream.channels > 2, !stream.isOffered(by: info) {
                 throw AirPlayError(.refused, "\(name) does not offer \(stream.channels) channels.")
             }

@@ -129,7 +129,7 @@ final class PlaybackSupervisor: Sendable {
         do throws(AirPlayError) {
             // Checked before the rate: the player holds it at 0 until the clock is ready, which may never happen.
             if sent.line == nil, let obstacle = obstacle(core, sent, speaker) {
-                speaker.giveUp(obstacle.saying(speaker.configuration.phrases.inErrors))
+                speaker.abandon(obstacle.saying(speaker.configuration.phrases.inErrors))
                 return nil
             }
             if segment.rate == 0 { return try stop(segment, core: core, speaker: speaker, sent: &sent) ?? wait }
@@ -161,7 +161,7 @@ final class PlaybackSupervisor: Sendable {
             case .refused, .busy, .pairingRequired:
                 // The speaker will not play. Lost connections are handled by `SpeakerOutput.rejoin`.
                 guard segment.rate != 0 else { return nil }
-                speaker.giveUp(speaker.outputError(error))
+                speaker.abandon(speaker.outputError(error))
                 return nil
             default: return nil
             }
@@ -185,7 +185,7 @@ final class PlaybackSupervisor: Sendable {
         guard sent.line != nil else { return nil }
         let now = core.host.now
         if segment.hostAnchor > now { return segment.hostAnchor }
-        speaker.state.withLock { $0.anchors.noteStop(at: now) }
+        speaker.state.withLock { $0.anchors.recordStop(at: now) }
         try core.pause()
         sent.line = nil
         speaker.state.withLock { $0.anchors.hold(nil) }
@@ -222,7 +222,7 @@ final class PlaybackSupervisor: Sendable {
         case .giveUp:
             let error = OutputError(
                 .notPermitted, "PTP messages from \(speaker.name) stop in each session.", remedy: .checkFirewall)
-            speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
+            speaker.abandon(error.saying(speaker.configuration.phrases.inErrors))
         }
         return HostInstant(nanoseconds: .max)
     }
@@ -291,7 +291,7 @@ final class PlaybackSupervisor: Sendable {
         guard let position = timestamps.timestamp(of: moment, rate: segment.speed) else { return nil }
         let anchor = try core.play(position, at: instant)
         let known = SentAnchor(
-            media: moment, position: position, moment: anchor.moment, speed: segment.speed,
+            media: moment, position: position, instant: anchor.moment, speed: segment.speed,
             epoch: anchor.timeline.epoch, generation: command.generation, delay: command.delay)
         sent.line = known
         display.countAnchor()
@@ -300,7 +300,7 @@ final class PlaybackSupervisor: Sendable {
         sent.isRewound = false
         speaker.state.withLock {
             $0.anchors.hold(known)
-            $0.anchors.noteStart(at: instant)
+            $0.anchors.recordStart(at: instant)
         }
         context.events.append(
             .speakerAnchored(media: moment, host: instant, clock: anchor.moment, output: context.id))
@@ -324,7 +324,7 @@ final class PlaybackSupervisor: Sendable {
                 at: timeline.mapping.target(at: now), sampleRate: timestamps.sampleRate, reach: reach)
         else { return nil }
         do throws(AirPlayError) {
-            try core.renew(anchor.position, at: anchor.moment, on: timeline)
+            try core.renew(anchor.position, at: anchor.instant, on: timeline)
         } catch {
             sent.renewal = now.advanced(by: Self.renewalPause)
             return sent.renewal
@@ -333,7 +333,7 @@ final class PlaybackSupervisor: Sendable {
         speaker.state.withLock { $0.anchors.hold(anchor) }
         context.events.append(
             .speakerAnchored(
-                media: anchor.media, host: timeline.mapping.source(at: anchor.moment), clock: anchor.moment,
+                media: anchor.media, host: timeline.mapping.source(at: anchor.instant), clock: anchor.instant,
                 output: context.id))
         return nil
     }

@@ -207,7 +207,7 @@ package struct PairingProcedure: Sendable {
     private static let pinRequired = AirPlayError(
         .pairingRequired, "The speaker plays only for paired senders.", remedy: .pairByPIN())
     private static let passwordRequired = AirPlayError(
-        .pairingRequired, "The speaker requires its password.", remedy: .givePassword())
+        .pairingRequired, "The speaker requires its password.", remedy: .enterPassword())
 }
 
 extension AirPlayError {

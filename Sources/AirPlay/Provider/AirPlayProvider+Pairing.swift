@@ -69,7 +69,7 @@ private struct SpeakerPairingConversation {
             let traits = speaker.traits
             if !traits.needsPIN, traits.needsPassword {
                 throw TalkieError(
-                    .notPermitted, "'\(name)' requires its password", remedy: .givePassword(query.description))
+                    .notPermitted, "'\(name)' requires its password", remedy: .enterPassword(query.description))
             }
             if !traits.needsPIN {
                 return PairingOutcome(

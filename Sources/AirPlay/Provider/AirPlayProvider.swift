@@ -65,7 +65,7 @@ public final class AirPlayProvider: OutputProvider {
             return report(OutputOffer(note: "Cannot search for speakers: \(error.message)."))
         }
         interruption.onRaise { [weak browser] in browser?.interrupt() }
-        browser.wish(for: knowledge.pairings.wishes)
+        browser.request(for: knowledge.pairings.requests)
         watch(browser, until: interruption, report)
     }
 
@@ -91,7 +91,7 @@ public final class AirPlayProvider: OutputProvider {
         let entries = snapshot.entries
         state.withLock { state in
             state.announced = [:]
-            for entry in entries { state.announced[entry.placeID] = entry.members }
+            for entry in entries { state.announced[entry.destinationID] = entry.members }
         }
         let knowledge = knowledge
         var offer = OutputOffer()
@@ -108,7 +108,7 @@ public final class AirPlayProvider: OutputProvider {
         _ entry: SpeakerEntry, obstacle: String? = nil, pairing: OutputPlace.Pairing? = nil
     ) -> OutputPlace {
         OutputPlace(
-            provider: name, id: entry.placeID, name: entry.name, kind: entry.placeKind, obstacle: obstacle,
+            provider: name, id: entry.destinationID, name: entry.name, kind: entry.destinationKind, obstacle: obstacle,
             pairing: pairing)
     }
 
@@ -159,7 +159,7 @@ public final class AirPlayProvider: OutputProvider {
         if !chosen.joined().contains(where: \.route.needsPTP) { clocks.releaseReservations() }
         return SpeakerEntry.entries(of: chosen.flatMap { $0 }.map(\.speaker)).map { entry in
             let members = chosen.joined().filter { one in entry.members.contains { $0.key == one.speaker.key } }
-            state.withLock { $0.named[entry.placeID] = Array(members) }
+            state.withLock { $0.named[entry.destinationID] = Array(members) }
             return place(entry)
         }
     }
@@ -235,7 +235,7 @@ public final class AirPlayProvider: OutputProvider {
     private func output(of chosen: ChosenSpeaker) -> DrivenSpeaker {
         let (knowledge, clocks, remote, phrases, trace) = (knowledge, clocks, remote, phrases, trace)
         network.start()
-        network.wish(for: SpeakerWishes([.name(chosen.name)], ids: chosen.speaker.id.map { [$0] } ?? []))
+        network.request(for: SpeakerRequests([.name(chosen.name)], ids: chosen.speaker.id.map { [$0] } ?? []))
         let key = Self.key(chosen.speaker)
         return state.withLock { state in
             if let known = state.driven[key] { return known }

@@ -86,7 +86,7 @@ struct ChosenSpeaker: Sendable {
                 .notPermitted,
                 "'\(name)' plays only for paired senders", remedy: .pairByPIN(query))
         case .password where credentials.password == nil:
-            throw TalkieError(.notPermitted, "'\(name)' requires its password", remedy: .givePassword(query))
+            throw TalkieError(.notPermitted, "'\(name)' requires its password", remedy: .enterPassword(query))
         case .password, .transient, .verify: break
         }
         // Sessions use IPv4 only; an IPv6 announcement may belong to the same speaker.

@@ -88,7 +88,7 @@ package struct SpeakerListing: Hashable, Sendable {
         switch decision.access {
         case .pin: .pairByPIN(entry.name)
         case .password where hasPassword: nil
-        case .password: .givePassword(entry.name)
+        case .password: .enterPassword(entry.name)
         case .verify, .transient: nil
         }
     }

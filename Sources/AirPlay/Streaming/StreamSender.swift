@@ -21,7 +21,7 @@ struct StreamSender {
     ) throws(AirPlayError) -> BufferedWriter {
         let socket = try TCPSocket.speaker(
             at: remote, port: setup.dataPort, deadline: .now.advanced(by: connectTimeout))
-        socket.setPersistence(.sound)
+        socket.setPersistence(.audio)
         do {
             return try BufferedWriter(
                 socket: socket, key: key, format: format, counters: counters, store: store, onWritable: onWritable,

@@ -37,5 +37,5 @@ extension TCPSocket.Persistence {
     /// For requests: the next one arrives within a second after an outage. The session's own timeout is shorter.
     package static let requests = TCPSocket.Persistence(longestPause: .seconds(1), timeout: .seconds(62))
     /// For audio, which a paused speaker may not read for hours: 15 retransmissions take 61 s with these intervals.
-    package static let sound = TCPSocket.Persistence(longestPause: .seconds(5), timeout: nil)
+    package static let audio = TCPSocket.Persistence(longestPause: .seconds(5), timeout: nil)
 }

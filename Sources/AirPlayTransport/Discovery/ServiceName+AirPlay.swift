@@ -9,7 +9,7 @@ extension ServiceName.Kind {
 
 extension ServiceName {
     /// The parts of a RAOP instance name `12 hex digits@name`; for AirPlay the name alone.
-    package var parts: (id: SpeakerID?, name: String) {
+    package var components: (id: SpeakerID?, name: String) {
         guard kind == .raop, let at = instance.firstIndex(of: "@") else { return (nil, instance) }
         guard let id = SpeakerID(instance[..<at]) else { return (nil, instance) }
         return (id, String(instance[instance.index(after: at)...]))

@@ -38,10 +38,10 @@ package struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
         if rest.first == "[" {
             guard let end = rest.firstIndex(of: "]") else { throw Self.bad(text, "the bracket is not closed") }
             // RFC 6874 separates the interface by %25; users write %.
-            let parts = rest[rest.index(after: rest.startIndex)..<end].split(separator: "%", maxSplits: 1)
-            var literal = parts.first.map(String.init) ?? ""
-            if parts.count == 2 {
-                literal += "%" + (parts[1].hasPrefix("25") && parts[1].count > 2 ? parts[1].dropFirst(2) : parts[1])
+            let fields = rest[rest.index(after: rest.startIndex)..<end].split(separator: "%", maxSplits: 1)
+            var literal = fields.first.map(String.init) ?? ""
+            if fields.count == 2 {
+                literal += "%" + (fields[1].hasPrefix("25") && fields[1].count > 2 ? fields[1].dropFirst(2) : fields[1])
             }
             guard let address = NetworkAddress(literal), !address.isIPv4 else {
                 throw Self.bad(text, "there is no IPv6 address in the brackets, or its interface does not exist")
@@ -51,10 +51,10 @@ package struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
             guard tail.isEmpty || tail.first == ":" else { throw Self.bad(text, "only a port can follow the bracket") }
             portText = tail.isEmpty ? nil : tail.dropFirst()
         } else {
-            let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count <= 2 else { throw Self.bad(text, "an IPv6 address must be in brackets") }
-            host = String(parts.first ?? "")
-            portText = parts.count == 2 ? parts[1] : nil
+            let fields = rest.split(separator: ":", omittingEmptySubsequences: false)
+            guard fields.count <= 2 else { throw Self.bad(text, "an IPv6 address must be in brackets") }
+            host = String(fields.first ?? "")
+            portText = fields.count == 2 ? fields[1] : nil
             guard Self.isHost(host) else { throw Self.bad(text, "the host name or address is missing") }
         }
         if let portText {

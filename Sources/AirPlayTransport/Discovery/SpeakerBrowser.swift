@@ -32,7 +32,7 @@ package final class SpeakerBrowser: SpeakerSource {
         package var entries: [SpeakerEntry] { SpeakerEntry.entries(of: speakers) }
     }
 
-    private let board = StateBroadcaster(Snapshot())
+    private let publisher = StateBroadcaster(Snapshot())
     private let watch: ServiceWatch
     private let listener: Listener
 
@@ -43,7 +43,7 @@ package final class SpeakerBrowser: SpeakerSource {
 
     /// Starts browsing with another limit, for tests.
     package init(serviceLimit: Int) throws(DiscoveryError) {
-        let listener = Listener(board: board, directory: SpeakerDirectory(serviceLimit: serviceLimit))
+        let listener = Listener(publisher: publisher, directory: SpeakerDirectory(serviceLimit: serviceLimit))
         self.listener = listener
         watch = try ServiceWatch(ServiceName.Kind.ofSpeakers) { watch, event in listener.handle(event, from: watch) }
         watch.start()
@@ -51,25 +51,25 @@ package final class SpeakerBrowser: SpeakerSource {
 
     deinit {
         watch.stop()
-        board.finish()
+        publisher.finish()
     }
 
-    package func wish(for wishes: SpeakerWishes) {
-        watch.perform { listener.wish(for: wishes, watch) }
+    package func request(for requests: SpeakerRequests) {
+        watch.perform { listener.request(for: requests, watch) }
     }
 
     /// The current state.
-    package var snapshot: Snapshot { board.value }
+    package var snapshot: Snapshot { publisher.value }
 
     /// Returns the current state and all later ones. A slow consumer skips states but always receives the last one.
     /// Ends with the browser.
-    package func updates() -> AsyncStream<Snapshot> { board.values }
+    package func updates() -> AsyncStream<Snapshot> { publisher.values }
 
     /// Blocks until a snapshot satisfies a condition. Returns the last snapshot at the deadline.
     package func wait(
         until deadline: HostInstant, _ condition: (Snapshot) -> Bool
     ) -> (snapshot: Snapshot, satisfied: Bool) {
-        let (snapshot, satisfied) = board.wait(until: deadline, condition)
+        let (snapshot, satisfied) = publisher.wait(until: deadline, condition)
         return (snapshot, satisfied)
     }
 
@@ -84,33 +84,33 @@ package final class SpeakerBrowser: SpeakerSource {
     }
 
     /// Ends all waits with the current state; no later states are published. Any thread.
-    package func interrupt() { board.finish() }
+    package func interrupt() { publisher.finish() }
 
     /// Converts events to snapshots.
     ///
     /// `@unchecked Sendable`: its mutable state is used on avahi's thread, or inside `ServiceWatch.perform`, which
     /// excludes that thread.
     private final class Listener: @unchecked Sendable {
-        private let board: StateBroadcaster<Snapshot>
+        private let publisher: StateBroadcaster<Snapshot>
         private var directory: SpeakerDirectory
         private var listed = 0
         /// Whether the previous list is still published because the new one is incomplete.
         private var isHolding = false
         private var holdDeadline = HostInstant.now
 
-        init(board: StateBroadcaster<Snapshot>, directory: SpeakerDirectory) {
-            self.board = board
+        init(publisher: StateBroadcaster<Snapshot>, directory: SpeakerDirectory) {
+            self.publisher = publisher
             self.directory = directory
         }
 
-        func wish(for wishes: SpeakerWishes, _ watch: ServiceWatch) {
-            directory.wishes.add(wishes)
+        func request(for requests: SpeakerRequests, _ watch: ServiceWatch) {
+            directory.requests.add(requests)
             seek(watch)
         }
 
         /// Resolves requested names directly, since browsing may miss them among many announcements.
         private func seek(_ watch: ServiceWatch) {
-            for name in directory.wishes.names { watch.resolve(.sought(.airPlay, name)) }
+            for name in directory.requests.names { watch.resolve(.sought(.airPlay, name)) }
         }
 
         func handle(_ event: ServiceWatch.Event, from watch: ServiceWatch) {
@@ -118,14 +118,14 @@ package final class SpeakerBrowser: SpeakerSource {
             case .connected:
                 directory.clear()
                 listed = 0
-                isHolding = !board.value.speakers.isEmpty
+                isHolding = !publisher.value.speakers.isEmpty
                 holdDeadline = HostInstant.now.advanced(by: .seconds(3))
-                board.update { $0.availability = .available }
+                publisher.update { $0.availability = .available }
                 if isHolding { watch.schedule(milliseconds: 3000) }
                 seek(watch)
             case .disconnected(let reason):
                 directory.clear()
-                board.update {
+                publisher.update {
                     $0.availability = .unavailable(Self.missing(because: reason))
                     $0.isSettled = false
                 }
@@ -169,14 +169,14 @@ package final class SpeakerBrowser: SpeakerSource {
         private var isSettled: Bool { listed >= ServiceName.Kind.ofSpeakers.count && directory.pending == 0 }
 
         private func publish(_ watch: ServiceWatch) {
-            guard case .available = board.value.availability else { return }
+            guard case .available = publisher.value.availability else { return }
             if isHolding, !isSettled, HostInstant.now < holdDeadline {
                 watch.schedule(milliseconds: 200)
                 return
             }
             isHolding = false
             let speakers = directory.speakers
-            board.update { snapshot in
+            publisher.update { snapshot in
                 snapshot.speakers = speakers
                 snapshot.refusals = directory.refusals
                 snapshot.isSettled = isSettled

@@ -21,7 +21,7 @@ package struct SpeakerDirectory: Sendable {
         /// Order of appearance.
         let age: UInt64
         /// Whether it was requested and is never evicted.
-        var isWished: Bool
+        var isRequested: Bool
         var resolution: Resolution?
     }
 
@@ -40,12 +40,12 @@ package struct SpeakerDirectory: Sendable {
     private var sources: [NetworkAddress: Int] = [:]
     private let limit: Int
     /// The requested speakers, which are always admitted.
-    package var wishes = SpeakerWishes() {
+    package var requests = SpeakerRequests() {
         didSet {
-            guard wishes != oldValue else { return }
-            for name in services.keys { services[name]!.isWished = false }
+            guard requests != oldValue else { return }
+            for name in services.keys { services[name]!.isRequested = false }
             for (name, service) in services.sorted(by: { $0.value.age < $1.value.age }) {
-                services[name]!.isWished = isWished(name, service.resolution?.id)
+                services[name]!.isRequested = isRequested(name, service.resolution?.id)
             }
         }
     }
@@ -71,43 +71,44 @@ package struct SpeakerDirectory: Sendable {
     package mutating func found(_ name: ServiceName) -> Admission {
         if services[name] != nil { return .known }
         var evicted: ServiceName?
-        // Directly resolved names are bounded by `wishes`.
+        // Directly resolved names are bounded by `requests`.
         if services.count >= limit, !name.isSought {
             refusals += 1
-            guard let loser = loser(to: name) else { return .refused }
-            lost(loser)
-            evicted = loser
+            guard let candidate = evictionCandidate(to: name) else { return .refused }
+            lost(candidate)
+            evicted = candidate
         }
         counter += 1
-        services[name] = Service(age: counter, isWished: isWished(name, nil))
+        services[name] = Service(age: counter, isRequested: isRequested(name, nil))
         unresolvedCount += 1
         return evicted.map { .replacing($0) } ?? .admitted
     }
 
     /// Returns the service to evict for another one; nil: none.
-    private func loser(to name: ServiceName) -> ServiceName? {
+    private func evictionCandidate(to name: ServiceName) -> ServiceName? {
         if unresolvedCount > 0,
-            let oldest = services.filter({ $0.value.resolution == nil && !$0.value.isWished })
+            let oldest = services.filter({ $0.value.resolution == nil && !$0.value.isRequested })
                 .min(by: { $0.value.age < $1.value.age })
         {
             return oldest.key
         }
-        guard isWished(name, nil) else { return nil }
-        return services.filter { !$0.value.isWished }.max { left, right in
+        guard isRequested(name, nil) else { return nil }
+        return services.filter { !$0.value.isRequested }.max { left, right in
             let counts = [left, right].map { one in one.value.resolution.flatMap { sources[$0.endpoint.address] } ?? 0 }
             return counts[0] != counts[1] ? counts[0] < counts[1] : left.value.age < right.value.age
         }?.key
     }
 
     /// Whether a service is always admitted; limited to `namesakeLimit` per name or identifier.
-    private func isWished(_ name: ServiceName, _ id: SpeakerID?) -> Bool {
-        let (id, wanted) = (id ?? name.parts.id, name.parts.name.lowercased())
-        guard wishes.contain(name.parts.name, id) else { return false }
+    private func isRequested(_ name: ServiceName, _ id: SpeakerID?) -> Bool {
+        let (id, wanted) = (id ?? name.components.id, name.components.name.lowercased())
+        guard requests.contain(name.components.name, id) else { return false }
         let namesakes = services.reduce(0) { count, other in
-            guard other.value.isWished, other.key != name else { return count }
-            let parts = other.key.parts
+            guard other.value.isRequested, other.key != name else { return count }
+            let components = other.key.components
             let isSame =
-                parts.name.lowercased() == wanted || id != nil && (other.value.resolution?.id ?? parts.id) == id
+                components.name.lowercased() == wanted
+                || id != nil && (other.value.resolution?.id ?? components.id) == id
             return count + (isSame ? 1 : 0)
         }
         return namesakes < Self.namesakeLimit
@@ -124,10 +125,10 @@ package struct SpeakerDirectory: Sendable {
         let announced = name.kind == .airPlay ? record["deviceid"].flatMap { SpeakerID($0) } : nil
         // Announcements of one service may omit group hints; a missing group does not clear known ones.
         if traits.group.isEmpty, let known = service.resolution { traits.group = known.traits.group }
-        let id = announced ?? name.parts.id
+        let id = announced ?? name.components.id
         let before = service.resolution?.endpoint.address
-        if !service.isWished { service.isWished = isWished(name, id) }
-        if before != endpoint.address, sources[endpoint.address, default: 0] >= Self.sourceLimit, !service.isWished {
+        if !service.isRequested { service.isRequested = isRequested(name, id) }
+        if before != endpoint.address, sources[endpoint.address, default: 0] >= Self.sourceLimit, !service.isRequested {
             refusals += 1
             lost(name)
             return false
@@ -179,7 +180,7 @@ package struct SpeakerDirectory: Sendable {
         }
         for (name, service) in known where name.kind == .airPlay {
             let resolution = service.resolution!
-            var key = DiscoveredSpeaker.Key(id: resolution.id, name: PrintableText.of(name.parts.name))
+            var key = DiscoveredSpeaker.Key(id: resolution.id, name: PrintableText.of(name.components.name))
             // A directly resolved service uses the announced spelling of its name.
             if name.isSought, let known = gathered.keys.first(where: { $0.id == key.id && $0.isNamesake(of: key) }) {
                 key = known
@@ -189,7 +190,7 @@ package struct SpeakerDirectory: Sendable {
         }
         for (name, service) in known where name.kind == .raop {
             let resolution = service.resolution!
-            let own = DiscoveredSpeaker.Key(id: resolution.id, name: PrintableText.of(name.parts.name))
+            let own = DiscoveredSpeaker.Key(id: resolution.id, name: PrintableText.of(name.components.name))
             // Combined by identifier. Names can differ: a conflict renames only the service without the identifier in
             // its name.
             let joined = gathered[own] != nil ? own : resolution.id.flatMap { firstKeys[$0] } ?? own
@@ -207,7 +208,7 @@ package struct SpeakerDirectory: Sendable {
         var namesakes: [String: Int] = [:]
         var neighbours: [NetworkAddress: Int] = [:]
         let ranks = speakers.map { speaker in
-            if wishes.contain(speaker.name, speaker.id) {
+            if requests.contain(speaker.name, speaker.id) {
                 namesakes[speaker.id?.digits ?? speaker.name.lowercased(), default: 0] += 1
                 if namesakes[speaker.id?.digits ?? speaker.name.lowercased()]! <= Self.namesakeLimit { return 0 }
             }

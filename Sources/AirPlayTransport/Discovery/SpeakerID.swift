@@ -21,8 +21,8 @@ package struct SpeakerID: Hashable, Sendable, Comparable, CustomStringConvertibl
                 digits.append(digit)
             }
         }
-        let isWhole = separator == nil || bytes.count % 3 == 2
-        guard isWhole, digits.count == 12 || digits.count == 16, digits.contains(where: { $0 != 0x30 }) else {
+        let isValid = separator == nil || bytes.count % 3 == 2
+        guard isValid, digits.count == 12 || digits.count == 16, digits.contains(where: { $0 != 0x30 }) else {
             return nil
         }
         self.digits = String(decoding: digits, as: UTF8.self)

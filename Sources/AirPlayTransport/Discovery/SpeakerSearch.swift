@@ -6,7 +6,7 @@ package protocol SpeakerSource: Sendable {
     /// The current state.
     var snapshot: SpeakerBrowser.Snapshot { get }
     /// Requests speakers, which are then always admitted. Any thread except the one that delivers events.
-    func wish(for wishes: SpeakerWishes)
+    func request(for requests: SpeakerRequests)
     /// Blocks until a snapshot satisfies a condition. Returns the last snapshot at the deadline.
     func wait(
         until deadline: HostInstant, _ condition: (SpeakerBrowser.Snapshot) -> Bool
@@ -14,7 +14,7 @@ package protocol SpeakerSource: Sendable {
 }
 
 extension SpeakerSource {
-    package func wish(for wishes: SpeakerWishes) {}
+    package func request(for requests: SpeakerRequests) {}
 }
 
 /// Finds user-provided speakers as they appear.
@@ -49,7 +49,7 @@ package struct SpeakerSearch {
         _ queries: [SpeakerQuery], until deadline: HostInstant, notice: ([SpeakerQuery]) -> Void = { _ in }
     ) throws(DiscoveryError) -> [SpeakerEntry] {
         let paired = queries.map(paired)
-        source.wish(for: SpeakerWishes(queries, ids: paired.reduce(into: []) { $0.formUnion($1) }))
+        source.request(for: SpeakerRequests(queries, ids: paired.reduce(into: []) { $0.formUnion($1) }))
         var (snapshot, decided) = source.wait(until: min(deadline, clock.now.advanced(by: Self.daemonTimeout))) {
             Self.isDecided(queries, paired, $0)
         }
@@ -61,21 +61,22 @@ package struct SpeakerSearch {
                 return Self.isDecided(queries, paired, snapshot)
             }
         }
-        if let found = try Self.match(queries, paired, snapshot).whole, found.contains(where: { !$0.isComplete }) {
+        if let found = try Self.match(queries, paired, snapshot).complete, found.contains(where: { !$0.isComplete }) {
             snapshot =
                 source.wait(until: min(deadline, clock.now.advanced(by: Self.pairTimeout))) { snapshot in
                     // ignored: matching again after the wait throws.
-                    guard let matching = try? Self.match(queries, paired, snapshot), let found = matching.whole else {
+                    guard let matching = try? Self.match(queries, paired, snapshot), let found = matching.complete
+                    else {
                         return true
                     }
                     return found.allSatisfy(\.isComplete)
                 }.snapshot
         }
         var matching = try Self.match(queries, paired, snapshot)
-        if let found = matching.whole { return found }
+        if let found = matching.complete { return found }
         // Falls back to another speaker with the name; the caller checks the pairing (`PairingStore.predecessor`).
         matching = try Self.match(queries, paired, snapshot, orAnother: true)
-        if let found = matching.whole { return found }
+        if let found = matching.complete { return found }
         if case .unavailable(let error) = snapshot.availability { throw error }
         throw Self.notFound(matching.missing, in: snapshot.entries)
     }
@@ -83,7 +84,7 @@ package struct SpeakerSearch {
     private struct Matching {
         var entries: [SpeakerEntry?] = []
         var missing: [SpeakerQuery] = []
-        var whole: [SpeakerEntry]? { missing.isEmpty ? entries.compactMap { $0 } : nil }
+        var complete: [SpeakerEntry]? { missing.isEmpty ? entries.compactMap { $0 } : nil }
     }
 
     private static func match(
@@ -123,6 +124,6 @@ package struct SpeakerSearch {
         var names = entries.prefix(maxNames).map { "'\($0.name)'" }.joined(separator: ", ")
         if entries.count > maxNames { names += " and \(entries.count - maxNames) more" }
         return DiscoveryError(
-            .notFound, "No speaker named \(wanted) is on the network; available: \(names).", remedy: .listPlaces)
+            .notFound, "No speaker named \(wanted) is on the network; available: \(names).", remedy: .listOutputs)
     }
 }

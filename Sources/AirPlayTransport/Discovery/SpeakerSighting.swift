@@ -33,7 +33,7 @@ package final class SpeakerNetwork: SpeakerSource {
         browser.withLock { if $0 == nil { $0 = try? SpeakerBrowser() } }
     }
 
-    package func wish(for wishes: SpeakerWishes) { browser.withLock { $0 }?.wish(for: wishes) }
+    package func request(for requests: SpeakerRequests) { browser.withLock { $0 }?.request(for: requests) }
 
     package var snapshot: SpeakerBrowser.Snapshot { browser.withLock { $0 }?.snapshot ?? SpeakerBrowser.Snapshot() }
 

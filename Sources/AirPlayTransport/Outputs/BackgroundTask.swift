@@ -36,9 +36,9 @@ package final class BackgroundTask: Sendable {
         done.wait(until: .now.advanced(by: Self.timeout))
     }
 
-    /// Waits until `moment`. Returns false if `stop` was called.
-    package func rest(until moment: HostInstant) -> Bool {
-        stopping.wait(until: moment)
+    /// Waits until `deadline`. Returns false if `stop` was called.
+    package func rest(until deadline: HostInstant) -> Bool {
+        stopping.wait(until: deadline)
         return !isStopped.load(ordering: .acquiring)
     }
 }

@@ -47,7 +47,7 @@ package struct RejoinAttempts {
     }
 
     /// Records that the speaker is busy. Returns true if it is left to the sender that took it over.
-    package mutating func noteBusy(announcesOurs: Bool, at now: HostInstant) -> Bool {
+    package mutating func recordBusy(announcesOurs: Bool, at now: HostInstant) -> Bool {
         let since = busySince ?? now
         busySince = since
         if isEvicted { return true }

@@ -49,13 +49,13 @@ package struct SpeakerAnchors: Sendable {
     package mutating func hold(_ anchor: SentAnchor?) { sent = anchor }
 
     /// Records a start that the speaker has accepted.
-    package mutating func noteStart(at instant: HostInstant) {
+    package mutating func recordStart(at instant: HostInstant) {
         firstAudible = firstAudible ?? instant
         audibleFrom = audibleFrom ?? instant
     }
 
     /// Records a stop. A start that has not come yet is revoked.
-    package mutating func noteStop(at now: HostInstant) {
+    package mutating func recordStop(at now: HostInstant) {
         revokeStart(at: now)
         audibleFrom = nil
     }

@@ -34,7 +34,7 @@ package final class SpeakerDisplay: Sendable {
         }
         guard let request else { return false }
         do throws(AirPlayError) {
-            if try !core.show(request) { state.withLock { $0.updates.noteRefusal(of: request) } }
+            if try !core.show(request) { state.withLock { $0.updates.recordRefusal(of: request) } }
         } catch {
             // Not repeated: a lost session is reported by its events, and a late response counts.
         }

@@ -85,7 +85,7 @@ extension SpeakerOutput {
             try task.start(name: "airplay rejoin") { backgroundTask in
                 session.end()
                 guard !isUnwelcome else {
-                    return self.giveUp(
+                    return self.abandon(
                         OutputError(.busy, "\(self.name) keeps ending the session; another sender may be using it."),
                         use: use)
                 }
@@ -94,7 +94,7 @@ extension SpeakerOutput {
                 self.rejoin(context, use: use, after: session, isEvicted: error.code == .ended, backgroundTask)
             }
         } catch let exhausted {
-            giveUp(OutputError(.lost, "\(name) was lost and cannot be reconnected: \(exhausted.message)."), use: use)
+            abandon(OutputError(.lost, "\(name) was lost and cannot be reconnected: \(exhausted.message)."), use: use)
         }
     }
 
@@ -123,9 +123,9 @@ extension SpeakerOutput {
                 return
             } catch {
                 // A spoofed speaker must not get repeated attempts to guess the password.
-                if error.isMistrust { return giveUp(outputError(error), use: use) }
-                if error.code == .busy, attempts.noteBusy(announcesOurs: announcesOurs, at: .now) {
-                    return giveUp(OutputError(.busy, "Another sender is now playing on \(name)."), use: use)
+                if error.isMistrust { return abandon(outputError(error), use: use) }
+                if error.code == .busy, attempts.recordBusy(announcesOurs: announcesOurs, at: .now) {
+                    return abandon(OutputError(.busy, "Another sender is now playing on \(name)."), use: use)
                 }
             }
             guard backgroundTask.rest(until: attempts.nextAttempt(after: attempt)) else { return }
@@ -135,9 +135,9 @@ extension SpeakerOutput {
     // MARK: End
 
     /// Ends this use of the speaker without a rejoin. Any thread; returns at once.
-    package func giveUp(_ error: OutputError) { giveUp(error, use: nil) }
+    package func abandon(_ error: OutputError) { abandon(error, use: nil) }
 
-    private func giveUp(_ error: OutputError, use: UInt64?) {
+    private func abandon(_ error: OutputError, use: UInt64?) {
         let task = BackgroundTask()
         let given = state.withLock { state -> (AudioOutputContext?, Session?, Task<Void, Never>?)? in
             guard use == nil || state.use == use, state.failure == nil else { return nil }

@@ -29,7 +29,7 @@ package struct SpeakerVolume: Sendable {
     /// here.
     ///
     /// - Parameter decibels: −144 is mute; nil: not reported.
-    package mutating func noteReport(_ decibels: Double?) {
+    package mutating func recordReport(_ decibels: Double?) {
         if !isOwnKnown, let decibels, decibels.isFinite { owner = max(Self.mute, min(0, decibels)) }
         isOwnKnown = true
     }
@@ -51,7 +51,7 @@ package struct SpeakerVolume: Sendable {
     }
 
     /// Returns the volume to send in dB; nil if none was requested. A later request queues another task.
-    package mutating func takeRequested() -> Double? {
+    package mutating func consumeRequest() -> Double? {
         isQueued = false
         return requested
     }
@@ -63,7 +63,7 @@ package struct SpeakerVolume: Sendable {
     ///
     /// - Parameter speaker: The speaker's name.
     /// - Returns: Whether the speaker refused it.
-    package mutating func noteResult(_ error: AirPlayError?, of decibels: Double, speaker: String) -> Bool {
+    package mutating func recordResult(_ error: AirPlayError?, of decibels: Double, speaker: String) -> Bool {
         let isRefused = error.map { [.refused, .busy, .pairingRequired].contains($0.code) } ?? false
         let what = decibels <= Self.mute ? "muting" : "the volume"
         refusal = isRefused ? OutputError(.failed, "\(speaker) refused \(what); set it on the speaker itself") : nil
@@ -82,11 +82,11 @@ extension Lock<SpeakerVolume> {
     package func sendRequested(
         to speaker: String, _ send: (Double) throws(AirPlayError) -> Void
     ) -> Double? {
-        guard let decibels = withLock({ $0.takeRequested() }) else { return nil }
+        guard let decibels = withLock({ $0.consumeRequest() }) else { return nil }
         for _ in 0..<2 {
             var error: AirPlayError?
             do throws(AirPlayError) { try send(decibels) } catch let failure { error = failure }
-            if !withLock({ $0.noteResult(error, of: decibels, speaker: speaker) }) { break }
+            if !withLock({ $0.recordResult(error, of: decibels, speaker: speaker) }) { break }
         }
         return decibels
     }

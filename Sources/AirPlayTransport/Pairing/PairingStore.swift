@@ -163,9 +163,9 @@ package struct PairingStore: Sendable {
     }
 
     /// All paired speakers, for discovery. Reads one file per speaker.
-    package var wishes: SpeakerWishes {
+    package var requests: SpeakerRequests {
         let all = speakers
-        return SpeakerWishes(all.compactMap { name(of: $0).name.map { .name($0) } }, ids: Set(all))
+        return SpeakerRequests(all.compactMap { name(of: $0).name.map { .name($0) } }, ids: Set(all))
     }
 
     /// Returns the speakers that were paired under a name or address. Reads one file per speaker.

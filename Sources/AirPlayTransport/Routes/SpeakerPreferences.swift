@@ -3,8 +3,8 @@ package import MediaCore
 
 /// What the user wants of a speaker; by default what its announcement and earlier sessions suggest.
 package struct SpeakerPreferences: Hashable, Sendable {
-    /// A wish for a route.
-    package enum RouteWish: Hashable, Sendable {
+    /// A request for a route.
+    package enum RouteRequest: Hashable, Sendable {
         /// The best route, also after another one was wanted before.
         case best
         case only(Route)
@@ -22,7 +22,7 @@ package struct SpeakerPreferences: Hashable, Sendable {
         }
 
         /// The text that `init(parsing:)` accepts.
-        package var word: String {
+        package var option: String {
             switch self {
             case .best: "auto"
             case .only(.realtimeNTP): "ntp"
@@ -31,8 +31,8 @@ package struct SpeakerPreferences: Hashable, Sendable {
         }
     }
 
-    /// Nil: the wish of an earlier use counts.
-    package var route: RouteWish?
+    /// Nil: the request of an earlier use counts.
+    package var route: RouteRequest?
     /// Whether audio that cannot be passed through is encoded as AAC instead of ALAC on the buffered route: minutes of
     /// AAC fit in the speaker's buffer, and 41 s of ALAC.
     package var prefersAAC = true
@@ -40,7 +40,7 @@ package struct SpeakerPreferences: Hashable, Sendable {
     /// The most channels to send on the buffered route, if the speaker offers them: 2, 6 or 8.
     package var channels = 2
 
-    package init(route: RouteWish? = nil, prefersAAC: Bool = true, channels: Int = 2) {
+    package init(route: RouteRequest? = nil, prefersAAC: Bool = true, channels: Int = 2) {
         (self.route, self.prefersAAC, self.channels) = (route, prefersAAC, channels)
     }
 

@@ -25,5 +25,5 @@ package struct AddressWatch {
     }
 
     /// Records that the speaker responded after a change.
-    package mutating func noteSurvival(of change: String) { survived = change }
+    package mutating func recordSurvival(of change: String) { survived = change }
 }

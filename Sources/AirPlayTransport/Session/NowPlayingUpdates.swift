@@ -23,7 +23,7 @@ package struct NowPlayingUpdates {
     }
 
     /// The state of playback as sent to the speaker.
-    package enum Line: Hashable {
+    package enum PlaybackState: Hashable {
         /// Stopped at a media time.
         case stopped(at: MediaTime)
         /// Playing; each start and each moved anchor has another number.
@@ -33,7 +33,7 @@ package struct NowPlayingUpdates {
     private struct Progress: Hashable {
         var start: MediaTime
         var duration: MediaTime?
-        var line: Line
+        var state: PlaybackState
     }
 
     /// The item as last sent, except its artwork and its position.
@@ -71,13 +71,14 @@ package struct NowPlayingUpdates {
     ///   - timestamp: The RTP timestamp that is heard at `position`.
     ///   - sampleRate: That of the timestamps.
     package mutating func next(
-        _ item: NowPlaying, on line: Line, position: MediaTime, rate: Double, timestamp: RTPTimestamp, sampleRate: Int
+        _ item: NowPlaying, on state: PlaybackState, position: MediaTime, rate: Double, timestamp: RTPTimestamp,
+        sampleRate: Int
     ) -> Request? {
         if Self.text(of: item) != text {
             (text, identifier) = (Self.text(of: item), timestamp)
             return .text(text, at: timestamp)
         }
-        let progress = Progress(start: item.start, duration: item.duration, line: line)
+        let progress = Progress(start: item.start, duration: item.duration, state: state)
         if progress != self.progress, wants(.progress) {
             self.progress = progress
             func frames(_ time: MediaTime) -> Int64 { max(0, time.rescaled(to: Int32(clamping: sampleRate))) }
@@ -88,7 +89,7 @@ package struct NowPlayingUpdates {
                 end: timestamp.advanced(byFrames: rest))
         }
         // A speaker that takes seconds for an image would delay a start.
-        if item.artwork != artwork, case .playing = line, wants(.artwork) {
+        if item.artwork != artwork, case .playing = state, wants(.artwork) {
             artwork = item.artwork
             return .artwork(artwork, at: identifier)
         }
@@ -126,7 +127,7 @@ package struct NowPlayingUpdates {
     private func wants(_ kind: FeatureBits) -> Bool { features.subtracting(refused).contains(kind) }
 
     /// Records that the speaker refused a request: its kind is not sent again in this session, except text.
-    package mutating func noteRefusal(of request: Request) {
+    package mutating func recordRefusal(of request: Request) {
         switch request {
         case .text: break
         case .progress: refused.insert(.progress)

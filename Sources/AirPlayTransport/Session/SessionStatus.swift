@@ -50,7 +50,7 @@ package final class SessionStatus: Sendable {
     package var isLost: Bool { failure.withLock { $0 != nil } }
 
     /// Records the instant of the last response, on the machine's clock.
-    package func noteAnswer(at instant: HostInstant) { answered.store(instant.nanoseconds, ordering: .relaxed) }
+    package func recordResponse(at instant: HostInstant) { answered.store(instant.nanoseconds, ordering: .relaxed) }
 
     /// Returns whether the speaker has sent no response and no other sign of life for `answerTimeout`.
     package func isUnresponsive(lastSign: HostInstant?) -> Bool {

@@ -40,7 +40,7 @@ package struct RTPTimestampMapper: Sendable {
     /// - Parameters:
     ///   - time: Media time; nil: contiguous.
     ///   - isContiguous: Whether to ignore `time`, for encoder output with rounded times.
-    package mutating func place(_ time: MediaTime?, frames length: Int, isContiguous: Bool) -> RTPTimestamp {
+    package mutating func map(_ time: MediaTime?, frames length: Int, isContiguous: Bool) -> RTPTimestamp {
         guard let origin else {
             self.origin = (time ?? .zero, count)
             return advance(length)

@@ -7,16 +7,16 @@ package import PTP
 /// A linear anchor maps frames to the speaker's clock. A value without clock or socket.
 package struct RealtimePacing {
     /// An anchor of the stream.
-    package struct Line: Sendable {
+    package struct Anchor: Sendable {
         /// A frame, by its timestamp on the wire.
         package var position: RTPTimestamp
         /// When that frame is heard, on the speaker's clock.
-        package var moment: PTPInstant
+        package var instant: PTPInstant
         /// The identity of that clock in sync packets; nil with NTP timing.
         package var grandmaster: ClockIdentity?
 
-        package init(position: RTPTimestamp, moment: PTPInstant, grandmaster: ClockIdentity?) {
-            (self.position, self.moment, self.grandmaster) = (position, moment, grandmaster)
+        package init(position: RTPTimestamp, instant: PTPInstant, grandmaster: ClockIdentity?) {
+            (self.position, self.instant, self.grandmaster) = (position, instant, grandmaster)
         }
     }
 
@@ -39,7 +39,7 @@ package struct RealtimePacing {
 
     private let sampleRate: Int64
     private let depth: Duration
-    package private(set) var line: Line?
+    package private(set) var anchor: Anchor?
     /// The speaker's clock as currently known. It may change by a few ppm; sent anchors do not.
     package var mapping: ClockMapping<HostInstant, PTPInstant>
     private var earliest = HostInstant(nanoseconds: 0)
@@ -60,8 +60,8 @@ package struct RealtimePacing {
     }
 
     /// Sets the anchor; nil stops.
-    package mutating func begin(_ line: Line?, at now: HostInstant) {
-        self.line = line
+    package mutating func begin(_ anchor: Anchor?, at now: HostInstant) {
+        self.anchor = anchor
         isFresh = true
         isFirstSync = true
         nextSync = now
@@ -69,9 +69,9 @@ package struct RealtimePacing {
 
     /// Returns when a frame is heard; nil without an anchor.
     package func audibleInstant(of timestamp: RTPTimestamp) -> HostInstant? {
-        guard let line else { return nil }
-        let frames = Int64(line.position.distance(to: timestamp))
-        return mapping.source(at: line.moment.advanced(by: .nanoseconds(frames * 1_000_000_000 / sampleRate)))
+        guard let anchor else { return nil }
+        let frames = Int64(anchor.position.distance(to: timestamp))
+        return mapping.source(at: anchor.instant.advanced(by: .nanoseconds(frames * 1_000_000_000 / sampleRate)))
     }
 
     /// The action for the next packet.
@@ -90,40 +90,40 @@ package struct RealtimePacing {
     }
 
     /// Records that a packet is sent. Returns true for the first one of an anchor.
-    package mutating func noteSent(at now: HostInstant) -> Bool {
+    package mutating func recordSent(at now: HostInstant) -> Bool {
         defer { isFresh = false }
         earliest = now.advanced(by: Self.spacing)
         return isFresh
     }
 
     /// Moves the anchor forward by whole seconds, which are whole frames: the timeline is identical to the nanosecond.
-    private mutating func follow(_ since: Duration) {
+    private mutating func advanceAnchor(_ since: Duration) {
         let seconds = since.components.seconds - Self.behind
-        line = line.map { line in
-            Line(
-                position: line.position.advanced(byFrames: seconds * sampleRate),
-                moment: line.moment.advanced(by: .seconds(seconds)), grandmaster: line.grandmaster)
+        anchor = anchor.map { anchor in
+            Anchor(
+                position: anchor.position.advanced(byFrames: seconds * sampleRate),
+                instant: anchor.instant.advanced(by: .seconds(seconds)), grandmaster: anchor.grandmaster)
         }
     }
 
     /// Returns the sync packet that is due, or nil. Also needed while no packet is sent.
     package mutating func sync(at now: HostInstant) -> [UInt8]? {
-        guard let line, now >= nextSync else { return nil }
+        guard let anchor, now >= nextSync else { return nil }
         defer { isFirstSync = false }
         nextSync = now.advanced(by: Self.syncInterval)
-        let since = line.moment.duration(to: mapping.target(at: now))
+        let since = anchor.instant.duration(to: mapping.target(at: now))
         guard since > .zero - Self.maxDistance, since < Self.maxDistance else { return nil }
-        if since > Self.reach { follow(since) }
+        if since > Self.reach { advanceAnchor(since) }
         let steps = since.wholeNanoseconds / Self.syncStep.duration.wholeNanoseconds
-        let position = line.position.advanced(byFrames: steps * Self.syncStep.frames * sampleRate / 44100)
-        let moment = line.moment.advanced(by: .nanoseconds(steps * Self.syncStep.duration.wholeNanoseconds))
-        if let grandmaster = line.grandmaster {
+        let position = anchor.position.advanced(byFrames: steps * Self.syncStep.frames * sampleRate / 44100)
+        let instant = anchor.instant.advanced(by: .nanoseconds(steps * Self.syncStep.duration.wholeNanoseconds))
+        if let grandmaster = anchor.grandmaster {
             return SyncPacket.ptp(
-                position: position, instant: moment, clock: grandmaster.rawValue, isFirst: isFirstSync)
+                position: position, instant: instant, clock: grandmaster.rawValue, isFirst: isFirstSync)
         }
         let latency: Int64 = 88200
         return SyncPacket.ntp(
             next: position.advanced(byFrames: RealtimeControl.networkTimePrecedence + latency), latency: latency,
-            time: moment.networkTime, isFirst: isFirstSync)
+            time: instant.networkTime, isFirst: isFirstSync)
     }
 }

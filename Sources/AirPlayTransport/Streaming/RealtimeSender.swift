@@ -9,7 +9,7 @@ package protocol StreamPacketizer: Sendable {
     var nextSequence: UInt16 { get }
     /// Appends one packet to a reused buffer.
     mutating func append(
-        _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8])
+        _ audio: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8])
 }
 
 extension RealtimePacketizer: StreamPacketizer {}
@@ -59,7 +59,7 @@ package final class RealtimeSender: StreamWriter {
 
     /// State shared between threads, guarded by the lock `shared`.
     private struct Shared {
-        var line: RealtimePacing.Line?
+        var anchor: RealtimePacing.Anchor?
         /// Incremented with each new anchor and each stop.
         var serial = 0
         var nextSequence: UInt16
@@ -119,7 +119,7 @@ package final class RealtimeSender: StreamWriter {
         var allowance: ResendAllowance
         var kept = RetransmitBuffer(capacity: RealtimeSender.packetsKept)
         var serial = 0
-        var sound: [UInt8] = []
+        var audio: [UInt8] = []
         var wire: [UInt8] = []
         var request = [UInt8](repeating: 0, count: RealtimeSender.largestRequest)
     }
@@ -139,16 +139,16 @@ package final class RealtimeSender: StreamWriter {
 
     /// Sets the anchor and returns true. Any thread.
     @discardableResult
-    package func play(_ line: RealtimePacing.Line) -> Bool {
+    package func play(_ line: RealtimePacing.Anchor) -> Bool {
         change { $0 = line }
         return true
     }
 
     package func halt() { change { $0 = nil } }
 
-    private func change(_ body: (inout RealtimePacing.Line?) -> Void) {
+    private func change(_ body: (inout RealtimePacing.Anchor?) -> Void) {
         shared.withLock { shared in
-            body(&shared.line)
+            body(&shared.anchor)
             shared.serial += 1
         }
         wakeSignal.raise()
@@ -174,7 +174,7 @@ package final class RealtimeSender: StreamWriter {
 
     private func run(_ round: inout Round, _ clock: () -> PTPTimeline?, _ onWritable: () -> Void) {
         while !isClosing.load(ordering: .acquiring) {
-            let (line, serial) = shared.withLock { ($0.line, $0.serial) }
+            let (line, serial) = shared.withLock { ($0.anchor, $0.serial) }
             if let timeline = clock() { round.pacing.mapping = timeline.mapping }
             if serial != round.serial {
                 round.serial = serial
@@ -186,7 +186,7 @@ package final class RealtimeSender: StreamWriter {
             let verdict = store.nextTimestamp.map { round.pacing.verdict(on: $0, at: now) }
             switch verdict {
             case .send: sendNext(&round, at: now)
-            case .leaveOut: _ = store.removeNext(into: &round.sound)
+            case .leaveOut: _ = store.removeNext(into: &round.audio)
             case .wait(let departure): rest(until: departure, round)
             case nil: rest(until: HostInstant(nanoseconds: .max), round)
             }
@@ -195,17 +195,17 @@ package final class RealtimeSender: StreamWriter {
     }
 
     private func rest(until departure: HostInstant, _ round: Round) {
-        let deadline = round.pacing.line == nil ? nil : min(departure, round.pacing.nextSync)
+        let deadline = round.pacing.anchor == nil ? nil : min(departure, round.pacing.nextSync)
         _ = wakeSignal.wait(until: deadline.map { host.machineInstant(of: $0) }, orReadable: ends.control.descriptor)
     }
 
     private func sendNext(_ round: inout Round, at now: HostInstant) {
         // A flush may have emptied the store concurrently; a new anchor follows then.
-        guard let timestamp = store.removeNext(into: &round.sound) else { return }
+        guard let timestamp = store.removeNext(into: &round.audio) else { return }
         let sequence = round.packetizer.nextSequence
-        let hasMarker = round.pacing.noteSent(at: now)
+        let hasMarker = round.pacing.recordSent(at: now)
         round.wire.removeAll(keepingCapacity: true)
-        round.sound.withUnsafeBufferPointer {
+        round.audio.withUnsafeBufferPointer {
             round.packetizer.append($0, timestamp: timestamp, marked: hasMarker, to: &round.wire)
         }
         round.kept.store(round.wire, sequence: sequence)

@@ -2,7 +2,7 @@ package import MediaCore
 package import PTP
 package import SyncRendering
 
-/// An anchor sent to a speaker: media time `media`, which is frame `position`, is heard at `moment` of its clock. From
+/// An anchor sent to a speaker: media time `media`, which is frame `position`, is heard at `instant` of its clock. From
 /// there media time advances by `speed`.
 ///
 /// It is never modified; its place on this computer's clock follows from the current timeline.
@@ -10,7 +10,7 @@ package struct SentAnchor: Hashable, Sendable {
     package var media: MediaTime
     /// The timestamp of `media`, without rewind shifts.
     package var position: RTPTimestamp
-    package var moment: PTPInstant
+    package var instant: PTPInstant
     package var speed: Double
     /// The epoch of the timeline when it was sent.
     package var epoch: UInt64
@@ -19,17 +19,17 @@ package struct SentAnchor: Hashable, Sendable {
     package var delay: Duration
 
     package init(
-        media: MediaTime, position: RTPTimestamp, moment: PTPInstant, speed: Double, epoch: UInt64, generation: UInt64,
+        media: MediaTime, position: RTPTimestamp, instant: PTPInstant, speed: Double, epoch: UInt64, generation: UInt64,
         delay: Duration
     ) {
-        (self.media, self.position, self.moment, self.speed) = (media, position, moment, speed)
+        (self.media, self.position, self.instant, self.speed) = (media, position, instant, speed)
         (self.epoch, self.generation, self.delay) = (epoch, generation, delay)
     }
 
     /// Returns the segment in host time; nil if the speaker's clock has been replaced since.
     package func segment(on timeline: PTPTimeline, at now: HostInstant) -> TimebaseSegment? {
         guard epoch == timeline.epoch else { return nil }
-        let elapsed = moment.duration(to: timeline.mapping.target(at: now)).wholeNanoseconds
+        let elapsed = instant.duration(to: timeline.mapping.target(at: now)).wholeNanoseconds
         let film = speed == 1 ? elapsed : Int64(clamping: Double(elapsed) * speed, in: .min ... .max)
         return TimebaseSegment(
             mediaAnchor: media + MediaTime(nanoseconds: film), hostAnchor: now,
@@ -44,12 +44,12 @@ package struct SentAnchor: Hashable, Sendable {
     ///
     /// Whole seconds are whole frames, so the timeline is identical to the nanosecond.
     package func renewed(at now: PTPInstant, sampleRate: Int, reach: Duration) -> SentAnchor? {
-        let age = moment.duration(to: now)
+        let age = instant.duration(to: now)
         guard age > reach else { return nil }
         let seconds = age.components.seconds + 1
         var anchor = self
         anchor.position = position.advanced(byFrames: seconds * Int64(sampleRate))
-        anchor.moment = moment.advanced(by: .seconds(seconds))
+        anchor.instant = instant.advanced(by: .seconds(seconds))
         let film =
             speed == 1
             ? MediaTime(value: seconds, timescale: 1)

@@ -71,7 +71,7 @@ package struct StreamInput: Sendable {
                 guard fillGap(before: packet.presentationTime) else { break }
             }
             let earlier = timestamps
-            let timestamp = timestamps.place(
+            let timestamp = timestamps.map(
                 packet.presentationTime, frames: format.framesPerPacket, isContiguous: isContiguous)
             // Larger than any audio packet: the stream cannot carry it, and dropping it is harmless.
             let isStored =
@@ -113,7 +113,7 @@ package struct StreamInput: Sendable {
     /// Appends a silent packet after the last one. Returns false without space.
     private mutating func appendSilence() -> Bool {
         guard store.appendSilence(format, timestamp: timestamps.next) else { return false }
-        _ = timestamps.place(nil, frames: format.framesPerPacket, isContiguous: true)
+        _ = timestamps.map(nil, frames: format.framesPerPacket, isContiguous: true)
         return true
     }
 

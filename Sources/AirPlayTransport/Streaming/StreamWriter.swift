@@ -21,7 +21,7 @@ package protocol StreamWriter: AnyObject, Sendable {
     /// Wakes the thread for new packets.
     func wake()
     /// Sends by a timeline from now on. Returns false if the stream has no pacing: a request starts the speaker.
-    func play(_ line: RealtimePacing.Line) -> Bool
+    func play(_ line: RealtimePacing.Anchor) -> Bool
     /// Stops sending, and returns the sequence number and timestamp of the next packet: the speaker has no pause, and
     /// its queue is to be cleared. Nil if the stream has no pacing: a request pauses the speaker.
     func stop() -> (sequence: UInt16, timestamp: RTPTimestamp?)?
@@ -38,7 +38,7 @@ extension StreamWriter {
     /// Zero: the connection retransmits.
     package var resentPackets: Int { 0 }
     /// False: the stream has no pacing.
-    package func play(_ line: RealtimePacing.Line) -> Bool { false }
+    package func play(_ line: RealtimePacing.Anchor) -> Bool { false }
     /// Nil: the stream has no pacing.
     package func stop() -> (sequence: UInt16, timestamp: RTPTimestamp?)? { nil }
 }

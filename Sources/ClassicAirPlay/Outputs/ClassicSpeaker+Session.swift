@@ -27,7 +27,7 @@ extension ClassicSpeaker {
         return try begin(session) { () throws(AirPlayError) in
             try session.begin(Self.format, store: store, first: moment) { [weak self] in self?.raiseWritable() }
             state.withLock { $0.details.address = configuration.address }
-            volume.withLock { $0.noteReport(nil) }
+            volume.withLock { $0.recordReport(nil) }
             // Some receivers are silent until they receive a title, and some forget a volume that precedes it.
             let item = nowPlaying
             // ignored: a refused title is inaudible, and a lost session is reported by its events.

@@ -63,7 +63,7 @@ final class ClassicSupervisor: Sendable {
         if clock.ready == nil, let began = core.streamBegan, now - began >= Self.silenceTimeout {
             let error = OutputError(
                 .notPermitted, "\(speaker.name) does not request this computer's time.", remedy: .checkFirewall)
-            speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
+            speaker.abandon(error.saying(speaker.configuration.phrases.inErrors))
             return nil
         }
         let snapshot = context.timebase.snapshot
@@ -84,7 +84,7 @@ final class ClassicSupervisor: Sendable {
             case .timedOut: return core.host.now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired, .notAuthentic:
                 // The receiver will not play. Lost connections are handled by `rejoin`.
-                if segment.rate != 0 { speaker.giveUp(speaker.outputError(error)) }
+                if segment.rate != 0 { speaker.abandon(speaker.outputError(error)) }
                 return nil
             default: return nil
             }
@@ -131,7 +131,7 @@ final class ClassicSupervisor: Sendable {
         case .giveUp:
             let error = OutputError(
                 .notPermitted, "Timing requests from \(speaker.name) stop in each session.", remedy: .checkFirewall)
-            speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
+            speaker.abandon(error.saying(speaker.configuration.phrases.inErrors))
         }
         return true
     }
@@ -142,7 +142,7 @@ final class ClassicSupervisor: Sendable {
         guard sent.line != nil else { return nil }
         let now = core.host.now
         if segment.hostAnchor > now { return segment.hostAnchor }
-        speaker.state.withLock { $0.anchors.noteStop(at: now) }
+        speaker.state.withLock { $0.anchors.recordStop(at: now) }
         try core.stop()
         sent.line = nil
         speaker.state.withLock { $0.anchors.hold(nil) }
@@ -191,13 +191,13 @@ final class ClassicSupervisor: Sendable {
         guard let position = timestamps.timestamp(of: media, rate: segment.speed) else { return nil }
         let moment = try core.play(position, at: instant)
         let anchor = SentAnchor(
-            media: media, position: position, moment: moment, speed: segment.speed, epoch: timeline.epoch,
+            media: media, position: position, instant: moment, speed: segment.speed, epoch: timeline.epoch,
             generation: command.generation, delay: command.delay)
         (sent.line, sent.hasPlayed, sent.isRewound) = (anchor, true, false)
         display.countAnchor()
         speaker.state.withLock {
             $0.anchors.hold(anchor)
-            $0.anchors.noteStart(at: instant)
+            $0.anchors.recordStart(at: instant)
         }
         context.events.append(.speakerAnchored(media: media, host: instant, clock: moment, output: context.id))
         return nil

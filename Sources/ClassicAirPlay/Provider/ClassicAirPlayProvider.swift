@@ -92,7 +92,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
             return report(OutputOffer(note: "Cannot search for speakers: \(error.message)."))
         }
         interruption.onRaise { [weak browser] in browser?.interrupt() }
-        browser.wish(for: knowledge.pairings.wishes)
+        browser.request(for: knowledge.pairings.requests)
         var (last, pairings) = (SpeakerBrowser.Snapshot(), knowledge.pairings.changeTime)
         while interruption.status == nil {
             let (before, deadline) = (last, HostInstant.now.advanced(by: Self.pairingInterval))
@@ -115,7 +115,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
         }
         state.withLock { state in
             state.announced = Dictionary(
-                entries.map { ($0.placeID, $0.members) }, uniquingKeysWith: { first, _ in first })
+                entries.map { ($0.destinationID, $0.members) }, uniquingKeysWith: { first, _ in first })
         }
         let pairings = knowledge.pairings
         let places = entries.map { entry in
@@ -123,9 +123,9 @@ public final class ClassicAirPlayProvider: OutputProvider {
                 member.traits.needsPassword
                     && member.id.flatMap { pairings.credentials(for: $0).credentials.password } == nil
             }
-            let remedy = Remedy.givePassword(entry.name)
+            let remedy = Remedy.enterPassword(entry.name)
             return OutputPlace(
-                provider: name, id: entry.placeID, name: entry.name, kind: entry.placeKind,
+                provider: name, id: entry.destinationID, name: entry.name, kind: entry.destinationKind,
                 obstacle: isLocked
                     ? remedy.saying(phrases.inLists(remedy)).sentence(after: "must be paired first") : nil,
                 pairing: isLocked ? .password : nil)
@@ -172,8 +172,8 @@ public final class ClassicAirPlayProvider: OutputProvider {
                 try ClassicChoice(
                     member, query: query, pairings: knowledge.pairings, preferences: preferences[query.description]))
         }
-        state.withLock { $0.named[entry.placeID] = chosen }
-        return OutputPlace(provider: name, id: entry.placeID, name: entry.name, kind: entry.placeKind)
+        state.withLock { $0.named[entry.destinationID] = chosen }
+        return OutputPlace(provider: name, id: entry.destinationID, name: entry.name, kind: entry.destinationKind)
     }
 
     /// Returns the speaker of a query; nil for the sound card, and for a speaker that is not announced.
@@ -200,7 +200,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
                 let browser = try SpeakerBrowser()
                 interruption.onRaise { [weak browser] in browser?.interrupt() }
                 let paired = knowledge.pairings.speakers(known: query)
-                browser.wish(for: SpeakerWishes([query], ids: paired))
+                browser.request(for: SpeakerRequests([query], ids: paired))
                 let snapshot = browser.wait(until: .now.advanced(by: Self.searchTimeout)) { snapshot in
                     // ignored: an ambiguous name is reported below.
                     snapshot.isSettled || ((try? query.find(in: snapshot.entries, preferring: paired)) ?? nil) != nil
@@ -241,7 +241,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
     private func output(of choice: ClassicChoice) -> ClassicSpeaker {
         let (knowledge, remote) = (knowledge, remote)
         network.start()
-        network.wish(for: SpeakerWishes([.name(choice.speaker.name)], ids: choice.speaker.id.map { [$0] } ?? []))
+        network.request(for: SpeakerRequests([.name(choice.speaker.name)], ids: choice.speaker.id.map { [$0] } ?? []))
         let key = choice.speaker.id.map { "\($0) \(choice.speaker.name)" } ?? choice.address.description
         return state.withLock { state in
             // A new password needs another output.
@@ -302,7 +302,7 @@ extension ClassicAirPlayProvider: PairingProvider {
             do { query = try SpeakerQuery(name) } catch { throw TalkieError(error) }
             guard let entry = try entry(of: query, until: interruption) else {
                 throw TalkieError(
-                    .unavailable, "there is no speaker named '\(PrintableText.of(name))'", remedy: .listPlaces)
+                    .unavailable, "there is no speaker named '\(PrintableText.of(name))'", remedy: .listOutputs)
             }
             var messages: [String] = []
             for member in entry.members { messages.append(try pair(member, query, wish)) }
@@ -323,7 +323,7 @@ extension ClassicAirPlayProvider: PairingProvider {
         case .pin:
             guard !speaker.traits.needsPassword else {
                 throw TalkieError(
-                    .notPermitted, "'\(speaker.name)' requires its password", remedy: .givePassword(query.description))
+                    .notPermitted, "'\(speaker.name)' requires its password", remedy: .enterPassword(query.description))
             }
             return "'\(speaker.name)' needs no pairing: it plays for everyone on the network."
         case .forget:

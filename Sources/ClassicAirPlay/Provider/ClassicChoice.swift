@@ -53,7 +53,7 @@ struct ClassicChoice: Sendable {
         }
         if speaker.traits.needsPassword, password == nil {
             throw TalkieError(
-                .notPermitted, "'\(name)' requires its password", remedy: .givePassword(query.description))
+                .notPermitted, "'\(name)' requires its password", remedy: .enterPassword(query.description))
         }
         (self.query, self.speaker, self.address, self.method) = (query.description, speaker, address, method)
     }

@@ -174,7 +174,7 @@ package final class ClassicSessionCore: SenderSessionCore {
             throw AirPlayError(.outOfOrder, "There is no stream to start.")
         }
         let moment = served.timeline.mapping.target(at: instant)
-        sender.play(.init(position: sender.store.onWire(position), moment: moment, grandmaster: nil))
+        sender.play(.init(position: sender.store.onWire(position), instant: moment, grandmaster: nil))
         isPlaying = true
         return moment
     }
@@ -297,7 +297,7 @@ package final class ClassicSessionCore: SenderSessionCore {
         // ignored: only `lastAnswer` matters.
         _ = try? exchange("OPTIONS", timeout: Deadline.move, target: "*")
         if connection.lastAnswer == before { return change }
-        addresses.noteSurvival(of: change)
+        addresses.recordSurvival(of: change)
         return nil
     }
 
@@ -328,7 +328,7 @@ package final class ClassicSessionCore: SenderSessionCore {
         _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration, target: String? = nil
     ) throws(AirPlayError) -> RTSPResponse {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
-        defer { shared.status.noteAnswer(at: connection.lastAnswer) }
+        defer { shared.status.recordResponse(at: connection.lastAnswer) }
         do throws(AirPlayError) {
             let response = try send(
                 method, target ?? url, headers: headers, body: body, timeout: timeout, on: connection)
@@ -363,7 +363,7 @@ package final class ClassicSessionCore: SenderSessionCore {
             guard response.status == 401 else { return response }
             guard configuration.password != nil else {
                 throw AirPlayError(
-                    .pairingRequired, "The speaker requires its password.", remedy: .givePassword(nil), status: 401)
+                    .pairingRequired, "The speaker requires its password.", remedy: .enterPassword(nil), status: 401)
             }
             guard !isRenewed, let challenge = response.headers["WWW-Authenticate"],
                 let renewed = DigestAuthentication(challenge: challenge)

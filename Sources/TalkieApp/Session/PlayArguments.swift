@@ -19,7 +19,7 @@ package struct PlayArguments: Sendable {
     /// How to use remembered outputs when no `--speaker` is given.
     package var routeMemory: RouteMemoryPolicy = .ask
     /// The route of speakers that have none of their own; nil: as before.
-    package var speakerRoute: SpeakerPreferences.RouteWish?
+    package var speakerRoute: SpeakerPreferences.RouteRequest?
     /// What the user wants of speakers.
     var speakerPreferences: SpeakerPreferenceTable {
         let others = SpeakerPreferences(route: speakerRoute)

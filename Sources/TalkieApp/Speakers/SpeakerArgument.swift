@@ -47,7 +47,7 @@ package struct SpeakerArgument: Sendable, Hashable {
                 languages = try PlayerOptions.languages(parsing: String(words[1]))
             case "route":
                 guard preferences.route == nil else { throw ValueError("route is given twice") }
-                preferences.route = try SpeakerPreferences.RouteWish(parsing: String(words[1]))
+                preferences.route = try SpeakerPreferences.RouteRequest(parsing: String(words[1]))
             case "encoding":
                 switch words[1] {
                 case "aac": preferences.prefersAAC = true

@@ -57,7 +57,7 @@ package struct SpeakerScan {
         do {
             let browser = try SpeakerBrowser()
             interruption.onRaise { [weak browser] in browser?.interrupt() }
-            browser.wish(for: knowledge.pairings.wishes)
+            browser.request(for: knowledge.pairings.requests)
             try run(
                 browser, clock: MonotonicClock(),
                 list: { entries in

@@ -25,8 +25,8 @@ struct SoundOptions: ParsableArguments {
             "Stream type and timing for all speakers without a route of their own; remembered until auto is given.",
             valueName: "auto|buffered|realtime|ntp|classic"),
         completion: .list(["auto", "buffered", "realtime", "ntp", "classic"]),
-        transform: { try SpeakerPreferences.RouteWish(parsing: $0) })
-    var route: SpeakerPreferences.RouteWish?
+        transform: { try SpeakerPreferences.RouteRequest(parsing: $0) })
+    var route: SpeakerPreferences.RouteRequest?
 
     @Option(help: ArgumentHelp("Sound card; 'talkie doctor' lists them.", valueName: "ALSA"))
     var audioDevice: String?

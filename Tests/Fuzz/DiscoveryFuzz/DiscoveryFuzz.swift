@@ -26,7 +26,7 @@ private struct Network {
     private var announced: [ServiceName: NetworkAddress?] = [:]
     private var shown: [DiscoveredSpeaker] = []
     private var refusals = 0
-    private var wished = SpeakerWishes()
+    private var wished = SpeakerRequests()
     /// Announcements so far that match the name of the selected speaker.
     private var namesakes = 0
     private var isHomeKnown = false
@@ -50,7 +50,7 @@ private struct Network {
         case 4: lost(name(&input))
         case 5: flood(Int(input.byte()) % 100, from: endpoint(&input), kind: kind(step))
         case 6 where step & 8 != 0: clear()
-        case 6: wish(for: text(&input))
+        case 6: request(for: text(&input))
         default: if step & 8 == 0 { comeHome() } else { lost(Self.home) }
         }
         checkBounds()
@@ -102,10 +102,10 @@ private struct Network {
         (namesakes, isHomeKnown) = (0, false)
     }
 
-    private mutating func wish(for name: String) {
-        let wish = SpeakerWishes([.name(name)])
+    private mutating func request(for name: String) {
+        let wish = SpeakerRequests([.name(name)])
         wished.add(wish)
-        directory.wishes.add(wish)
+        directory.requests.add(wish)
         for name in wished.names.suffix(1) { found(.sought(.airPlay, name)) }
     }
 
@@ -120,10 +120,10 @@ private struct Network {
 
     /// Announces the speaker that was selected by name.
     private mutating func comeHome() {
-        wished.add(SpeakerWishes([], ids: [Self.homeID]))
-        let wish = SpeakerWishes([.name("Kitchen")], ids: [Self.homeID])
+        wished.add(SpeakerRequests([], ids: [Self.homeID]))
+        let wish = SpeakerRequests([.name("Kitchen")], ids: [Self.homeID])
         wished.add(wish)
-        directory.wishes.add(wish)
+        directory.requests.add(wish)
         found(Self.home)
         let strings = [Array("deviceid=\(Self.homeID.description)".utf8)]
         resolved(Self.home, at: NetworkEndpoint(Self.homeAddress, port: 7000), strings: strings)
@@ -178,10 +178,10 @@ private struct Network {
     }
 
     private func isNamesake(_ name: ServiceName) -> Bool {
-        name.parts.name.lowercased() == "kitchen" || name.parts.id == Self.homeID
+        name.components.name.lowercased() == "kitchen" || name.components.id == Self.homeID
     }
 
-    private func isWished(_ name: ServiceName) -> Bool { wished.contain(name.parts.name, name.parts.id) }
+    private func isWished(_ name: ServiceName) -> Bool { wished.contain(name.components.name, name.components.id) }
 
     // MARK: Input
 

@@ -51,7 +51,7 @@ struct KeptFile: Sendable {
         let (credentials, note) = store.credentials(for: speaker)
         precondition(credentials.accessory.map { $0.publicKey.count == 32 && !$0.identifier.isEmpty } ?? true)
         // The owner of a file does not depend on its contents.
-        precondition(store.speakers.allSatisfy { $0 == speaker } && store.wishes.ids.isSubset(of: [speaker]))
+        precondition(store.speakers.allSatisfy { $0 == speaker } && store.requests.ids.isSubset(of: [speaker]))
         precondition(store.predecessor(of: speaker, .id(speaker), name: "Kitchen") == nil)
         let other = store.predecessor(of: nil, .name("Kitchen"), name: "Kitchen")
         precondition(other == nil || store.speakers(known: .name("Kitchen")) == [speaker])

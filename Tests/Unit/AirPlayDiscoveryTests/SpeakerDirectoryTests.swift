@@ -132,9 +132,9 @@ import Testing
 
     /// Returns a directory with thousands of forged services, each resolved at a separate address, before the real ones
     /// are announced.
-    private func flooded(_ wishes: SpeakerWishes) throws -> SpeakerDirectory {
+    private func flooded(_ wishes: SpeakerRequests) throws -> SpeakerDirectory {
         var directory = SpeakerDirectory()
-        directory.wishes = wishes
+        directory.requests = wishes
         for index in 0..<2000 {
             try add(&directory, service("ghost \(index)"), at: "10.1.\(index / 250).\(index % 250 + 1)", strings: [])
         }
@@ -143,7 +143,8 @@ import Testing
 
     @Test func aSpeakerThatIsAskedForOrPairedIsFoundAmongThousandsOfForgedOnes() throws {
         let paired = try #require(SpeakerID("027700000002"))
-        var directory = try flooded(SpeakerWishes([.name("kitchen"), .id(SpeakerID("027700000003")!)], ids: [paired]))
+        var directory = try flooded(
+            SpeakerRequests([.name("kitchen"), .id(SpeakerID("027700000003")!)], ids: [paired]))
         try add(&directory, service("Kitchen"), at: "10.0.0.9", strings: ["deviceid=027700000001"])
         try add(&directory, service("027700000002@Den", .raop), at: "10.0.0.8", port: 5000, strings: [])
         try add(&directory, service("027700000003@Bath", .raop), at: "10.0.0.7", port: 5000, strings: [])
@@ -156,7 +157,7 @@ import Testing
     }
 
     @Test func strangersUnderAWishedNameDoNotFillTheDirectory() throws {
-        var directory = try flooded(SpeakerWishes([.name("kitchen")]))
+        var directory = try flooded(SpeakerRequests([.name("kitchen")]))
         for index in 0..<200 { _ = directory.found(service("Kitchen", on: Int32(index))) }
         #expect(directory.pending <= 16)
         try add(&directory, .sought(.airPlay, "kitchen"), at: "10.0.0.9", strings: ["deviceid=027700000001"])
@@ -170,7 +171,7 @@ import Testing
             _ = directory.found(service("027700000002@ghost \(index)", .raop))
         }
         // Also if the name is selected after the forged services were announced.
-        directory.wishes = SpeakerWishes([.name("Kitchen")], ids: [paired])
+        directory.requests = SpeakerRequests([.name("Kitchen")], ids: [paired])
         for index in 0..<2000 { _ = directory.found(service("027700000002@late \(index)", .raop)) }
         try add(&directory, service("Kitchen"), at: "10.0.0.9", strings: ["deviceid=027700000001"])
         #expect(directory.count == SpeakerDirectory.serviceLimit)
@@ -179,7 +180,7 @@ import Testing
 
     @Test func oneAddressHasNoMoreThanItsShare() throws {
         var directory = SpeakerDirectory()
-        directory.wishes = SpeakerWishes([.name("Wanted")])
+        directory.requests = SpeakerRequests([.name("Wanted")])
         for index in 0..<2000 { try add(&directory, service("ghost \(index)"), at: "10.0.0.66", strings: []) }
         #expect(directory.count == SpeakerDirectory.sourceLimit && directory.refusals == 2000 - directory.count)
         try add(&directory, service("Other"), at: "10.0.0.9", strings: [])

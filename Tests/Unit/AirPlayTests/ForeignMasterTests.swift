@@ -51,7 +51,7 @@ import Testing
                 let theirs = try #require(served.timeline(ofMaster: identity))
                 func line(_ timeline: PTPTimeline) -> SentAnchor {
                     SentAnchor(
-                        media: .zero, position: RTPTimestamp(rawValue: 0), moment: timeline.mapping.target(at: start),
+                        media: .zero, position: RTPTimestamp(rawValue: 0), instant: timeline.mapping.target(at: start),
                         speed: 1, epoch: timeline.epoch, generation: snapshot.generation, delay: .zero)
                 }
                 (sentAnchor, beside) = (line(theirs), line(served.timeline))
@@ -64,10 +64,10 @@ import Testing
             }
             guard beat % 8 == 0, synchronizer.effectiveRate > 0 else { continue }
             // Ground truth: the speaker's clock and the anchor that it was sent.
-            let heard = sentAnchor.media.advanced(by: sentAnchor.moment.duration(to: foreign.time(at: clock.now)))
+            let heard = sentAnchor.media.advanced(by: sentAnchor.instant.duration(to: foreign.time(at: clock.now)))
             let seen = synchronizer.currentTime()
             run.errors.append(Double((seen - heard).nanoseconds) / 1e3)
-            let ours = beside.media.advanced(by: beside.moment.duration(to: served.instant(at: clock.now)))
+            let ours = beside.media.advanced(by: beside.instant.duration(to: served.instant(at: clock.now)))
             run.boundaryErrors.append(Double((seen - ours).nanoseconds) / 1e3)
             run.rates.append(synchronizer.timebase.snapshot.segment(at: clock.now).rate)
         }
@@ -125,7 +125,7 @@ import Testing
             isSteered: true)
         let sentAnchor = SentAnchor(
             media: MediaTime(value: 10, timescale: 1), position: RTPTimestamp(rawValue: 0),
-            moment: PTPInstant(nanoseconds: 77), speed: 1, epoch: 3, generation: 1, delay: .zero)
+            instant: PTPInstant(nanoseconds: 77), speed: 1, epoch: 3, generation: 1, delay: .zero)
         let same = TimebaseSegment(
             mediaAnchor: MediaTime(value: 10, timescale: 1), hostAnchor: now, rate: 1.00005, speed: 1)
         #expect(sentAnchor.distance(to: same, on: timeline, at: now.advanced(by: .seconds(100))) < .microseconds(1))

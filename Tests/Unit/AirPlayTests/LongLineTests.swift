@@ -16,7 +16,7 @@ import Testing
         var frames: Int64 = 0
         while frames < 3 * 24 * 3600 * 48_000 {
             let time = MediaTime(value: frames, timescale: 48_000)
-            let place = line.place(time, frames: piece, isContiguous: false)
+            let place = line.map(time, frames: piece, isContiguous: false)
             guard place == RTPTimestamp(rawValue: 0xFFFF_0000).advanced(byFrames: frames) else {
                 Issue.record("at \(time) the packet lies elsewhere")
                 return
@@ -37,21 +37,21 @@ import Testing
     @Test func aFilmAtAnotherSpeedStaysOnItsLineForHours() {
         let first = RTPTimestamp(rawValue: 77)
         var line = RTPTimestampMapper(sampleRate: 48_000, first: first)
-        for _ in 0..<(3 * 3600) { _ = line.place(.zero, frames: 48_000, isContiguous: true) }
+        for _ in 0..<(3 * 3600) { _ = line.map(.zero, frames: 48_000, isContiguous: true) }
         let film = MediaTime(value: 9000, timescale: 1)
         #expect(line.timestamp(of: film, rate: 1.5) == first.advanced(byFrames: 6000 * 48_000))
     }
 
     @Test func timesThatNoFilmHasAreHarmless() {
         var line = RTPTimestampMapper(sampleRate: 48_000, first: RTPTimestamp(rawValue: 0))
-        _ = line.place(.zero, frames: 352, isContiguous: false)
+        _ = line.map(.zero, frames: 352, isContiguous: false)
         for value in [Int64.max, .min, 1 << 40, -(1 << 40)] {
             let time = MediaTime(value: value, timescale: 1)
             _ = line.timestamp(of: time, rate: 0.5)
             _ = line.bound(of: time, rate: 1)
             // An out-of-range time is contiguous with the audio before.
             let before = line.next
-            #expect(line.place(time, frames: 352, isContiguous: false) == before)
+            #expect(line.map(time, frames: 352, isContiguous: false) == before)
         }
     }
 
@@ -62,7 +62,7 @@ import Testing
         var pacing = RealtimePacing(sampleRate: 44100, depth: .milliseconds(600))
         let start = began.advanced(by: .seconds(1))
         let moment = PTPInstant(nanoseconds: start.nanoseconds)
-        pacing.begin(.init(position: first, moment: moment, grandmaster: ClockIdentity(rawValue: 7)), at: began)
+        pacing.begin(.init(position: first, instant: moment, grandmaster: ClockIdentity(rawValue: 7)), at: began)
         for second in stride(from: 0, to: Int64(3 * 86_400), by: 61) {
             let now = began.advanced(by: .seconds(second))
             let due = pacing.sync(at: now)
@@ -97,16 +97,16 @@ import Testing
     {
         let first = SentAnchor(
             media: MediaTime(value: 1, timescale: 3), position: RTPTimestamp(rawValue: 0xFFFF_FFF0),
-            moment: PTPInstant(nanoseconds: 5_000_000_123), speed: speed, epoch: 1, generation: 2, delay: .zero)
+            instant: PTPInstant(nanoseconds: 5_000_000_123), speed: speed, epoch: 1, generation: 2, delay: .zero)
         let reach = SentAnchor.longestReach(sampleRate: rate)
         #expect(reach > .seconds(6 * 3600) && reach.components.seconds * Int64(rate) <= 1 << 30)
-        #expect(first.renewed(at: first.moment.advanced(by: reach), sampleRate: rate, reach: reach) == nil)
-        var (anchor, now) = (first, first.moment)
+        #expect(first.renewed(at: first.instant.advanced(by: reach), sampleRate: rate, reach: reach) == nil)
+        var (anchor, now) = (first, first.instant)
         for _ in 0..<20 {
             now = now.advanced(by: reach + .milliseconds(1700))
             anchor = try #require(anchor.renewed(at: now, sampleRate: rate, reach: reach))
-            let passed = anchor.moment.nanoseconds - first.moment.nanoseconds
-            #expect((0...1_000_000_000).contains(anchor.moment.nanoseconds - now.nanoseconds), "soon, and not before")
+            let passed = anchor.instant.nanoseconds - first.instant.nanoseconds
+            #expect((0...1_000_000_000).contains(anchor.instant.nanoseconds - now.nanoseconds), "soon, and not before")
             #expect(passed % 1_000_000_000 == 0)
             #expect(anchor.position == first.position.advanced(byFrames: passed / 1_000_000_000 * Int64(rate)))
             let film = first.media + MediaTime(nanoseconds: Int64(Double(passed) * speed))
@@ -117,7 +117,7 @@ import Testing
     /// A foreign clock may state any time: 292 years after the anchor, film time stops at the end of its range.
     @Test(arguments: [1, 1.5, 4]) func aClockThatJumpsByCenturiesDoesNotTrap(_ speed: Double) throws {
         let anchor = SentAnchor(
-            media: .zero, position: RTPTimestamp(rawValue: 0), moment: PTPInstant(nanoseconds: 0), speed: speed,
+            media: .zero, position: RTPTimestamp(rawValue: 0), instant: PTPInstant(nanoseconds: 0), speed: speed,
             epoch: 1, generation: 2, delay: .zero)
         let now = HostInstant(nanoseconds: 5_000_000_000_000)
         for far in [Int64.min, .max] {

@@ -19,7 +19,8 @@ import Testing
 
     /// Returns the due requests at a position in seconds, with RTP timestamps of 1 kHz that begin at 100,000.
     private func due(
-        _ updates: inout NowPlayingUpdates, _ item: NowPlaying, _ line: NowPlayingUpdates.Line, at position: Int64
+        _ updates: inout NowPlayingUpdates, _ item: NowPlaying, _ line: NowPlayingUpdates.PlaybackState,
+        at position: Int64
     ) -> [NowPlayingUpdates.Request] {
         var requests: [NowPlayingUpdates.Request] = []
         while requests.count < 9,
@@ -96,7 +97,7 @@ import Testing
             return
         }
         var refusing = self.updates()
-        for request in due(&refusing, item, .playing(anchor: 1), at: 1) { refusing.noteRefusal(of: request) }
+        for request in due(&refusing, item, .playing(anchor: 1), at: 1) { refusing.recordRefusal(of: request) }
         #expect(due(&refusing, film, .playing(anchor: 2), at: 2) == [])
         #expect(due(&refusing, NowPlaying(title: "Next"), .playing(anchor: 2), at: 2).count == 1)
     }
@@ -131,7 +132,7 @@ import Testing
             next.dropFirst().first
                 == .item(
                     NowPlaying(title: "Next"), elapsed: seconds(50), rate: 0, at: RTPTimestamp(rawValue: 150_000)))
-        updates.noteRefusal(of: .commands)
+        updates.recordRefusal(of: .commands)
         #expect(due(&updates, film, .playing(anchor: 2), at: 51).count == 1)
     }
 

@@ -17,7 +17,7 @@ import Testing
     private func pacing(heardAt milliseconds: Int64) -> RealtimePacing {
         var pacing = RealtimePacing(sampleRate: 44100, depth: .milliseconds(600))
         pacing.begin(
-            .init(position: frame(0), moment: PTPInstant(nanoseconds: at(milliseconds).nanoseconds), grandmaster: nil),
+            .init(position: frame(0), instant: PTPInstant(nanoseconds: at(milliseconds).nanoseconds), grandmaster: nil),
             at: origin)
         return pacing
     }
@@ -33,11 +33,11 @@ import Testing
     @Test func theQueueIsFilledAtOnceButNotInOneBurst() {
         var pacing = pacing(heardAt: 450)
         #expect(pacing.verdict(on: frame(0), at: origin) == .send)
-        let isFirst = pacing.noteSent(at: origin)
+        let isFirst = pacing.recordSent(at: origin)
         #expect(isFirst)
         #expect(pacing.verdict(on: frame(0.1), at: origin) == .wait(until: at(1)))
         #expect(pacing.verdict(on: frame(0.1), at: at(1)) == .send)
-        let isFirstAgain = pacing.noteSent(at: at(1))
+        let isFirstAgain = pacing.recordSent(at: at(1))
         #expect(!isFirstAgain)
     }
 
@@ -64,7 +64,7 @@ import Testing
                 sourceAnchor: origin, targetAnchor: PTPInstant(nanoseconds: 5_000_000_000_000), rateOffset: rateOffset)
             var pacing = RealtimePacing(sampleRate: 44100, depth: .milliseconds(600), mapping: mapping)
             let moment = mapping.target(at: at(450))
-            pacing.begin(.init(position: frame(0), moment: moment, grandmaster: grandmaster), at: origin)
+            pacing.begin(.init(position: frame(0), instant: moment, grandmaster: grandmaster), at: origin)
             for (index, instant) in [Int64(0), 1003, 2011, 3600, 3_600_000].enumerated() {
                 let due = pacing.sync(at: at(instant))
                 let early = pacing.sync(at: at(instant))
@@ -92,7 +92,7 @@ import Testing
         var pacing = RealtimePacing(sampleRate: 48000, depth: .milliseconds(600))
         pacing.begin(
             .init(
-                position: frame(0), moment: PTPInstant(nanoseconds: 1 << 62), grandmaster: ClockIdentity(rawValue: 7)),
+                position: frame(0), instant: PTPInstant(nanoseconds: 1 << 62), grandmaster: ClockIdentity(rawValue: 7)),
             at: origin)
         #expect(pacing.sync(at: at(20)) == nil)
         #expect(pacing.verdict(on: frame(0), at: at(20)) != .send)

@@ -54,7 +54,7 @@ import Testing
             let heard = HostInstant.now.advanced(by: .milliseconds(100))
             sender.play(
                 .init(
-                    position: RTPTimestamp(rawValue: 0), moment: PTPInstant(nanoseconds: heard.nanoseconds),
+                    position: RTPTimestamp(rawValue: 0), instant: PTPInstant(nanoseconds: heard.nanoseconds),
                     grandmaster: nil))
             // Packets within the queue's depth are sent at one per millisecond; 80 are more than are requested below.
             let sent = ResendTests.eventually { [sender, first] in sender.next.sequence &- first >= 80 }

@@ -57,7 +57,7 @@ import Testing
     @Test func aChangeThatTheSpeakerSurvivedIsReportedAgainOnlyAfterAnother() throws {
         var watch = AddressWatch()
         let change = watch.change(remote: speaker, announced: nil, local: here)
-        watch.noteSurvival(of: try #require(change))
+        watch.recordSurvival(of: try #require(change))
         #expect(watch.change(remote: speaker, announced: nil, local: here) == nil)
         #expect(watch.change(remote: speaker, announced: announced("10.0.0.2"), local: here) != nil)
         #expect(watch.change(remote: speaker, announced: nil, local: nil) == nil)

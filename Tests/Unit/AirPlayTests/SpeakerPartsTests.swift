@@ -14,12 +14,12 @@ import Testing
 
     @Test func packetsLieWhereTheFilmSaysAndRoundedTimesFollowOn() {
         var line = RTPTimestampMapper(sampleRate: 48000, first: RTPTimestamp(rawValue: .max))
-        #expect(line.place(seconds(10), frames: 1024, isContiguous: false).rawValue == .max)
+        #expect(line.map(seconds(10), frames: 1024, isContiguous: false).rawValue == .max)
         // 21.333 ms, rounded by a container with timestamps in milliseconds.
-        #expect(line.place(seconds(10.021), frames: 1024, isContiguous: false).rawValue == 1023)
-        #expect(line.place(nil, frames: 1024, isContiguous: false).rawValue == 2047)
+        #expect(line.map(seconds(10.021), frames: 1024, isContiguous: false).rawValue == 1023)
+        #expect(line.map(nil, frames: 1024, isContiguous: false).rawValue == 2047)
         // A gap of one packet.
-        #expect(line.place(seconds(10 + 4 * 1024.0 / 48000), frames: 1024, isContiguous: false).rawValue == 4095)
+        #expect(line.map(seconds(10 + 4 * 1024.0 / 48000), frames: 1024, isContiguous: false).rawValue == 4095)
         #expect(line.timestamp(of: seconds(11), rate: 1)?.rawValue == 47999)
         #expect(line.timestamp(of: seconds(9), rate: 1) == RTPTimestamp(rawValue: .max).advanced(byFrames: -48000))
         #expect(line.timestamp(of: seconds(12), rate: 2)?.rawValue == 47999)
@@ -27,18 +27,18 @@ import Testing
 
     @Test func timestampsIncreaseAfterASeekBack() {
         var line = RTPTimestampMapper(sampleRate: 44100, first: RTPTimestamp(rawValue: 1000))
-        _ = line.place(seconds(100), frames: 1024, isContiguous: false)
+        _ = line.map(seconds(100), frames: 1024, isContiguous: false)
         line.jump()
         #expect(line.isEmpty)
         #expect(line.timestamp(of: seconds(100), rate: 1) == nil)
-        #expect(line.place(seconds(3), frames: 1024, isContiguous: false).rawValue == 1000 + 1024 + 4410)
+        #expect(line.map(seconds(3), frames: 1024, isContiguous: false).rawValue == 1000 + 1024 + 4410)
         #expect(line.timestamp(of: seconds(3), rate: 1)?.rawValue == 6434)
     }
 
     @Test func aPacketInsideTheOneBeforeFollowsOn() {
         var line = RTPTimestampMapper(sampleRate: 48000, first: RTPTimestamp(rawValue: 0))
-        _ = line.place(seconds(1), frames: 1024, isContiguous: false)
-        #expect(line.place(seconds(0.5), frames: 1024, isContiguous: false).rawValue == 1024)
+        _ = line.map(seconds(1), frames: 1024, isContiguous: false)
+        #expect(line.map(seconds(0.5), frames: 1024, isContiguous: false).rawValue == 1024)
     }
 }
 
@@ -53,7 +53,7 @@ import Testing
         #expect(volume.refusal == nil)
         let refused = AirPlayError(.refused, "the speaker answers 455")
         func note(_ error: AirPlayError?, of decibels: Double = -20) -> Bool {
-            volume.noteResult(error, of: decibels, speaker: "Kitchen")
+            volume.recordResult(error, of: decibels, speaker: "Kitchen")
         }
         #expect(note(refused))
         #expect(try #require(volume.refusal).message.contains("Kitchen refused the volume"))
@@ -73,7 +73,7 @@ import Testing
     @Test func everyStepOfAVolumeIsAnotherLoudnessAndOneRequestSendsTheLastOne() {
         var volume = SpeakerVolume()
         func isQueued() -> Bool { volume.queue() }
-        func taken() -> Double? { volume.takeRequested() }
+        func taken() -> Double? { volume.consumeRequest() }
         #expect(!isQueued() && taken() == nil, "the owner's volume is left alone")
         let levels = (0...100).map { step in
             volume.request(gain: VolumeCurve.gain(volume: Double(step)))

@@ -216,11 +216,11 @@ import Testing
     @Test func aStartThatIsTakenBackBeforeItWasHeardIsForgottenAndOneThatWasHeardIsNot() {
         var anchors = SpeakerAnchors()
         #expect(anchors.isAudible(at: now) == nil)
-        anchors.noteStart(at: now.advanced(by: .seconds(60)))
+        anchors.recordStart(at: now.advanced(by: .seconds(60)))
         #expect(anchors.isAudible(at: now) == false)
-        anchors.noteStop(at: now)
+        anchors.recordStop(at: now)
         #expect(!anchors.hasBeenAudible(at: now.advanced(by: .seconds(70))) && anchors.isAudible(at: now) == nil)
-        anchors.noteStart(at: now.advanced(by: .milliseconds(-1)))
+        anchors.recordStart(at: now.advanced(by: .milliseconds(-1)))
         anchors.revokeStart(at: now)
         #expect(anchors.hasBeenAudible(at: now))
         anchors.beginSession()
@@ -231,7 +231,7 @@ import Testing
         var anchors = SpeakerAnchors(epoch: 7)
         anchors.hold(
             SentAnchor(
-                media: .zero, position: RTPTimestamp(rawValue: 0), moment: PTPInstant(nanoseconds: 0), speed: 1,
+                media: .zero, position: RTPTimestamp(rawValue: 0), instant: PTPInstant(nanoseconds: 0), speed: 1,
                 epoch: 1, generation: 1, delay: .zero))
         anchors.void()
         #expect(anchors.sent != nil && anchors.epoch == 8)
@@ -257,24 +257,24 @@ import Testing
     /// Returns the volume in dB that is sent after a request.
     private func sent(_ volume: inout SpeakerVolume, _ request: (inout SpeakerVolume) -> Void) -> Double? {
         request(&volume)
-        return volume.takeRequested()
+        return volume.consumeRequest()
     }
 
     @Test func theOwnersVolumeIsThatOfTheFirstSessionAndIsRestored() {
         var volume = SpeakerVolume()
         #expect(volume.own == nil && sent(&volume) { $0.restore() } == nil)
-        volume.noteReport(-12)
+        volume.recordReport(-12)
         #expect(volume.own == VolumeCurve.volume(decibels: -12))
         #expect(sent(&volume) { $0.request(gain: 1) } == 0)
         #expect(sent(&volume) { $0.request(gain: 0) } == -144)
         #expect(sent(&volume) { $0.request(gain: 1e-6) } == -30)
-        volume.noteReport(0)
+        volume.recordReport(0)
         #expect(sent(&volume) { $0.restore() } == -12)
     }
 
     @Test(arguments: [Double.nan, .infinity]) func aSpeakerThatReportsNoneIsRestoredToAModestOne(reported: Double) {
         var volume = SpeakerVolume()
-        volume.noteReport(reported)
+        volume.recordReport(reported)
         #expect(volume.isOwnKnown)
         volume.request(gain: 0.5)
         #expect(sent(&volume) { $0.restore() } == -20)
@@ -405,7 +405,7 @@ import Testing
         let both = [one, other]
         #expect(attempts.next(of: both, announcesOurs: true, at: began) == (one, true))
         #expect(attempts.next(of: both, announcesOurs: true, at: began) == (other, false))
-        #expect(attempts.noteBusy(announcesOurs: true, at: began) == false)
+        #expect(attempts.recordBusy(announcesOurs: true, at: began) == false)
         let soon = began.advanced(by: .milliseconds(900))
         #expect(attempts.next(of: both, announcesOurs: true, at: soon) == (one, true))
         let later = began.advanced(by: .milliseconds(1100))
@@ -418,16 +418,16 @@ import Testing
         tellsGroup: Bool, announcesOurs: Bool, seconds: Int
     ) {
         var attempts = attempts(tellsGroup: tellsGroup)
-        #expect(attempts.noteBusy(announcesOurs: announcesOurs, at: began) == false)
+        #expect(attempts.recordBusy(announcesOurs: announcesOurs, at: began) == false)
         let limit = began.advanced(by: .seconds(seconds))
-        #expect(attempts.noteBusy(announcesOurs: announcesOurs, at: limit.advanced(by: .milliseconds(-1))) == false)
-        #expect(attempts.noteBusy(announcesOurs: announcesOurs, at: limit) == true)
+        #expect(attempts.recordBusy(announcesOurs: announcesOurs, at: limit.advanced(by: .milliseconds(-1))) == false)
+        #expect(attempts.recordBusy(announcesOurs: announcesOurs, at: limit) == true)
     }
 
     @Test func aSpeakerThatEndedTheSessionIsNotTakenBack() {
         var attempts = attempts(isEvicted: true)
         #expect(attempts.next(of: [one], announcesOurs: true, at: began) == (one, true))
-        #expect(attempts.noteBusy(announcesOurs: true, at: began) == true)
+        #expect(attempts.recordBusy(announcesOurs: true, at: began) == true)
     }
 
     @Test func sixShortSessionsInARowYieldTheSpeakerToAnotherSender() {

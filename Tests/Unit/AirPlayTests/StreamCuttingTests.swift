@@ -74,7 +74,7 @@ import Testing
 
     @Test func aTruncatedStreamContinuesAtTheCut() {
         var line = RTPTimestampMapper(sampleRate: 48000, first: at(1000))
-        for _ in 0..<10 { _ = line.place(MediaTime(value: 0, timescale: 1), frames: 352, isContiguous: true) }
+        for _ in 0..<10 { _ = line.map(MediaTime(value: 0, timescale: 1), frames: 352, isContiguous: true) }
         line.cut(at: at(1000 + 3 * 352))
         #expect(line.next == at(1000 + 3 * 352))
         #expect(line.frames == 3 * 352)

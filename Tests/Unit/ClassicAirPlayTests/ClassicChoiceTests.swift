@@ -30,7 +30,7 @@ import Testing
     }
 
     private func place(
-        _ entry: SpeakerEntry, preferring route: SpeakerPreferences.RouteWish? = nil
+        _ entry: SpeakerEntry, preferring route: SpeakerPreferences.RouteRequest? = nil
     ) throws(TalkieError) -> OutputPlace {
         let table = SpeakerPreferenceTable(SpeakerPreferences(route: route))
         return try ClassicAirPlayProvider(folder: folder, preferring: table).place(of: entry, .name("Box"))

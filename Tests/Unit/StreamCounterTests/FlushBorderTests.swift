@@ -33,7 +33,7 @@ import Testing
 
         mutating func add(_ numbers: Range<UInt8>) {
             for number in numbers {
-                let timestamp = line.place(nil, frames: frames, isContiguous: true)
+                let timestamp = line.map(nil, frames: frames, isContiguous: true)
                 _ = [number].withUnsafeBytes { store.append($0, timestamp: timestamp) }
             }
         }

@@ -78,17 +78,17 @@ struct StreamRig {
         store.beginNumbering(at: buffered.nextSequence)
         start = host.now.advanced(by: .seconds(1))
         sentAnchor = SentAnchor(
-            media: .zero, position: counters.timestamp, moment: PTPInstant(nanoseconds: start.nanoseconds), speed: 1,
+            media: .zero, position: counters.timestamp, instant: PTPInstant(nanoseconds: start.nanoseconds), speed: 1,
             epoch: 0, generation: 0, delay: .zero)
         if kind == .realtime {
             pacing.begin(
                 .init(
-                    position: sentAnchor.position, moment: sentAnchor.moment,
+                    position: sentAnchor.position, instant: sentAnchor.instant,
                     grandmaster: ClockIdentity(rawValue: Self.master)),
                 at: host.now)
         } else {
             engine.setAnchor(
-                PlayoutAnchor(position: sentAnchor.position, instant: sentAnchor.moment, clock: Self.master))
+                PlayoutAnchor(position: sentAnchor.position, instant: sentAnchor.instant, clock: Self.master))
         }
     }
 
@@ -138,7 +138,7 @@ struct StreamRig {
 
     private mutating func feed(until limit: HostInstant) {
         while isFed, instant(of: next) < limit {
-            let timestamp = line.place(
+            let timestamp = line.map(
                 MediaTime(value: next, timescale: Int32(Self.rate)), frames: Self.packet, isContiguous: false)
             let sound = LosslessEscape.frame(CountedSound.samples(from: next, frames: Self.packet))
             guard sound.withUnsafeBytes({ store.append($0, timestamp: timestamp) }) else { return }
@@ -165,7 +165,7 @@ struct StreamRig {
             }
             guard verdict == .send, store.removeNext(into: &sound) != nil else { break }
             let sequence = realtime.nextSequence
-            let packet = realtime.packet(sound, timestamp: timestamp, marked: pacing.noteSent(at: now))
+            let packet = realtime.packet(sound, timestamp: timestamp, marked: pacing.recordSent(at: now))
             kept.store(packet, sequence: sequence)
             if let loses, sequence % loses == 0 { continue }
             receive(packet)
@@ -212,7 +212,7 @@ struct StreamRig {
         else { return }
         sentAnchor = anchor
         renewals += 1
-        engine.setAnchor(PlayoutAnchor(position: anchor.position, instant: anchor.moment, clock: Self.master))
+        engine.setAnchor(PlayoutAnchor(position: anchor.position, instant: anchor.instant, clock: Self.master))
     }
 
     /// Errors reported by the speaker, except underruns where nothing was sent.

@@ -24,10 +24,10 @@ import Testing
         #expect(said("A is shy.", .pairByPIN()) == "A is shy; run `talkie pair` once and type its PIN.")
         #expect(said("A is shy.", .pair) == "A is shy: `talkie pair`.")
         #expect(said("A forgot.", .pairAgain()) == "A forgot; pair it again with `talkie pair`.")
-        #expect(said("A is shut", .givePassword("Box")) == "A is shut; run `talkie pair 'Box'` once")
-        #expect(said("A is shut.", .givePassword()) == "A is shut; set it once with `talkie pair`.")
+        #expect(said("A is shut", .enterPassword("Box")) == "A is shut; run `talkie pair 'Box'` once")
+        #expect(said("A is shut.", .enterPassword()) == "A is shut; set it once with `talkie pair`.")
         #expect(said("A shakes.", .correctPassword) == "A shakes; check it and enter it with `talkie pair`.")
-        #expect(said("Found was A.", .listPlaces) == "Found was A (see `talkie speakers`).")
+        #expect(said("Found was A.", .listOutputs) == "Found was A (see `talkie speakers`).")
         #expect(
             said("A is deaf.", .checkFirewall)
                 == "A is deaf; a firewall may block its messages (see `talkie doctor`).")
@@ -38,8 +38,8 @@ import Testing
     }
 
     @Test(arguments: Route.all) func theWordOfARouteIsOneThatUsersGive(_ route: Route) throws {
-        let wish = SpeakerPreferences.RouteWish.only(route)
-        #expect(try SpeakerPreferences.RouteWish(parsing: wish.word) == wish)
+        let wish = SpeakerPreferences.RouteRequest.only(route)
+        #expect(try SpeakerPreferences.RouteRequest(parsing: wish.option) == wish)
     }
 
     @Test func aChangeOfOutputsIsReportedInTheProgramsTerms() {

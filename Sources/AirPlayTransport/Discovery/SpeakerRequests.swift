@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Speakers that were named by the user or paired. They are admitted regardless of how many others are announced.
-package struct SpeakerWishes: Hashable, Sendable {
+package struct SpeakerRequests: Hashable, Sendable {
     /// The maximum number of names; each can cost one mDNS query.
     package static let nameLimit = 32
 
@@ -26,7 +26,7 @@ package struct SpeakerWishes: Hashable, Sendable {
     }
 
     /// Adds the speakers of another set.
-    package mutating func add(_ other: SpeakerWishes) {
+    package mutating func add(_ other: SpeakerRequests) {
         for name in other.names { add(name) }
         ids.formUnion(other.ids)
     }
