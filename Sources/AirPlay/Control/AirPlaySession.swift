@@ -26,7 +26,7 @@ package final class AirPlaySession: SenderSession {
         /// The speakers that play in sync with this one.
         package var peers = PTPPeerGroup()
         /// Collects what the sessions reveal about the speaker.
-        var lessons = SpeakerLessons()
+        var observations = SpeakerObservations()
         /// What the speaker stated about its own delay at its last use.
         var stated = StatedLatency()
         /// The known PTP behaviour of the speaker.
@@ -119,13 +119,13 @@ package final class AirPlaySession: SenderSession {
     package func connect(yieldingTo busy: StatusFlags = []) throws(AirPlayError) -> ReceiverInfo {
         do throws(AirPlayError) {
             let info = try control.perform { (core) throws(AirPlayError) in try core.connect(yieldingTo: busy) }
-            configuration.lessons.noteConnection()
+            configuration.observations.recordConnection()
             return info
         } catch {
-            configuration.lessons.noteFailure(error, yieldingTo: busy)
+            configuration.observations.recordFailure(error, yieldingTo: busy)
             // ignored: a control thread that has ended has not authenticated this sender.
             if (try? control.perform({ $0.isAuthenticated })) == true {
-                configuration.lessons.noteRefusalOfStream(error)
+                configuration.observations.recordStreamRefusal(error)
             }
             throw error
         }
@@ -160,7 +160,7 @@ package final class AirPlaySession: SenderSession {
                 try core.startStream(format, store: store, onWritable: onWritable)
             }
         } catch {
-            configuration.lessons.noteRefusalOfStream(error)
+            configuration.observations.recordStreamRefusal(error)
             throw error
         }
     }

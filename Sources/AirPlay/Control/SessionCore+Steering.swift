@@ -36,38 +36,38 @@ extension SessionCore {
         guard let timeline = shared.clock?.timeline else {
             throw AirPlayError(.clockNotReady, "The speaker's own clock is not known yet; try again.")
         }
-        let moment = timeline.mapping.target(at: instant)
+        let time = timeline.mapping.target(at: instant)
         let onWire = writer.store.onWire(position)
         isPlaying = true
-        if writer.play(.init(position: onWire, instant: moment, grandmaster: timeline.grandmaster)) {
-            configuration.lessons.learn(.played)
+        if writer.play(.init(position: onWire, instant: time, grandmaster: timeline.grandmaster)) {
+            configuration.observations.record(.played)
             ptp?.setPlaying(true, for: remote)
-            return (moment, timeline)
+            return (time, timeline)
         }
         guard let ptp, let grandmaster = timeline.grandmaster else {
             throw AirPlayError(.outOfOrder, "A buffered stream needs PTP timing.")
         }
         try allowPlaying()
-        try anchor(onWire, at: moment, clock: grandmaster)
-        configuration.lessons.learn(.played)
+        try anchor(onWire, at: time, clock: grandmaster)
+        configuration.observations.record(.played)
         ptp.setPlaying(true, for: remote)
-        return (moment, timeline)
+        return (time, timeline)
     }
 
     /// Renews the anchor of a buffered stream by another frame of the same timeline.
     func renew(
-        _ position: RTPTimestamp, at moment: PTPInstant, on timeline: PTPTimeline
+        _ position: RTPTimestamp, at time: PTPInstant, on timeline: PTPTimeline
     ) throws(AirPlayError) {
         guard let writer = shared.writer, let grandmaster = timeline.grandmaster, isPlaying else {
             throw AirPlayError(.outOfOrder, "There is no timeline to continue.")
         }
-        try anchor(writer.store.onWire(position), at: moment, clock: grandmaster)
+        try anchor(writer.store.onWire(position), at: time, clock: grandmaster)
     }
 
     private func anchor(
-        _ position: RTPTimestamp, at moment: PTPInstant, clock: ClockIdentity
+        _ position: RTPTimestamp, at time: PTPInstant, clock: ClockIdentity
     ) throws(AirPlayError) {
-        let body = SessionRequests.play(position: position, at: moment, clock: clock.rawValue)
+        let body = SessionRequests.play(position: position, at: time, clock: clock.rawValue)
         let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
         if response.status == 400 {
             throw AirPlayError(

@@ -51,7 +51,7 @@ package final class SessionCore: SenderSessionCore {
     /// Whether the speaker has an anchor and was not stopped since.
     var isPlaying = false
     /// Performs the owner's due work between requests. Returns the instant of the next call; nil: none.
-    package var attend: ((SessionCore) -> HostInstant?)?
+    package var service: ((SessionCore) -> HostInstant?)?
     private var suspensions: SuspensionWatch
 
     init(configuration: AirPlaySession.Configuration, clocks: PTPDirectory, shared: SessionShared) {
@@ -119,14 +119,14 @@ package final class SessionCore: SenderSessionCore {
             throw AirPlayError(.busy, "Another sender is now playing on the speaker.")
         }
         let paired = try pair(connection, info)
-        learnLatency(info, from: paired)
+        applyStatedLatency(info, from: paired)
         try setUpSession(paired)
         return info
     }
 
     /// Applies the output latency that the speaker states, with NTP timing. Some state it to paired senders only.
-    private func learnLatency(_ info: ReceiverInfo, from connection: RTSPConnection) {
-        guard let timing else { return shared.noteOutputLatency(info.outputLatency) }
+    private func applyStatedLatency(_ info: ReceiverInfo, from connection: RTSPConnection) {
+        guard let timing else { return shared.setOutputLatency(info.outputLatency) }
         var latency = info.outputLatency
         if latency == nil {
             // ignored: without an answer no latency is known, and a broken connection fails the next request.
@@ -134,7 +134,7 @@ package final class SessionCore: SenderSessionCore {
                 .accepted("send its properties").propertyList()
             latency = reply.flatMap { ReceiverInfo($0).outputLatency }
         }
-        shared.noteOutputLatency(latency)
+        shared.setOutputLatency(latency)
         shared.setClock(.ntp(timing, outputLatency: latency ?? .zero))
     }
 
@@ -147,7 +147,7 @@ package final class SessionCore: SenderSessionCore {
             return
         }
         let ptp = try clocks.instance(on: socket.local)
-        let role = configuration.lessons.learned.clockRole ?? configuration.clockRole
+        let role = configuration.observations.learned.clockRole ?? configuration.clockRole
         ptp.add(socket.remote, readiness: configuration.readiness, isFollowed: role == .follower)
         self.ptp = ptp
         shared.setClock(.ptp(ptp, peer: socket.remote))
@@ -272,7 +272,7 @@ package final class SessionCore: SenderSessionCore {
         controlSocket = control
         stream = setup
         streamBegan = host.now
-        configuration.lessons.note(
+        configuration.observations.record(
             StatedLatency(arrivalToRender: setup.arrivalToRender, output: shared.outputLatency))
         return setup
     }
@@ -298,7 +298,7 @@ package final class SessionCore: SenderSessionCore {
         shared.status.expectEnd()
         configuration.remote?.unregister(activeRemote)
         schedule.end()
-        attend = nil
+        service = nil
         if let connection, !connection.isBroken, secret != nil {
             if stream != nil, configuration.route == .buffered {
                 // ignored: the session ends whether the speaker responds or not.
@@ -316,7 +316,7 @@ package final class SessionCore: SenderSessionCore {
         events?.close()
         events = nil
         connection?.socket.interrupt()
-        noteExperience()
+        recordExperience()
         if let ptp, let remote { ptp.remove(remote) }
         shared.setClock(nil)
         connection = nil
@@ -341,11 +341,13 @@ package final class SessionCore: SenderSessionCore {
     }
 
     /// Records what this session revealed about the speaker's clock behaviour.
-    private func noteExperience() {
-        let lessons = configuration.lessons
-        if let ptp, let remote, let peer = ptp.peer(remote) { lessons.learn(SpeakerExperience(of: peer)) }
+    private func recordExperience() {
+        let observations = configuration.observations
+        if let ptp, let remote, let peer = ptp.peer(remote) { observations.record(SpeakerExperience(of: peer)) }
         guard stream != nil, let streamBegan, host.now - streamBegan >= Self.clockTimeout else { return }
-        if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }
+        if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) {
+            observations.record(.clockless)
+        }
     }
 
     // MARK: Between requests
@@ -353,24 +355,24 @@ package final class SessionCore: SenderSessionCore {
     /// When `tick` is due.
     package var nextTick: HostInstant { schedule.next }
 
-    /// Schedules a call of `attend` as soon as the queue is empty.
+    /// Schedules a call of `service` as soon as the queue is empty.
     package func requestAttention() { schedule.setAttention(at: host.now) }
 
-    /// Performs all due periodic work: suspension and address checks, `attend`, keep-alive.
+    /// Performs all due periodic work: suspension and address checks, `service`, keep-alive.
     package func tick() {
-        if schedule.isAlive, suspensions.check(clocks.clock) != nil { lookAgain() }
-        if schedule.takesAddressCheck(at: host.now), let move = lookForMove() {
+        if schedule.isAlive, suspensions.check(clocks.clock) != nil { checkAfterSuspension() }
+        if schedule.takesAddressCheck(at: host.now), let move = checkAddresses() {
             schedule.end()
             connection?.abandon()
             shared.status.fail(AirPlayError(.lost, move))
         }
         let now = host.now
         if schedule.isAttentionDue(at: now) {
-            let next = attend?(self)
+            let next = service?(self)
             schedule.setAttention(at: next)
         }
         guard schedule.isKeepAliveDue(at: now) else { return }
-        keepAlive()
+        sendKeepAlive()
         measurePath()
         // The clock state is checked at the same interval.
         schedule.setAttention(at: host.now)
@@ -382,11 +384,11 @@ package final class SessionCore: SenderSessionCore {
     /// Without a response after a change the session is lost: a new connection is faster than the timeout.
     ///
     /// - Returns: A message about the change if it ended the session; nil otherwise.
-    private func lookForMove() -> String? {
+    private func checkAddresses() -> String? {
         guard let connection else { return nil }
         let socket = connection.socket
         let sighting = configuration.id.flatMap { configuration.network?.sighting(of: $0) }
-        if sighting?.group == configuration.peers.identifier { shared.noteGroup() }
+        if sighting?.group == configuration.peers.identifier { shared.markGrouped() }
         let local = TCPSocket.localAddress(toward: socket.remote)
         let isMoved = local != socket.local && !TCPSocket.isOwn(socket.local)
         guard
@@ -405,8 +407,8 @@ package final class SessionCore: SenderSessionCore {
     ///
     /// The speaker may have ended the session meanwhile, which TCP detects late. Without a response the session is lost
     /// at once.
-    private func lookAgain() {
-        keepAlive(timeout: .zero)
+    private func checkAfterSuspension() {
+        sendKeepAlive(timeout: .zero)
         schedule.deferKeepAlive(at: host.now)
         schedule.setAttention(at: host.now)
     }
@@ -415,7 +417,7 @@ package final class SessionCore: SenderSessionCore {
     ///
     /// - Parameter timeout: Timeout since the last response; nil: the configured one. Before it, a missing response is
     ///   ignored.
-    private func keepAlive(timeout: Duration? = nil) {
+    private func sendKeepAlive(timeout: Duration? = nil) {
         let timeout = timeout ?? configuration.timeout
         guard let connection else { return }
         defer { shared.status.recordResponse(at: connection.lastAnswer) }

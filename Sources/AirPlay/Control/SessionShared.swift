@@ -23,7 +23,7 @@ final class SessionShared: Sendable {
     /// The output latency that the speaker states; nil if it states none.
     var outputLatency: Duration? { statedLatency.withLock { $0 } }
 
-    func noteOutputLatency(_ latency: Duration?) { statedLatency.withLock { $0 = latency } }
+    func setOutputLatency(_ latency: Duration?) { statedLatency.withLock { $0 = latency } }
 
     /// Whether the speaker has sent no response, no timing request and read no audio for a while. Any thread.
     var isUnresponsive: Bool {
@@ -34,5 +34,5 @@ final class SessionShared: Sendable {
     /// Whether the speaker has announced our group.
     var tellsGroup: Bool { group.withLock { $0 } }
 
-    func noteGroup() { group.withLock { $0 = true } }
+    func markGrouped() { group.withLock { $0 = true } }
 }

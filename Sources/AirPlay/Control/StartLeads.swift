@@ -5,7 +5,7 @@ struct StartLeads: Equatable, Sendable {
     /// From the start command to the first frame.
     let request: Duration
     /// Minimum lead for a speaker that joins an existing start; with less, its audio begins later.
-    let seat: Duration
+    let join: Duration
     /// Minimum lead of a start whose own anchor has passed.
     let late: Duration
 
@@ -20,7 +20,7 @@ struct StartLeads: Equatable, Sendable {
         look = isAsking ? .milliseconds(30) : .milliseconds(150)
         // A tenth of a second of margin: a pause and a flush may precede the start.
         request = outputLatency + (isAsking ? .milliseconds(250) : .milliseconds(500))
-        seat = outputLatency + (isAsking ? .milliseconds(150) : .milliseconds(400))
+        join = outputLatency + (isAsking ? .milliseconds(150) : .milliseconds(400))
         late = outputLatency + .milliseconds(100)
     }
 

@@ -27,14 +27,14 @@ extension AirPlaySpeaker {
             }
         } catch {
             let isSame = state.withLock { state in
-                guard configuration.lessons.refusals.isStreamRefused else { return false }
+                guard configuration.observations.refusals.isStreamRefused else { return false }
                 guard state.details.routes.count > 1 else {
                     // A further attempt begins with the best route: the speaker may have been restarting.
                     state.details.routes = state.details.allRoutes
                     return false
                 }
                 state.details.routes.removeFirst()
-                configuration.lessons.forget()
+                configuration.observations.forget()
                 // Both realtime routes carry the same packets.
                 return state.details.routes[0] != .buffered && choice.stream == .lossless44100 && !choice.isPassThrough
             }
@@ -71,7 +71,7 @@ extension AirPlaySpeaker {
         let session = AirPlaySession(configuration, clocks: clocks)
         return try begin(session) { () throws(AirPlayError) in
             let info = try session.connect(yieldingTo: isYielding ? reported.busyFlags : [])
-            state.withLock { $0.details.reported.learn(info, at: address, isFirst: store == nil) }
+            state.withLock { $0.details.reported.record(info, at: address, isFirst: store == nil) }
             volume.withLock { $0.recordReport(info.initialVolume) }
             if route == .buffered, stream.channels > 2, !stream.isOffered(by: info) {
                 throw AirPlayError(.refused, "\(name) does not offer \(stream.channels) channels.")

@@ -13,7 +13,7 @@ final class PlaybackSupervisor: Sendable {
     /// The commands that were sent to the speaker; used on the control thread.
     private struct SentState {
         var epoch: UInt64?
-        var line: SentAnchor?
+        var anchor: SentAnchor?
         /// Whether the speaker has played with this anchor: it may have discarded audio that it decoded and did not
         /// play.
         var hasPlayed = false
@@ -30,9 +30,9 @@ final class PlaybackSupervisor: Sendable {
     }
 
     /// A smaller change of the timeline is ignored, because a new anchor is audible.
-    private static let sameLine: Duration = .microseconds(200)
+    private static let ignoredShift: Duration = .microseconds(200)
     /// A smaller change is corrected by the speaker with its buffered audio.
-    private static let nearLine: Duration = .milliseconds(250)
+    private static let correctableShift: Duration = .milliseconds(250)
     /// Delay before a temporarily failed request is repeated.
     private static let retry: Duration = .milliseconds(500)
     /// Delay after a refused renewal of an anchor; the anchor remains valid for hours.
@@ -64,7 +64,7 @@ final class PlaybackSupervisor: Sendable {
     init(speaker: AirPlaySpeaker, display: SpeakerDisplay) { (self.speaker, self.display) = (speaker, display) }
 
     /// Records a change of the speaker's clock state.
-    private func noteClock(_ core: SessionCore, _ context: AudioOutputContext) {
+    private func recordClock(_ core: SessionCore, _ context: AudioOutputContext) {
         let state = core.shared.clock?.isDoubted ?? false ? .doubted : SpeakerClockState(core.clock.readiness)
         let isNew = clockState.withLock { last in
             defer { last = state }
@@ -109,7 +109,7 @@ final class PlaybackSupervisor: Sendable {
     func performDueWork(_ core: SessionCore) -> HostInstant? {
         let next = steerPlayback(core)
         guard let speaker else { return next }
-        let isPlaying = sent.withLock { $0.line != nil }
+        let isPlaying = sent.withLock { $0.anchor != nil }
         return display.update(speaker, with: core, isPlaying: isPlaying) ? core.host.now : next
     }
 
@@ -118,8 +118,8 @@ final class PlaybackSupervisor: Sendable {
         guard let speaker else { return nil }
         let (context, input, epoch) = speaker.state.withLock { ($0.context, $0.input, $0.anchors.epoch) }
         guard let context else { return nil }
-        noteClock(core, context)
-        let wait = clockNews(core, context)
+        recordClock(core, context)
+        let wait = signalReadiness(core, context)
         guard let input else { return wait }
         var sent = sent.withLock { $0 }
         if sent.epoch != epoch { sent = SentState(epoch: epoch) }
@@ -128,12 +128,12 @@ final class PlaybackSupervisor: Sendable {
         let segment = snapshot.upcoming
         do throws(AirPlayError) {
             // Checked before the rate: the player holds it at 0 until the clock is ready, which may never happen.
-            if sent.line == nil, let obstacle = obstacle(core, sent, speaker) {
+            if sent.anchor == nil, let obstacle = obstacle(core, sent, speaker) {
                 speaker.abandon(obstacle.saying(speaker.configuration.phrases.inErrors))
                 return nil
             }
             if segment.rate == 0 { return try stop(segment, core: core, speaker: speaker, sent: &sent) ?? wait }
-            if let moment = lookAfterClock(core, &sent) { return moment }
+            if let instant = checkClock(core, &sent) { return instant }
             if sent.line != nil, isUnread(core, &sent) {
                 let error = OutputError(
                     .notPermitted, "\(speaker.name) has accepted the audio stream but does not read it.",
@@ -148,7 +148,7 @@ final class PlaybackSupervisor: Sendable {
             let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
             let next = try start(
                 command, timestamps: input.timestamps, core: core, speaker: speaker, context: context, sent: &sent)
-            let tail = sent.line == nil ? nil : speaker.extendTail(along: segment, at: core.host.now)
+            let tail = sent.anchor == nil ? nil : speaker.extendTail(along: segment, at: core.host.now)
             return [next, tail].compactMap { $0 }.min()
         } catch {
             switch error.code {
@@ -169,7 +169,7 @@ final class PlaybackSupervisor: Sendable {
     }
 
     /// Signals the player when the speaker begins to measure the clock. Returns the next poll until then.
-    private func clockNews(_ core: SessionCore, _ context: AudioOutputContext) -> HostInstant? {
+    private func signalReadiness(_ core: SessionCore, _ context: AudioOutputContext) -> HostInstant? {
         let isKnown = core.clock.ready != nil
         let isNew = isClockKnown.withLock { last in
             defer { last = isKnown }
@@ -182,12 +182,12 @@ final class PlaybackSupervisor: Sendable {
     private func stop(
         _ segment: TimebaseSegment, core: SessionCore, speaker: AirPlaySpeaker, sent: inout SentState
     ) throws(AirPlayError) -> HostInstant? {
-        guard sent.line != nil else { return nil }
+        guard sent.anchor != nil else { return nil }
         let now = core.host.now
         if segment.hostAnchor > now { return segment.hostAnchor }
         speaker.state.withLock { $0.anchors.recordStop(at: now) }
         try core.pause()
-        sent.line = nil
+        sent.anchor = nil
         speaker.state.withLock { $0.anchors.hold(nil) }
         sent.isRewound = false
         return nil
@@ -199,7 +199,7 @@ final class PlaybackSupervisor: Sendable {
     /// start, when the earlier clock may not have been the speaker's; if that does not help, the output fails.
     ///
     /// - Returns: When to check again; nil: continue as usual.
-    private func lookAfterClock(_ core: SessionCore, _ sent: inout SentState) -> HostInstant? {
+    private func checkClock(_ core: SessionCore, _ sent: inout SentState) -> HostInstant? {
         // During a network outage a speaker may still play; a timeout limits the session of an unresponsive one.
         guard core.clock.readiness == .stalled, !core.shared.isUnresponsive else {
             sent.stalled = nil
@@ -207,13 +207,13 @@ final class PlaybackSupervisor: Sendable {
         }
         let now = core.host.now
         // Before the start the speaker does not play, even if bytes are sent.
-        let flowing = sent.line == nil ? 0 : core.flowingBytes
+        let flowing = sent.anchor == nil ? 0 : core.flowingBytes
         guard let stalled = sent.stalled, let bytes = flowing, stalled.sent == bytes else {
             sent.stalled = flowing.map { ($0, now) }
             return nil
         }
         guard now - stalled.since >= Self.stallTimeout, let speaker else { return nil }
-        let isAnchored = sent.line != nil
+        let isAnchored = sent.anchor != nil
         switch speaker.state.withLock({ $0.anchors.remedy(forStallAt: now, isAnchored: isAnchored) }) {
         case .wait: return nil
         case .renew:
@@ -257,7 +257,7 @@ final class PlaybackSupervisor: Sendable {
     ) throws(AirPlayError) -> HostInstant? {
         let segment = command.segment
         let timeline = core.timeline
-        if let known = sent.line, let timeline, known.epoch == timeline.epoch,
+        if let known = sent.anchor, let timeline, known.epoch == timeline.epoch,
             known.generation == command.generation, known.delay == command.delay
         {
             return renew(
@@ -265,35 +265,35 @@ final class PlaybackSupervisor: Sendable {
             )
         }
         let now = core.host.now
-        let shift = sent.line.flatMap { known in timeline.map { known.distance(to: segment, on: $0, at: now) } }
-        if let shift, shift < Self.sameLine {
-            sent.line?.generation = command.generation
-            sent.line?.delay = command.delay
-            guard let known = sent.line, let timeline else { return nil }
+        let shift = sent.anchor.flatMap { known in timeline.map { known.distance(to: segment, on: $0, at: now) } }
+        if let shift, shift < Self.ignoredShift {
+            sent.anchor?.generation = command.generation
+            sent.anchor?.delay = command.delay
+            guard let known = sent.anchor, let timeline else { return nil }
             return renew(
                 known, on: timeline, timestamps: timestamps, core: core, speaker: speaker, context: context, sent: &sent
             )
         }
         let leads = core.startLeads
         if let wait = Self.clockWait(core.clock, leads, now: now) { return wait }
-        let isNear = shift.map { $0 < Self.nearLine } ?? false
-        let seat = now.advanced(by: leads.seat)
-        if sent.hasPlayed || segment.hostAnchor < seat, !isNear, !sent.isRewound {
-            let moment = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: leads.request)))
-            guard let position = timestamps.timestamp(of: moment, rate: segment.speed),
+        let isNear = shift.map { $0 < Self.correctableShift } ?? false
+        let joinInstant = now.advanced(by: leads.join)
+        if sent.hasPlayed || segment.hostAnchor < joinInstant, !isNear, !sent.isRewound {
+            let time = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: leads.request)))
+            guard let position = timestamps.timestamp(of: time, rate: segment.speed),
                 try core.rewind(to: position, gap: timestamps.rewindGap)
             else { return nil }
             sent.isRewound = true
             return now.advanced(by: Self.rewindLead)
         }
         let instant = max(segment.hostAnchor, now.advanced(by: leads.late))
-        let moment = segment.mediaTime(at: instant)
-        guard let position = timestamps.timestamp(of: moment, rate: segment.speed) else { return nil }
+        let time = segment.mediaTime(at: instant)
+        guard let position = timestamps.timestamp(of: time, rate: segment.speed) else { return nil }
         let anchor = try core.play(position, at: instant)
         let known = SentAnchor(
-            media: moment, position: position, instant: anchor.moment, speed: segment.speed,
+            media: time, position: position, instant: anchor.moment, speed: segment.speed,
             epoch: anchor.timeline.epoch, generation: command.generation, delay: command.delay)
-        sent.line = known
+        sent.anchor = known
         display.countAnchor()
         sent.refusedSince = nil
         sent.hasPlayed = true
@@ -303,7 +303,7 @@ final class PlaybackSupervisor: Sendable {
             $0.anchors.recordStart(at: instant)
         }
         context.events.append(
-            .speakerAnchored(media: moment, host: instant, clock: anchor.moment, output: context.id))
+            .speakerAnchored(media: time, host: instant, clock: anchor.moment, output: context.id))
         return nil
     }
 
@@ -329,7 +329,7 @@ final class PlaybackSupervisor: Sendable {
             sent.renewal = now.advanced(by: Self.renewalPause)
             return sent.renewal
         }
-        sent.line = anchor
+        sent.anchor = anchor
         speaker.state.withLock { $0.anchors.hold(anchor) }
         context.events.append(
             .speakerAnchored(

@@ -35,7 +35,7 @@ struct ReportedSpeaker: Sendable {
     /// Records what a connected speaker reports.
     ///
     /// - Parameter isFirst: Whether no session of ours precedes: otherwise its flags may be our own.
-    mutating func learn(_ info: ReceiverInfo, at address: SpeakerAddress, isFirst: Bool) {
+    mutating func record(_ info: ReceiverInfo, at address: SpeakerAddress, isFirst: Bool) {
         if isFirst { idleFlags = info.statusFlags ?? [] }
         model = info.model
         channels = Self.channels(info)

@@ -12,20 +12,20 @@ extension AirPlayProvider: PairingProvider {
     ///   - ask: Asks the user for a PIN; nil: not interactive.
     /// - Throws: `TalkieError` with a sentence.
     public func pair(
-        _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+        _ name: String, _ action: PairingWish, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
-        try pair(name, wish, .live(knowledge, interruption: interruption), ask: ask)
+        try pair(name, action, .live(knowledge, interruption: interruption), ask: ask)
     }
 
     /// Pairs with speakers of another selection, for tests.
     func pair(
-        _ name: String, _ wish: PairingWish, _ selection: SpeakerSelection, ask: PairingQuestion?
+        _ name: String, _ action: PairingWish, _ selection: SpeakerSelection, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         let query: SpeakerQuery
         do { query = try SpeakerQuery(name) } catch { throw TalkieError(error) }
         let conversation = SpeakerPairingConversation(knowledge: knowledge, selection: selection, ask: ask)
         do throws(TalkieError) {
-            var outcome = wish == .forget ? try conversation.forget(query) : try conversation.introduce(query, wish)
+            var outcome = action == .forget ? try conversation.forget(query) : try conversation.introduce(query, action)
             outcome.remarks += notes.filter { !outcome.remarks.contains($0) }
             return outcome
         } catch {
@@ -42,12 +42,12 @@ private struct SpeakerPairingConversation {
 
     // MARK: Pairing
 
-    func introduce(_ query: SpeakerQuery, _ wish: PairingWish) throws(TalkieError) -> PairingOutcome {
+    func introduce(_ query: SpeakerQuery, _ action: PairingWish) throws(TalkieError) -> PairingOutcome {
         var messages: [String] = []
         var remarks: [String] = []
         // The members of a stereo pair are two receivers and are paired separately.
         for speaker in try selection.receivers(query) {
-            let outcome = try introduce(speaker, query, wish)
+            let outcome = try introduce(speaker, query, action)
             messages.append(outcome.message)
             remarks += outcome.remarks
         }
@@ -55,7 +55,7 @@ private struct SpeakerPairingConversation {
     }
 
     private func introduce(
-        _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ wish: PairingWish
+        _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ action: PairingWish
     ) throws(TalkieError) -> PairingOutcome {
         let name = speaker.name
         // Ports and routes are irrelevant for pairing; access restrictions are not.
@@ -65,7 +65,7 @@ private struct SpeakerPairingConversation {
                 obstacle == .restricted ? .notPermitted : .unsupported,
                 "'\(name)' cannot be paired: \(decision.reason)")
         }
-        if wish == .pin(nil) {
+        if action == .pin(nil) {
             let traits = speaker.traits
             if !traits.needsPIN, traits.needsPassword {
                 throw TalkieError(
@@ -88,7 +88,7 @@ private struct SpeakerPairingConversation {
                 "'\(name)' has no IPv4 address, which is required; configure one")
         }
         let method: SpeakerPairing.Method =
-            switch wish {
+            switch action {
             case .password(let password): .password(password)
             case .pin(let pin): .pin(pin)
             case .forget: .pin(nil)

@@ -16,7 +16,7 @@ public final class AirPlayProvider: OutputProvider {
         var knowledge: SpeakerKnowledge?
         var clocks: PTPDirectory?
         var remote: RemoteControlServer?
-        /// The receivers of each announced place, and of each place named by the user.
+        /// The receivers of each announced destination, and of each destination named by the user.
         var announced: [String: [DiscoveredSpeaker]] = [:]
         var named: [String: [ChosenSpeaker]] = [:]
         var driven: [String: DrivenSpeaker] = [:]
@@ -86,7 +86,7 @@ public final class AirPlayProvider: OutputProvider {
         }
     }
 
-    /// Returns the places of a snapshot and stores their receivers for `outputs(at:)`.
+    /// Returns the destinations of a snapshot and stores their receivers for `outputs(at:)`.
     package func offer(_ snapshot: SpeakerBrowser.Snapshot) -> OutputOffer {
         let entries = snapshot.entries
         state.withLock { state in
@@ -97,14 +97,14 @@ public final class AirPlayProvider: OutputProvider {
         var offer = OutputOffer()
         offer.places = entries.map { entry in
             let (obstacle, pairing) = obstacle(entry, knowledge)
-            return place(entry, obstacle: obstacle, pairing: pairing)
+            return destination(entry, obstacle: obstacle, pairing: pairing)
         }
         .sorted { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) }
         if case .unavailable(let error) = snapshot.availability { offer.note = error.message }
         return offer
     }
 
-    private func place(
+    private func destination(
         _ entry: SpeakerEntry, obstacle: String? = nil, pairing: OutputPlace.Pairing? = nil
     ) -> OutputPlace {
         OutputPlace(
@@ -132,7 +132,8 @@ public final class AirPlayProvider: OutputProvider {
     /// Any name may be a speaker's; its address begins with `airplay://`.
     public func match(_ name: String) -> NameMatch { .name(name, scheme: "airplay") }
 
-    /// Returns the places of user-provided names. Blocks until they are found, at most `SpeakerSelection.timeout`.
+    /// Returns the destinations of user-provided names. Blocks until they are found, at most
+    /// `SpeakerSelection.timeout`.
     ///
     /// - Parameter notice: Receives a sentence if the search takes longer.
     /// - Throws: `TalkieError` as `SpeakerSelection.choose` does.
@@ -147,7 +148,7 @@ public final class AirPlayProvider: OutputProvider {
         return try find(names, selection)
     }
 
-    /// Returns the places of names in another selection, for tests.
+    /// Returns the destinations of names in another selection, for tests.
     func find(_ names: [String], _ selection: SpeakerSelection) throws(TalkieError) -> [OutputPlace] {
         let chosen: [[ChosenSpeaker]]
         do {
@@ -160,7 +161,7 @@ public final class AirPlayProvider: OutputProvider {
         return SpeakerEntry.entries(of: chosen.flatMap { $0 }.map(\.speaker)).map { entry in
             let members = chosen.joined().filter { one in entry.members.contains { $0.key == one.speaker.key } }
             state.withLock { $0.named[entry.destinationID] = Array(members) }
-            return place(entry)
+            return destination(entry)
         }
     }
 
@@ -200,14 +201,14 @@ public final class AirPlayProvider: OutputProvider {
 
     // MARK: Outputs
 
-    /// Returns the outputs of a place: one, or both members of a stereo pair.
+    /// Returns the outputs of a destination: one, or both members of a stereo pair.
     ///
-    /// - Throws: `unavailable` if the place is not announced, or an error of `ChosenSpeaker`.
-    public func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
-        let (announced, named) = state.withLock { ($0.announced[place.id], $0.named[place.id]) }
+    /// - Throws: `unavailable` if the destination is not announced, or an error of `ChosenSpeaker`.
+    public func outputs(at destination: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+        let (announced, named) = state.withLock { ($0.announced[destination.id], $0.named[destination.id]) }
         if let named { return named.map { output(of: $0).output } }
         guard let announced else {
-            throw TalkieError(.unavailable, "'\(place.name)' is no longer announced; check that it is on.")
+            throw TalkieError(.unavailable, "'\(destination.name)' is no longer announced; check that it is on.")
         }
         var outputs: [any AudioOutput] = []
         for speaker in announced { outputs.append(try output(of: speaker).output) }

@@ -58,11 +58,11 @@ struct ChosenSpeaker: Sendable {
         wanted = preferences.route(wantedBefore: memory?.wanted)
         (prefersAAC, channels) = (preferences.prefersAAC, preferences.channels)
         if wanted == .classic {
-            // The wish counts until another one, as for the other routes.
+            // The request counts until another one, as for the other routes.
             if let id = speaker.id, memory?.wanted != .classic {
                 var memory = memory ?? RouteMemory(sourceVersion: speaker.traits.sourceVersion)
                 memory.wanted = .classic
-                // ignored: the wish must be given again.
+                // ignored: the request must be given again.
                 try? knowledge.routes.remember(memory, of: id)
             }
             throw TalkieError(.unsupported, "'\(name)' is to be played to by classic AirPlay")
@@ -120,7 +120,7 @@ struct ChosenSpeaker: Sendable {
     func configuration(_ knowledge: SpeakerKnowledge, sender: SenderIdentity) -> AirPlaySession.Configuration {
         var configuration = AirPlaySession.Configuration(address: address, identity: sender)
         configuration.traits = speaker.traits
-        configuration.lessons = SpeakerLessons(isProven: memory?.route == route)
+        configuration.lessons = SpeakerObservations(isProven: memory?.route == route)
         configuration.id = speaker.id
         if credentials != SpeakerCredentials() { configuration.expected = speaker.id }
         configuration.password = credentials.password

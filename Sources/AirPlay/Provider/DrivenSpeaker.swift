@@ -5,9 +5,9 @@ import PTP
 struct DrivenSpeaker: Sendable {
     let chosen: ChosenSpeaker
     let output: AirPlaySpeaker
-    private let lessons: SpeakerLessons
+    private let observations: SpeakerObservations
     /// Why the speaker has refused the last sessions.
-    var refusals: SpeakerLessons.Refusals { lessons.refusals }
+    var refusals: SpeakerObservations.Refusals { observations.refusals }
 
     /// Creates the output.
     ///
@@ -32,16 +32,16 @@ struct DrivenSpeaker: Sendable {
             name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route,
             alternatives: chosen.alternatives, encoding: chosen.prefersAAC ? .aac : .lossless, channels: chosen.channels
         )
-        lessons = configuration.lessons
+        observations = configuration.observations
     }
 
     /// Stores what this use has revealed. Failures are silent, since they cost the next start only a second.
     func remember(in knowledge: SpeakerKnowledge) {
         guard let id = chosen.speaker.id,
             let memory = RouteMemory.after(
-                lessons.learned, on: output.route, role: chosen.role,
+                observations.learned, on: output.route, role: chosen.role,
                 sourceVersion: chosen.speaker.traits.sourceVersion, wanted: chosen.wanted,
-                stated: lessons.statedLatency, before: chosen.memory)
+                stated: observations.statedLatency, before: chosen.memory)
         else { return }
         // ignored: the route is determined again at the next start, which takes a second.
         try? knowledge.routes.remember(memory, of: id)

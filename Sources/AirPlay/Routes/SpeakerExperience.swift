@@ -40,7 +40,7 @@ extension SpeakerExperience {
 }
 
 /// Collects the experience of all sessions with one speaker. Any thread.
-final class SpeakerLessons: Sendable {
+final class SpeakerObservations: Sendable {
     /// Why the speaker refused the attempts to connect since the last successful one.
     struct Refusals: Sendable {
         /// The error of the authentication; nil if there was none.
@@ -63,21 +63,21 @@ final class SpeakerLessons: Sendable {
     /// The union of all experience so far.
     var learned: SpeakerExperience { state.withLock { $0 } }
 
-    func learn(_ experience: SpeakerExperience) { state.withLock { $0.formUnion(experience) } }
+    func record(_ experience: SpeakerExperience) { state.withLock { $0.formUnion(experience) } }
 
     var refusals: Refusals { refused.withLock { $0 } }
 
     /// What the speaker stated about its own delay, in the last session with a stream.
     var statedLatency: StatedLatency { latency.withLock { $0 } }
 
-    func note(_ stated: StatedLatency) { latency.withLock { $0 = stated } }
+    func record(_ stated: StatedLatency) { latency.withLock { $0 = stated } }
 
     /// Records that a session has connected.
-    func noteConnection() { refused.withLock { $0 = Refusals() } }
+    func recordConnection() { refused.withLock { $0 = Refusals() } }
 
     /// Records that an authenticated session or its stream was refused, was not answered, or was closed. A route that
     /// has played fails so only for a moment, while the network or the speaker is away.
-    func noteRefusalOfStream(_ error: AirPlayError) {
+    func recordStreamRefusal(_ error: AirPlayError) {
         var codes: [AirPlayError.Code] = [.refused, .protocolViolation]
         if !learned.contains(.played), !isProven.withLock({ $0 }) { codes += [.timedOut, .lost, .ended] }
         refused.withLock { $0.isStreamRefused = codes.contains(error.code) }
@@ -92,7 +92,7 @@ final class SpeakerLessons: Sendable {
     /// Records that a session has failed to connect.
     ///
     /// - Parameter busy: The flags to which the session yielded.
-    func noteFailure(_ error: AirPlayError, yieldingTo busy: StatusFlags) {
+    func recordFailure(_ error: AirPlayError, yieldingTo busy: StatusFlags) {
         refused.withLock { refused in
             refused.isStreamRefused = false
             if error.isMistrust { refused.rejection = error }

@@ -71,16 +71,16 @@ package struct SpeakerListing: Hashable, Sendable {
     var abilities: [String] {
         let traits = entry.leader.traits
         let features = traits.features ?? []
-        var words: [String] = []
-        if !entry.leader.endpoints.isEmpty { words.append("AirPlay 2") }
-        if !entry.leader.raopEndpoints.isEmpty { words.append("AirPlay 1") }
-        if features.contains(.bufferedAudio) { words.append("buffered") }
-        if features.contains(.ptp) { words.append("PTP") }
-        if features.contains(.ntp) { words.append("NTP") }
-        if traits.needsPIN { words.append("wants a PIN") }
-        if traits.needsPassword { words.append("wants a password") }
-        if traits.status?.contains(.busy) == true { words.append("busy") }
-        return words
+        var labels: [String] = []
+        if !entry.leader.endpoints.isEmpty { labels.append("AirPlay 2") }
+        if !entry.leader.raopEndpoints.isEmpty { labels.append("AirPlay 1") }
+        if features.contains(.bufferedAudio) { labels.append("buffered") }
+        if features.contains(.ptp) { labels.append("PTP") }
+        if features.contains(.ntp) { labels.append("NTP") }
+        if traits.needsPIN { labels.append("wants a PIN") }
+        if traits.needsPassword { labels.append("wants a password") }
+        if traits.status?.contains(.busy) == true { labels.append("busy") }
+        return labels
     }
 
     /// What the user must do first; nil: nothing.
@@ -207,7 +207,7 @@ package enum ListingChange: Hashable, Sendable {
             }
     }
 
-    private var parts: (sign: String, word: String, listing: SpeakerListing) {
+    private var fields: (sign: String, word: String, listing: SpeakerListing) {
         switch self {
         case .appeared(let listing): ("+", "appeared", listing)
         case .changed(let listing): ("~", "changed", listing)
@@ -219,14 +219,14 @@ package enum ListingChange: Hashable, Sendable {
     ///
     /// - Parameter first: See `SpeakerListing.text`.
     package func text(first: (Remedy) -> String = \.advice) -> String {
-        let (sign, _, listing) = parts
+        let (sign, _, listing) = fields
         if case .vanished = self { return "\(sign) \(listing.entry.name)\n" }
         return "\(sign) \(listing.text(first: first))"
     }
 
     /// One JSON object on one line.
     package var json: String {
-        let (_, word, listing) = parts
+        let (_, word, listing) = fields
         return JSONValue.object([("event", .text(word)), ("speaker", listing.json)]).compact + "\n"
     }
 }

@@ -86,19 +86,19 @@ final class BufferedWriter: StreamWriter {
     private func run(_ first: BufferedPacketizer, lasting duration: Duration, _ onWritable: () -> Void) {
         var packetizer = first
         var window = DeliveryWindow()
-        var sound: [UInt8] = []
+        var audio: [UInt8] = []
         var wire: [UInt8] = []
-        sound.reserveCapacity(Int(UInt16.max))
+        audio.reserveCapacity(Int(UInt16.max))
         wire.reserveCapacity(Int(UInt16.max) + 1)
         while !isClosed.load(ordering: .acquiring) {
-            let timestamp = store.removeNext(into: &sound)
+            let timestamp = store.removeNext(into: &audio)
             if store.shouldSignalWritable() { onWritable() }
             guard let timestamp else {
                 arrival.wait()
                 continue
             }
             wire.removeAll(keepingCapacity: true)
-            _ = sound.withUnsafeBufferPointer { packetizer.append($0, timestamp: timestamp, to: &wire) }
+            _ = audio.withUnsafeBufferPointer { packetizer.append($0, timestamp: timestamp, to: &wire) }
             waitForWindow(&window, wire.count, lasting: duration)
             guard send(wire) else { return }
         }

@@ -42,7 +42,7 @@ struct DeliveryWindow {
         _ count: Int, lasting duration: Duration, sent: Int64, underWay: Int, shortest: Duration, at now: HostInstant
     ) -> Bool {
         if let probe, sent - Int64(underWay) >= probe.end {
-            learn(
+            adapt(
                 from: now - probe.sent, shortest, pace: Double(count) / max(duration / .seconds(1), 0.001),
                 packet: count)
             self.probe = nil
@@ -56,7 +56,7 @@ struct DeliveryWindow {
     }
 
     /// Adapts the window, once per measured packet: its round trip shows the length of the queue.
-    private mutating func learn(from trip: Duration, _ shortest: Duration, pace: Double, packet: Int) {
+    private mutating func adapt(from trip: Duration, _ shortest: Duration, pace: Double, packet: Int) {
         usualTrip = usualTrip.map { ($0 * 7 + trip) / 8 } ?? trip
         let passes = Double(bytes) / (trip / .seconds(1))
         if trip - shortest > Self.timeout {

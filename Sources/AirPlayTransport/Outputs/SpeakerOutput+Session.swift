@@ -29,7 +29,7 @@ extension SpeakerOutput {
         state.evictions.begin(at: host.now)
         let supervise = supervision(joined.updates)
         session.control.post { core in
-            core.attend = supervise
+            core.service = supervise
             core.requestAttention()
         }
         let (events, use) = (session.events, state.use)

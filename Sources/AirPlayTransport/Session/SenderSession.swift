@@ -4,10 +4,10 @@ package import PTP
 /// The state of a session, as an output uses it. Used on the control thread only.
 package protocol SenderSessionCore: ControlledSession {
     /// Performs the output's due work between requests. Returns the instant of the next call; nil: none.
-    var attend: ((Self) -> HostInstant?)? { get set }
+    var service: ((Self) -> HostInstant?)? { get set }
     /// Whether the session is not lost and the speaker shows signs of life.
     var isResponsive: Bool { get }
-    /// Schedules a call of `attend`.
+    /// Schedules a call of `service`.
     func requestAttention()
     /// Sets the volume in dB.
     func setVolume(decibels: Double) throws(AirPlayError)

@@ -40,7 +40,7 @@ package final class ClassicSessionCore: SenderSessionCore {
     /// Whether the receiver has an anchor and was not stopped since.
     private(set) var isPlaying = false
     /// Performs the owner's due work between requests. Returns the instant of the next call; nil: none.
-    package var attend: ((ClassicSessionCore) -> HostInstant?)?
+    package var service: ((ClassicSessionCore) -> HostInstant?)?
 
     package var host: any HostClock { served.clock }
     package var isResponsive: Bool { !shared.status.isLost && !shared.isUnresponsive }
@@ -231,7 +231,7 @@ package final class ClassicSessionCore: SenderSessionCore {
         shared.status.expectEnd()
         configuration.remote?.unregister(activeRemote)
         schedule.end()
-        attend = nil
+        service = nil
         if let connection, !connection.isBroken, !url.isEmpty, !isMistrusted {
             // Before TEARDOWN: a later packet may be an error to the receiver.
             // ignored: the session ends whether the receiver responds or not.
@@ -257,10 +257,10 @@ package final class ClassicSessionCore: SenderSessionCore {
 
     package var nextTick: HostInstant { schedule.next }
 
-    /// Schedules a call of `attend` as soon as the queue is empty.
+    /// Schedules a call of `service` as soon as the queue is empty.
     package func requestAttention() { schedule.setAttention(at: host.now) }
 
-    /// Performs all due periodic work: suspension and address checks, `attend`, keep-alive.
+    /// Performs all due periodic work: suspension and address checks, `service`, keep-alive.
     package func tick() {
         if schedule.isAlive, suspensions.check(host) != nil {
             // The receiver may have ended the session meanwhile, which TCP detects late.
@@ -274,7 +274,7 @@ package final class ClassicSessionCore: SenderSessionCore {
             shared.status.fail(AirPlayError(.lost, move))
         }
         if schedule.isAttentionDue(at: host.now) {
-            let next = attend?(self)
+            let next = service?(self)
             schedule.setAttention(at: next)
         }
         guard schedule.isKeepAliveDue(at: host.now) else { return }

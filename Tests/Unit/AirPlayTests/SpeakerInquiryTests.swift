@@ -75,8 +75,8 @@ import Testing
         let session = AirPlaySession(configuration, clocks: PTPDirectory(identity: identity.clock))
         defer { session.end() }
         let error = #expect(throws: AirPlayError.self) { try session.connect(yieldingTo: [.busy, .playing]) }
-        #expect(error?.code == .busy && configuration.lessons.refusals.busyFlags == [.busy, .playing])
-        configuration.lessons.noteConnection()
-        #expect(configuration.lessons.refusals.busyFlags.isEmpty)
+        #expect(error?.code == .busy && configuration.observations.refusals.busyFlags == [.busy, .playing])
+        configuration.observations.recordConnection()
+        #expect(configuration.observations.refusals.busyFlags.isEmpty)
     }
 }

@@ -295,7 +295,7 @@ import Testing
     @Test func aSpeakerIsTriedWhereItWasUnlessItIsAnnouncedElsewhere() {
         var speaker = ReportedSpeaker()
         #expect(speaker.addresses(configured: one, announced: []) == [one])
-        speaker.learn(info(model: "x", flags: []), at: other, isFirst: true)
+        speaker.record(info(model: "x", flags: []), at: other, isFirst: true)
         #expect(speaker.addresses(configured: one, announced: []) == [other])
         #expect(speaker.addresses(configured: one, announced: [one, other]) == [other, one])
         #expect(speaker.addresses(configured: one, announced: [one]) == [one, other])
@@ -304,9 +304,9 @@ import Testing
     @Test func aFlagThatWasSetBeforeWePlayedIsNoSenders() {
         var speaker = ReportedSpeaker()
         #expect(speaker.busyFlags == [.busy, .playing])
-        speaker.learn(info(model: "x", flags: .playing), at: one, isFirst: true)
+        speaker.record(info(model: "x", flags: .playing), at: one, isFirst: true)
         #expect(speaker.busyFlags == .busy)
-        speaker.learn(info(model: "x", flags: []), at: one, isFirst: false)
+        speaker.record(info(model: "x", flags: []), at: one, isFirst: false)
         #expect(speaker.busyFlags == .busy, "our own session may be still there")
         #expect(speaker.deviceID == SpeakerID("AA:BB:CC:DD:EE:FF"))
     }
@@ -315,7 +315,7 @@ import Testing
     func packetsAreSkippedWhereThatIsKnownToWork(model: String, skips: Bool) {
         var speaker = ReportedSpeaker()
         #expect(!speaker.skipsPackets)
-        speaker.learn(info(model: model, flags: []), at: one, isFirst: true)
+        speaker.record(info(model: model, flags: []), at: one, isFirst: true)
         #expect(speaker.skipsPackets == skips)
         speaker.endUse()
         #expect(!speaker.skipsPackets && speaker.deviceID != nil)
@@ -365,7 +365,7 @@ import Testing
 
     @Test func aStartIsAsMuchEarlierAsTheSoundIsScheduledEarlier() {
         let (near, far) = (StartLeads(isAsking: true), StartLeads(isAsking: true, outputLatency: .milliseconds(250)))
-        for lead in [\StartLeads.request, \.seat, \.late] {
+        for lead in [\StartLeads.request, \.join, \.late] {
             #expect(far[keyPath: lead] - near[keyPath: lead] == .milliseconds(250))
         }
         let cut = StreamCut.lead(.realtimeNTP, StatedLatency(output: .milliseconds(250)).subtracted(on: .realtimeNTP))

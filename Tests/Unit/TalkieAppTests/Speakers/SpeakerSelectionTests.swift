@@ -272,7 +272,7 @@ import Testing
         try store("old")
         let old = try box(of: provider, selection)
         #expect(try box(of: provider, selection) === old)
-        old.configuration.lessons.noteFailure(rejection, yieldingTo: [])
+        old.configuration.observations.recordFailure(rejection, yieldingTo: [])
         let refused = try #require(throws: TalkieError.self) { try box(of: provider, selection) }
         #expect(refused.code == .notPermitted && refused.message == "'Box' rejects the password.")
         try store("new")
@@ -282,7 +282,7 @@ import Testing
         let list = AirPlayProvider(knowledge: knowledge)
         let place = try #require(list.offer(listing).places.first)
         let listed = try #require(list.outputs(at: place).first as? AirPlaySpeaker)
-        listed.configuration.lessons.noteFailure(rejection, yieldingTo: [])
+        listed.configuration.observations.recordFailure(rejection, yieldingTo: [])
         #expect(try list.outputs(at: place).first === listed)
         try store("newest")
         let last = try #require(list.outputs(at: place).first as? AirPlaySpeaker)
@@ -297,7 +297,7 @@ import Testing
         let provider = AirPlayProvider(knowledge: knowledge)
         let old = try box(of: provider, selection)
         #expect(try box(of: provider, selection) === old, "not asked before")
-        old.configuration.lessons.noteFailure(AirPlayError(.busy, "Taken."), yieldingTo: .busy)
+        old.configuration.observations.recordFailure(AirPlayError(.busy, "Taken."), yieldingTo: .busy)
         let refused = try #require(throws: TalkieError.self) { try box(of: provider, selection) }
         #expect(refused.code == .unavailable && refused.message == "another sender plays on 'Box'")
         status.withLock { $0 = "flags=0x4" }
