@@ -17,7 +17,7 @@ extension ClassicSpeaker {
     ///   - store: The packets of the stream, perhaps of a lost session.
     ///   - address: Nil: the first of `addresses`.
     func begin(
-        _ store: PacketStore, shownAt moment: RTPTimestamp,
+        _ store: PacketStore, shownAt timestamp: RTPTimestamp,
         at address: SpeakerAddress? = nil, connectTimeout: Duration? = nil
     ) throws(AirPlayError) -> JoinedSession<ClassicSession, Void> {
         var configuration = configuration
@@ -25,18 +25,18 @@ extension ClassicSpeaker {
         if let connectTimeout { configuration.connectTimeout = connectTimeout }
         let session = ClassicSession(configuration, serving: served)
         return try begin(session) { () throws(AirPlayError) in
-            try session.begin(Self.format, store: store, first: moment) { [weak self] in self?.raiseWritable() }
+            try session.begin(Self.format, store: store, first: timestamp) { [weak self] in self?.raiseWritable() }
             state.withLock { $0.details.address = configuration.address }
             volume.withLock { $0.recordReport(nil) }
             // Some receivers are silent until they receive a title, and some forget a volume that precedes it.
             let item = nowPlaying
             // ignored: a refused title is inaudible, and a lost session is reported by its events.
-            _ = try? session.show(.text(item, at: moment))
+            _ = try? session.show(.text(item, at: timestamp))
             let decibels = volume.sendRequested(to: name) { (decibels) throws(AirPlayError) in
                 try session.setVolume(decibels: decibels)
             }
             return JoinedSession(
-                session: session, setup: (), updates: updates(shown: item, at: moment), decibels: decibels)
+                session: session, setup: (), updates: updates(shown: item, at: timestamp), decibels: decibels)
         }
     }
 

@@ -60,8 +60,8 @@ package final class ClassicSpeaker: SpeakerOutput, OwnClockOutput {
     }
 
     /// Returns the display of a new session, whose text was sent.
-    func updates(shown item: NowPlaying, at moment: RTPTimestamp) -> NowPlayingUpdates {
-        NowPlayingUpdates(shown: item, at: moment, features: features)
+    func updates(shown item: NowPlaying, at timestamp: RTPTimestamp) -> NowPlayingUpdates {
+        NowPlayingUpdates(shown: item, at: timestamp, features: features)
     }
 
     // MARK: Delivery

@@ -14,7 +14,7 @@ final class ClassicSupervisor: Sendable {
     /// The commands that were sent to the receiver; used on the control thread.
     private struct SentState {
         var epoch: UInt64?
-        var line: SentAnchor?
+        var anchor: SentAnchor?
         /// Whether the receiver has played with this anchor: it may have dropped what it had decoded.
         var hasPlayed = false
         /// Whether all packets from the start position on were sent again for the pending start.
@@ -24,9 +24,9 @@ final class ClassicSupervisor: Sendable {
     }
 
     /// A smaller change of the timeline is ignored, because a new anchor is audible.
-    private static let sameLine: Duration = .microseconds(200)
+    private static let ignoredShift: Duration = .microseconds(200)
     /// A smaller change is corrected by the receiver with its buffered audio.
-    private static let nearLine: Duration = .milliseconds(250)
+    private static let correctableShift: Duration = .milliseconds(250)
     /// Delay before a temporarily failed request is repeated.
     private static let retry: Duration = .milliseconds(500)
     /// A receiver that has sent no timing request after this does not receive us.
@@ -47,7 +47,7 @@ final class ClassicSupervisor: Sendable {
         if sent.epoch != epoch { sent = SentState(epoch: epoch) }
         let next = steer(core, speaker, context: context, input: input, sent: &sent)
         self.sent.withLock { $0 = sent }
-        return display.update(speaker, with: core, isPlaying: sent.line != nil) ? core.host.now : next
+        return display.update(speaker, with: core, isPlaying: sent.anchor != nil) ? core.host.now : next
     }
 
     /// Applies the timebase. Returns when to call it again; nil: when requested.
@@ -57,7 +57,7 @@ final class ClassicSupervisor: Sendable {
     ) -> HostInstant? {
         let now = core.host.now
         let clock = core.shared.clock
-        noteClock(clock.readiness, context)
+        recordClock(clock.readiness, context)
         let wait = clock.ready == nil ? now.advanced(by: Self.clockInterval) : nil
         // Checked before the rate: the player holds it at 0 until the clock is ready, which may never happen.
         if clock.ready == nil, let began = core.streamBegan, now - began >= Self.silenceTimeout {
@@ -77,7 +77,7 @@ final class ClassicSupervisor: Sendable {
                 segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
             let next = try start(
                 command, timestamps: input.timestamps, core: core, speaker: speaker, context: context, sent: &sent)
-            let tail = sent.line == nil ? nil : speaker.extendTail(along: segment, at: core.host.now)
+            let tail = sent.anchor == nil ? nil : speaker.extendTail(along: segment, at: core.host.now)
             return [next, tail].compactMap { $0 }.min()
         } catch {
             switch error.code {
@@ -92,7 +92,7 @@ final class ClassicSupervisor: Sendable {
     }
 
     /// Records a change of the receiver's clock state, and signals the player when it begins to measure the clock.
-    private func noteClock(_ readiness: ClockReadiness, _ context: AudioOutputContext) {
+    private func recordClock(_ readiness: ClockReadiness, _ context: AudioOutputContext) {
         let state: SpeakerClockState =
             switch readiness {
             case .cold: .cold
@@ -124,7 +124,7 @@ final class ClassicSupervisor: Sendable {
         let since = sent.stalledSince ?? now
         sent.stalledSince = since
         guard now - since >= Self.stallTimeout else { return false }
-        let isAnchored = sent.line != nil
+        let isAnchored = sent.anchor != nil
         switch speaker.state.withLock({ $0.anchors.remedy(forStallAt: now, isAnchored: isAnchored) }) {
         case .wait: return false
         case .renew: core.lose("The speaker has stopped requesting this computer's time.")
@@ -139,12 +139,12 @@ final class ClassicSupervisor: Sendable {
     private func stop(
         _ segment: TimebaseSegment, core: ClassicSessionCore, speaker: ClassicSpeaker, sent: inout SentState
     ) throws(AirPlayError) -> HostInstant? {
-        guard sent.line != nil else { return nil }
+        guard sent.anchor != nil else { return nil }
         let now = core.host.now
         if segment.hostAnchor > now { return segment.hostAnchor }
         speaker.state.withLock { $0.anchors.recordStop(at: now) }
         try core.stop()
-        sent.line = nil
+        sent.anchor = nil
         speaker.state.withLock { $0.anchors.hold(nil) }
         sent.isRewound = false
         return nil
@@ -164,12 +164,12 @@ final class ClassicSupervisor: Sendable {
         let segment = command.segment
         let timeline = core.timeline
         let now = core.host.now
-        if let known = sent.line, known.epoch == timeline.epoch {
+        if let known = sent.anchor, known.epoch == timeline.epoch {
             let isSame = known.generation == command.generation && known.delay == command.delay
             let shift = isSame ? .zero : known.distance(to: segment, on: timeline, at: now)
-            if shift < Self.sameLine {
-                sent.line?.generation = command.generation
-                sent.line?.delay = command.delay
+            if shift < Self.ignoredShift {
+                sent.anchor?.generation = command.generation
+                sent.anchor?.delay = command.delay
                 return nil
             }
         }
@@ -178,7 +178,8 @@ final class ClassicSupervisor: Sendable {
             return now.advanced(by: Self.clockInterval)
         }
         if settled > now { return settled }
-        let isNear = sent.line.map { $0.distance(to: segment, on: timeline, at: now) < Self.nearLine } ?? false
+        let isNear =
+            sent.anchor.map { $0.distance(to: segment, on: timeline, at: now) < Self.correctableShift } ?? false
         if sent.hasPlayed || segment.hostAnchor < now.advanced(by: ClassicLatency.depth), !isNear, !sent.isRewound {
             let media = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: ClassicSpeaker.startLead)))
             guard let position = timestamps.timestamp(of: media, rate: segment.speed),
@@ -189,17 +190,17 @@ final class ClassicSupervisor: Sendable {
         let instant = max(segment.hostAnchor, core.host.now.advanced(by: ClassicSpeaker.lateLead))
         let media = segment.mediaTime(at: instant)
         guard let position = timestamps.timestamp(of: media, rate: segment.speed) else { return nil }
-        let moment = try core.play(position, at: instant)
+        let time = try core.play(position, at: instant)
         let anchor = SentAnchor(
-            media: media, position: position, instant: moment, speed: segment.speed, epoch: timeline.epoch,
+            media: media, position: position, instant: time, speed: segment.speed, epoch: timeline.epoch,
             generation: command.generation, delay: command.delay)
-        (sent.line, sent.hasPlayed, sent.isRewound) = (anchor, true, false)
+        (sent.anchor, sent.hasPlayed, sent.isRewound) = (anchor, true, false)
         display.countAnchor()
         speaker.state.withLock {
             $0.anchors.hold(anchor)
             $0.anchors.recordStart(at: instant)
         }
-        context.events.append(.speakerAnchored(media: media, host: instant, clock: moment, output: context.id))
+        context.events.append(.speakerAnchored(media: media, host: instant, clock: time, output: context.id))
         return nil
     }
 }

@@ -58,9 +58,9 @@ enum Base64 {
     static func text(_ bytes: [UInt8]) -> String {
         var out: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {
-            let part = bytes[start..<min(start + 3, bytes.count)]
-            let value = part.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - part.count))
-            for position in 0...part.count { out.append(digits[value >> (18 - 6 * position) & 63]) }
+            let chunk = bytes[start..<min(start + 3, bytes.count)]
+            let value = chunk.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - chunk.count))
+            for position in 0...chunk.count { out.append(digits[value >> (18 - 6 * position) & 63]) }
         }
         return String(decoding: out, as: UTF8.self)
     }

@@ -56,7 +56,7 @@ struct ClassicPacketizer: StreamPacketizer {
     }
 
     mutating func append(
-        _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8]
+        _ audio: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8]
     ) {
         out.append(0x80)
         // Payload type 96 with RTP's marker bit (RFC 3550, section 5.1).
@@ -68,7 +68,7 @@ struct ClassicPacketizer: StreamPacketizer {
             }
         }
         let start = out.count
-        out.append(contentsOf: sound)
+        out.append(contentsOf: audio)
         cipher?.encrypt(&out, from: start)
         nextSequence &+= 1
     }

@@ -24,7 +24,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
     private struct State {
         var knowledge: Knowledge?
         var remote: RemoteControlServer?
-        /// The receivers of each announced place, and of each place named by the user.
+        /// The receivers of each announced destination, and of each destination named by the user.
         var announced: [String: [DiscoveredSpeaker]] = [:]
         var named: [String: [ClassicChoice]] = [:]
         var driven: [String: Driven] = [:]
@@ -108,7 +108,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
         }
     }
 
-    /// Returns the places of a snapshot and stores their receivers for `outputs(at:)`.
+    /// Returns the destinations of a snapshot and stores their receivers for `outputs(at:)`.
     package func offer(_ snapshot: SpeakerBrowser.Snapshot) -> OutputOffer {
         let entries = snapshot.entries.filter { entry in
             entry.members.allSatisfy { ClassicDecision.decide(for: $0).method != nil }
@@ -118,7 +118,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
                 entries.map { ($0.destinationID, $0.members) }, uniquingKeysWith: { first, _ in first })
         }
         let pairings = knowledge.pairings
-        let places = entries.map { entry in
+        let destinations = entries.map { entry in
             let isLocked = entry.members.contains { member in
                 member.traits.needsPassword
                     && member.id.flatMap { pairings.credentials(for: $0).credentials.password } == nil
@@ -131,7 +131,8 @@ public final class ClassicAirPlayProvider: OutputProvider {
                 pairing: isLocked ? .password : nil)
         }
         // The provider of AirPlay 2 reports a missing daemon.
-        return OutputOffer(places: places.sorted { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) })
+        return OutputOffer(
+            places: destinations.sorted { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) })
     }
 
     // MARK: Search by name
@@ -142,8 +143,8 @@ public final class ClassicAirPlayProvider: OutputProvider {
     /// Any name may be a receiver's; its address begins with `airplay://`.
     public func match(_ name: String) -> NameMatch { .name(name, scheme: "airplay") }
 
-    /// Returns the places of user-provided names; none for a speaker that is not announced. Blocks for a few seconds:
-    /// see `searchTimeout`.
+    /// Returns the destinations of user-provided names; none for a speaker that is not announced. Blocks for a few
+    /// seconds: see `searchTimeout`.
     ///
     /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a speaker that classic AirPlay cannot use,
     ///   `notPermitted` if a password is required.
@@ -151,21 +152,21 @@ public final class ClassicAirPlayProvider: OutputProvider {
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(TalkieError) -> [OutputPlace] {
         do throws(TalkieError) {
-            var places: [OutputPlace] = []
+            var destinations: [OutputPlace] = []
             for name in names {
                 let query: SpeakerQuery
                 do { query = try SpeakerQuery(name) } catch { throw TalkieError(error) }
                 guard let entry = try entry(of: query, until: interruption) else { continue }
-                places.append(try place(of: entry, query))
+                destinations.append(try destination(of: entry, query))
             }
-            return places
+            return destinations
         } catch {
             throw error.saying(phrases.inErrors)
         }
     }
 
-    /// Returns the place of an entry that the user has named.
-    package func place(of entry: SpeakerEntry, _ query: SpeakerQuery) throws(TalkieError) -> OutputPlace {
+    /// Returns the destination of an entry that the user has named.
+    package func destination(of entry: SpeakerEntry, _ query: SpeakerQuery) throws(TalkieError) -> OutputPlace {
         var chosen: [ClassicChoice] = []
         for member in entry.members {
             chosen.append(
@@ -214,15 +215,15 @@ public final class ClassicAirPlayProvider: OutputProvider {
 
     // MARK: Outputs
 
-    /// Returns the outputs of a place: one, or both members of a stereo pair.
+    /// Returns the outputs of a destination: one, or both members of a stereo pair.
     ///
-    /// - Throws: `unavailable` if the place is not announced, or an error of `ClassicChoice`.
-    public func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
-        let (announced, named) = state.withLock { ($0.announced[place.id], $0.named[place.id]) }
+    /// - Throws: `unavailable` if the destination is not announced, or an error of `ClassicChoice`.
+    public func outputs(at destination: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+        let (announced, named) = state.withLock { ($0.announced[destination.id], $0.named[destination.id]) }
         do throws(TalkieError) {
             if let named { return named.map { output(of: $0) } }
             guard let announced else {
-                throw TalkieError(.unavailable, "'\(place.name)' is no longer announced; check that it is on.")
+                throw TalkieError(.unavailable, "'\(destination.name)' is no longer announced; check that it is on.")
             }
             var outputs: [any AudioOutput] = []
             for speaker in announced {
@@ -295,7 +296,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
 extension ClassicAirPlayProvider: PairingProvider {
     /// Stores the password of a receiver after it has accepted it, or removes it. Blocks on the network.
     public func pair(
-        _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+        _ name: String, _ action: PairingWish, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         do throws(TalkieError) {
             let query: SpeakerQuery
@@ -305,7 +306,7 @@ extension ClassicAirPlayProvider: PairingProvider {
                     .unavailable, "there is no speaker named '\(PrintableText.of(name))'", remedy: .listOutputs)
             }
             var messages: [String] = []
-            for member in entry.members { messages.append(try pair(member, query, wish)) }
+            for member in entry.members { messages.append(try pair(member, query, action)) }
             return PairingOutcome(message: messages.joined(separator: " "))
         } catch {
             throw error.saying(phrases.inErrors)
@@ -313,13 +314,13 @@ extension ClassicAirPlayProvider: PairingProvider {
     }
 
     private func pair(
-        _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ wish: PairingWish
+        _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ action: PairingWish
     ) throws(TalkieError) -> String {
         let decision = ClassicDecision.decide(for: speaker)
         guard let method = decision.method, let address = speaker.classicAddress else {
             throw TalkieError(.unsupported, "'\(speaker.name)' cannot be paired: \(decision.reason)")
         }
-        switch wish {
+        switch action {
         case .pin:
             guard !speaker.traits.needsPassword else {
                 throw TalkieError(

@@ -173,10 +173,10 @@ package final class ClassicSessionCore: SenderSessionCore {
         guard let sender = shared.sender.withLock({ $0 }) else {
             throw AirPlayError(.outOfOrder, "There is no stream to start.")
         }
-        let moment = served.timeline.mapping.target(at: instant)
-        sender.play(.init(position: sender.store.onWire(position), instant: moment, grandmaster: nil))
+        let time = served.timeline.mapping.target(at: instant)
+        sender.play(.init(position: sender.store.onWire(position), instant: time, grandmaster: nil))
         isPlaying = true
-        return moment
+        return time
     }
 
     /// Stops the stream; buffered packets are flushed and sent again at the next start.
@@ -264,7 +264,7 @@ package final class ClassicSessionCore: SenderSessionCore {
     package func tick() {
         if schedule.isAlive, suspensions.check(host) != nil {
             // The receiver may have ended the session meanwhile, which TCP detects late.
-            keepAlive(timeout: .zero)
+            sendKeepAlive(timeout: .zero)
             schedule.deferKeepAlive(at: host.now)
             schedule.setAttention(at: host.now)
         }
@@ -278,7 +278,7 @@ package final class ClassicSessionCore: SenderSessionCore {
             schedule.setAttention(at: next)
         }
         guard schedule.isKeepAliveDue(at: host.now) else { return }
-        keepAlive(timeout: configuration.timeout)
+        sendKeepAlive(timeout: configuration.timeout)
         // The clock state is checked at the same interval.
         schedule.setAttention(at: host.now)
         schedule.deferKeepAlive(at: host.now)
@@ -304,7 +304,7 @@ package final class ClassicSessionCore: SenderSessionCore {
     /// Sends a request that has no effect; the session is lost if it fails.
     ///
     /// - Parameter timeout: Timeout since the last response. Before it, a missing response is ignored.
-    private func keepAlive(timeout: Duration) {
+    private func sendKeepAlive(timeout: Duration) {
         guard let connection else { return }
         let silence = HostInstant.now - connection.lastAnswer
         // During an outage a long wait would delay user requests, which are due as soon as it ends.

@@ -33,7 +33,7 @@ import Testing
         _ entry: SpeakerEntry, preferring route: SpeakerPreferences.RouteRequest? = nil
     ) throws(TalkieError) -> OutputPlace {
         let table = SpeakerPreferenceTable(SpeakerPreferences(route: route))
-        return try ClassicAirPlayProvider(folder: folder, preferring: table).place(of: entry, .name("Box"))
+        return try ClassicAirPlayProvider(folder: folder, preferring: table).destination(of: entry, .name("Box"))
     }
 
     @Test func aSpeakerIsPlacedUnderItsIdentifier() throws {
