@@ -203,12 +203,12 @@ struct DeviceClock {
         let stream = Double(position.index) * nominal
         let reading = Bucket(stream: stream, offset: Double(instant.nanoseconds - base) - stream)
         if !isSteady { watchStart(reading, at: instant) }
-        noteScatter(reading)
+        updateScatter(reading)
         latest[latestCount % Self.latestCapacity] = reading
         latestCount += 1
         let age = instant.nanoseconds - runStart
         guard age >= tuning.settling else {
-            followLatest(reading)
+            publishLatest(reading)
             bucketStart = instant.nanoseconds
             return
         }
@@ -222,7 +222,7 @@ struct DeviceClock {
             closeBucket(span: span)
             bucketStart = instant.nanoseconds
         }
-        if bucketCount < tuning.minBuckets { followLatest(reading) } else { isSettled = true }
+        if bucketCount < tuning.minBuckets { publishLatest(reading) } else { isSettled = true }
     }
 
     /// Checks whether the readings of a starting stream agree.
@@ -245,7 +245,7 @@ struct DeviceClock {
     }
 
     /// Updates the scatter of adjacent readings: noise that medians average out, unlike a wandering position.
-    private mutating func noteScatter(_ reading: Bucket) {
+    private mutating func updateScatter(_ reading: Bucket) {
         guard latestCount > 0 else { return }
         let before = latest[(latestCount - 1) % Self.latestCapacity]
         let away = min(abs(reading.offset - before.offset), 4 * scatter + tuning.minNoise)
@@ -254,7 +254,7 @@ struct DeviceClock {
     }
 
     /// Publishes an estimate from the newest readings, the only reliable ones while a stream starts.
-    private mutating func followLatest(_ reading: Bucket) {
+    private mutating func publishLatest(_ reading: Bucket) {
         let count = min(latestCount, Self.latestCapacity)
         for index in 0..<count { sorted[index] = latest[index].offset - rate * (latest[index].stream - reading.stream) }
         publish(last: reading, level: medianOfSorted(count), slope: -rate, uncertainty: 2e6)

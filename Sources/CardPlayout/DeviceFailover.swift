@@ -32,7 +32,7 @@ package final class DeviceFailover: @unchecked Sendable {
     /// Guarded by the lock `shared`.
     private struct Shared {
         /// The name of the playing device; nil while there is none.
-        var place: String?
+        var deviceName: String?
         /// The device passed to `offer` that the pump has not adopted.
         var offered: (device: any PlayoutDevice, name: String)?
         /// The replaced device, to be closed on a thread that may block.
@@ -63,16 +63,16 @@ package final class DeviceFailover: @unchecked Sendable {
     private var adoptedAt: HostInstant
     private var wait = DeviceFailover.firstWait
     private var nextTry = HostInstant(nanoseconds: 0)
-    private var lostPlace: String?
+    private var lostDeviceName: String?
 
     /// Creates the failover of a pump.
     ///
     /// - Parameters:
     ///   - device: The device for which the pump was created.
     ///   - name: The name of the own device.
-    ///   - place: The name of `device` if it is a substitute.
+    ///   - deviceName: The name of `device` if it is a substitute.
     package init(
-        pump: SoundCardPump, device: any PlayoutDevice, name: String, place: String? = nil,
+        pump: SoundCardPump, device: any PlayoutDevice, name: String, deviceName: String? = nil,
         context: AudioOutputContext, supply: Supply
     ) {
         self.pump = pump
@@ -82,19 +82,19 @@ package final class DeviceFailover: @unchecked Sendable {
         self.supply = supply
         clock = context.timebase.clock
         adoptedAt = clock.now
-        shared = Lock(Shared(place: place ?? name))
+        shared = Lock(Shared(deviceName: deviceName ?? name))
     }
 
     // MARK: Any thread
 
     /// The name of the playing device; nil while there is none. Any thread.
-    package var place: String? { shared.withLock { $0.place } }
+    package var deviceName: String? { shared.withLock { $0.deviceName } }
 
     /// Sets the delay from the own device's output to the listener that the device does not report. Substitutes have
     /// none. Any thread.
     package func setDelayAfterOwn(_ delay: Duration) {
         delayAfterOwn.store(delay.wholeNanoseconds, ordering: .relaxed)
-        if place ?? own == own { pump.setDelayAfterCard(delay) }
+        if deviceName ?? own == own { pump.setDelayAfterCard(delay) }
     }
 
     /// Replaces the device with one in the pump's format, at the pump's next step. The caller must wake the pump. Any
@@ -113,7 +113,7 @@ package final class DeviceFailover: @unchecked Sendable {
 
     /// Performs due work; returns the instant of the next call. Opens devices, and may block, only while there is none.
     package func step() -> HostInstant {
-        if hasOffer.load(ordering: .acquiring) { takeOffer() }
+        if hasOffer.load(ordering: .acquiring) { acceptOffer() }
         guard device != nil else { return stepWithoutDevice() }
         switch pump.step() {
         case .again(let at): return at
@@ -135,7 +135,7 @@ package final class DeviceFailover: @unchecked Sendable {
         let wasSteady = clock.now - adoptedAt >= Self.steadiness
         device = nil
         pump.detach()
-        lostPlace = shared.withLock { $0.place.take() }
+        lostDeviceName = shared.withLock { $0.deviceName.take() }
         if wasSteady {
             wait = Self.firstWait
             if findDevice(event: .outputMoved(output: context.id)) { return }
@@ -178,13 +178,13 @@ package final class DeviceFailover: @unchecked Sendable {
         adoptedAt = clock.now
         pump.attach(found)
         pump.setDelayAfterCard(name == own ? .nanoseconds(delayAfterOwn.load(ordering: .relaxed)) : .zero)
-        shared.withLock { $0.place = name }
+        shared.withLock { $0.deviceName = name }
         context.events.append(
             event
-                ?? (name == lostPlace ? .outputRestored(output: context.id) : .outputMoved(output: context.id)))
+                ?? (name == lostDeviceName ? .outputRestored(output: context.id) : .outputMoved(output: context.id)))
     }
 
-    private func takeOffer() {
+    private func acceptOffer() {
         hasOffer.store(false, ordering: .relaxed)
         let offered = shared.withLock { $0.offered.take() }
         guard let offered else { return }

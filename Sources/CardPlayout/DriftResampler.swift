@@ -83,11 +83,11 @@ package final class DriftResampler: Sendable {
         table.withUnsafeBufferPointer { table in
             for frame in 0..<frames {
                 let at = position + Double(frame) * step
-                let whole = Int(at)
-                let scaled = (at - Double(whole)) * Double(Self.phases)
+                let index = Int(at)
+                let scaled = (at - Double(index)) * Double(Self.phases)
                 let phase = Int(scaled)
                 let row = table.baseAddress! + phase * taps * 2
-                let samples = input + (whole - framesBefore) * channels
+                let samples = input + (index - framesBefore) * channels
                 let target = output + frame * channels
                 let between = Float(scaled - Double(phase))
                 if channels == 2 {

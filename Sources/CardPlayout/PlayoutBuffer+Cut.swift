@@ -22,35 +22,35 @@ extension PlayoutBuffer {
             cut.lift()
             return .refused(leadNeeded: lead)
         case .agreed(let position, let marks):
-            takeBack(to: position, marks: marks)
+            rollBack(to: position, marks: marks)
             cut.lift()
             return .flushed(from: acceptedUntil ?? .zero)
         }
     }
 
     /// Rolls the ring and the marks back and restores `acceptedUntil`.
-    private func takeBack(to position: Int64, marks: Int) {
+    private func rollBack(to position: Int64, marks: Int) {
         ring.rollBack(to: position)
         markTail.store(marks, ordering: .releasing)
         finishedCell.store(false, ordering: .releasing)
         let end = ring.writePosition
-        if end <= max(linePosition, liveFrom) || marks == firstMark {
+        if end <= max(segmentPosition, liveFrom) || marks == firstMark {
             // The last segment is removed completely; the preceding one, if any, becomes the current one.
-            hasLine = marks > firstMark && end > liveFrom
-            if hasLine {
+            hasSegment = marks > firstMark && end > liveFrom
+            if hasSegment {
                 let mark = mark(marks - 1)
-                lineStart = MediaTime(nanoseconds: mark.mediaNanoseconds)
-                (linePosition, lineSpeed) = (mark.position, mark.speed)
+                segmentStart = MediaTime(nanoseconds: mark.mediaNanoseconds)
+                (segmentPosition, segmentSpeed) = (mark.position, mark.speed)
             }
         }
-        guard hasLine else { return accepted.store(AcceptedUntil(time: .zero, isKnown: false)) }
-        let time = lineStart + duration(ofFrames: end - linePosition, speed: lineSpeed)
+        guard hasSegment else { return accepted.store(AcceptedUntil(time: .zero, isKnown: false)) }
+        let time = segmentStart + duration(ofFrames: end - segmentPosition, speed: segmentSpeed)
         accepted.store(AcceptedUntil(time: time, isKnown: true))
     }
 
     /// Returns the ring position of a media time within the audio accepted since the last flush; nil if there is none.
     private func position(of time: MediaTime) -> Int64? {
-        guard hasLine else { return nil }
+        guard hasSegment else { return nil }
         let write = ring.writePosition
         let tail = markTail.load(ordering: .relaxed)
         var end = write

@@ -43,10 +43,10 @@ package final class PlayoutBuffer: @unchecked Sendable {
     let cut = PlayoutCut()
 
     // Feeder: the segment being written.
-    var lineStart: MediaTime = .zero
-    var linePosition: Int64 = 0
-    var lineSpeed: Double = 1
-    var hasLine = false
+    var segmentStart: MediaTime = .zero
+    var segmentPosition: Int64 = 0
+    var segmentSpeed: Double = 1
+    var hasSegment = false
     /// Feeder: whether a cut was requested that a flush has superseded.
     var isCutAbandoned = false
 
@@ -85,18 +85,18 @@ package final class PlayoutBuffer: @unchecked Sendable {
         let start = time(of: block, at: max(0, offset))
         let write = ring.writePosition
         var needsMark = true
-        if hasLine, block.speed == lineSpeed {
-            let expected = lineStart + duration(ofFrames: write - linePosition, speed: lineSpeed)
-            needsMark = abs((start - expected).seconds) * rate / lineSpeed > 0.5
+        if hasSegment, block.speed == segmentSpeed {
+            let expected = segmentStart + duration(ofFrames: write - segmentPosition, speed: segmentSpeed)
+            needsMark = abs((start - expected).seconds) * rate / segmentSpeed > 0.5
         }
         if needsMark {
             guard ring.free > 0, pushMark(position: write, start: start, speed: block.speed) else { return 0 }
-            (lineStart, linePosition, lineSpeed, hasLine) = (start, write, block.speed, true)
+            (segmentStart, segmentPosition, segmentSpeed, hasSegment) = (start, write, block.speed, true)
         }
         let taken = ring.write(block.samples + max(0, offset) * format.channels, frames: count)
         if taken > 0 {
             finishedCell.store(false, ordering: .releasing)
-            let end = lineStart + duration(ofFrames: write + Int64(taken) - linePosition, speed: lineSpeed)
+            let end = segmentStart + duration(ofFrames: write + Int64(taken) - segmentPosition, speed: segmentSpeed)
             accepted.store(AcceptedUntil(time: end, isKnown: true))
         }
         return taken
@@ -108,7 +108,7 @@ package final class PlayoutBuffer: @unchecked Sendable {
     /// Drops all accepted audio. Wait-free; feeder only. The space becomes available once the pump has noticed the
     /// flush.
     package func flush() {
-        hasLine = false
+        hasSegment = false
         isCutAbandoned = !cut.isIdle
         accepted.store(AcceptedUntil(time: .zero, isKnown: false))
         finishedCell.store(false, ordering: .releasing)

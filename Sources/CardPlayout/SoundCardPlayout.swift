@@ -148,7 +148,7 @@ package final class SoundCardPlayout {
             let out = output + done * channels
             if segment.rate == 0 {
                 stop()
-                noteStarved(until: audibleAt)
+                logUnderrunEnd(until: audibleAt)
                 silence(out, frames: limit - done)
                 done = limit
             } else {
@@ -205,7 +205,7 @@ package final class SoundCardPlayout {
             if isPlaying { steer(media: media, rate: segment.rate, audibleAt: audibleAt) }
         }
         if !isPlaying {
-            let wait = place(media: media, rate: segment.rate, perFrame: perFrame)
+            let wait = begin(media: media, rate: segment.rate, perFrame: perFrame)
             guard wait == 0 else {
                 let count = min(frames, wait)
                 if hasPlayed, !buffer.isFinished, wait == .max, starvedAt == nil { starvedAt = audibleAt }
@@ -218,7 +218,7 @@ package final class SoundCardPlayout {
             hasPlayed = true
             controller.reset()
             error = .zero
-            noteStarved(until: audibleAt)
+            logUnderrunEnd(until: audibleAt)
             if notedGeneration != generation {
                 notedGeneration = generation
                 events.append(.audioHeard(media: MediaTime(nanoseconds: media), host: audibleAt, output: id))
@@ -296,7 +296,7 @@ package final class SoundCardPlayout {
 
     /// Starts playing at the frame of a media time and returns 0. Otherwise returns the number of silent frames that
     /// come first; `Int.max` if no matching audio is available.
-    private func place(media: Int64, rate lineRate: Double, perFrame: Double) -> Int {
+    private func begin(media: Int64, rate lineRate: Double, perFrame: Double) -> Int {
         let oldest = max(buffer.ring.readPosition, seenLiveFrom)
         var wait = Int.max
         var number = buffer.firstMark
@@ -404,12 +404,12 @@ package final class SoundCardPlayout {
         stop(before: liveFrom)
         seenLiveFrom = liveFrom
         hasPlayed = false
-        noteStarved(until: audibleAt)
+        logUnderrunEnd(until: audibleAt)
         buffer.release(upTo: liveFrom)
     }
 
     /// Logs the end of an underrun.
-    private func noteStarved(until audibleAt: HostInstant) {
+    private func logUnderrunEnd(until audibleAt: HostInstant) {
         guard let since = starvedAt else { return }
         starvedAt = nil
         guard audibleAt > since else { return }

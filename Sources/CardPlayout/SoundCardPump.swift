@@ -171,20 +171,20 @@ package final class SoundCardPump {
         switch reading.state {
         case .lost: return .lost
         case .underrun, .suspended:
-            if reading.state == .underrun { noteDeviceUnderrun(at: reading.instant) }
+            if reading.state == .underrun { recordDeviceUnderrun(at: reading.instant) }
             // A resuming machine needs time; a device that underruns and cannot be recovered is lost.
             let maxAttempts = reading.state == .suspended ? Self.maxFaults : Self.maxFailedRecoveries
             guard restart(device.recover()) else { return retry(.milliseconds(50), atMost: maxAttempts) }
             reading = read(device)
         case .running:
             deepenIfStalled(reading)
-            learn(reading)
+            record(reading)
             if reading.instant - lastFault > .seconds(1) { faults = 0 }
         case .prepared: break
         }
-        if followTimeline(reading, device) { reading = read(device) }
+        if applyTimelineChange(reading, device) { reading = read(device) }
         if let outcome = fill(reading, device) { return outcome }
-        giveRoom()
+        signalWritable()
         let now = clock.now
         var next = now.advanced(by: playout.isPlaying ? depths.interval : depths.idleInterval)
         // A starting stream is polled at short intervals.
@@ -263,12 +263,12 @@ package final class SoundCardPump {
             audibleAt = audibleAt.advanced(by: .nanoseconds(Int64(Double(count) * 1e9 / rate)))
             left -= count
         }
-        giveRoom()
+        signalWritable()
         return now.advanced(by: depths.interval)
     }
 
     /// Raises `room` if the feeder waits and an eighth of the buffer is free.
-    private func giveRoom() {
+    private func signalWritable() {
         guard wantsRoom.load(ordering: .acquiring), buffer.free >= buffer.ring.capacity / 8 else { return }
         wantsRoom.store(false, ordering: .relaxed)
         context.writable.raise()
@@ -281,12 +281,12 @@ package final class SoundCardPump {
     private var idleDepth: Duration { isStarting ? min(depths.start, depths.idle) : depths.idle }
 
     /// Adds a reading to the clock and publishes delay, uncertainty and start lead.
-    private func learn(_ reading: PlayoutDeviceReading) {
+    private func record(_ reading: PlayoutDeviceReading) {
         if device?.serverLatency?.consumeMove() == true {
             deviceClock.moved()
             playout.moved()
         }
-        deviceClock.learn(
+        deviceClock.record(
             reading, written: written, queued: capacity - reading.free, server: device?.serverLatency)
         if deviceClock.isSteady, !steady.load(ordering: .relaxed) {
             steady.store(true, ordering: .releasing)
@@ -320,7 +320,7 @@ package final class SoundCardPump {
     }
 
     /// Counts and logs an underrun of the device, and increases the depth.
-    private func noteDeviceUnderrun(at instant: HostInstant) {
+    private func recordDeviceUnderrun(at instant: HostInstant) {
         // An underrun during silence is inaudible and is not reported.
         deviceUnderruns += 1
         let wasAudible = audibleUntil > 0 && audibleUntil > written - Int64(frames(depths.playing))
@@ -372,7 +372,7 @@ package final class SoundCardPump {
     // MARK: Changes of the timeline
 
     /// Rewinds or discards obsolete frames after a change of the timeline; returns true if the queue changed.
-    private func followTimeline(_ reading: PlayoutDeviceReading, _ device: any PlayoutDevice) -> Bool {
+    private func applyTimelineChange(_ reading: PlayoutDeviceReading, _ device: any PlayoutDevice) -> Bool {
         let snapshot = context.timebase.snapshot
         let liveFrom = buffer.liveFrom
         let now = clock.now
@@ -380,12 +380,12 @@ package final class SoundCardPump {
         if snapshot != rendered || liveFrom != renderedLiveFrom {
             cutAt = nil
             let queued = capacity - reading.free
-            let holdsSound = audibleUntil > written - Int64(queued)
+            let holdsAudio = audibleUntil > written - Int64(queued)
             if liveFrom != renderedLiveFrom {
-                if holdsSound { cutAt = now }
+                if holdsAudio { cutAt = now }
             } else if let wrong = firstDifference(from: now, to: end, snapshot) {
                 // Silence in place of audio can be replaced only if the device can rewind.
-                if holdsSound || canRewind { cutAt = wrong }
+                if holdsAudio || canRewind { cutAt = wrong }
             }
             rendered = snapshot
             renderedLiveFrom = liveFrom

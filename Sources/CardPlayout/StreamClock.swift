@@ -63,7 +63,7 @@ struct StreamClock {
     ///   - written: The frames written since the start.
     ///   - queued: Those in the device's queue.
     ///   - server: The measurements of its server; nil if it has none.
-    mutating func learn(_ reading: PlayoutDeviceReading, written: Int64, queued: Int, server: ServerLatency?) {
+    mutating func record(_ reading: PlayoutDeviceReading, written: Int64, queued: Int, server: ServerLatency?) {
         // A single measurement is not enough for a start: reported delays are, after a longer wait.
         if !isSteady, let lastMeasured, reading.instant - lastMeasured > Self.maxGapBeforeStart {
             self.lastMeasured = nil

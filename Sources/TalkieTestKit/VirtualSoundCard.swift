@@ -110,7 +110,7 @@ package final class VirtualSoundCard: StartReportingOutput, RecoveringOutput, Ow
     package var remoteTimeline: TimebaseSegment? { held?() }
     package func adjustRemoteRate(by offset: Double) -> Bool { adjustHeld?(offset) ?? false }
     package var loss: OutputError? {
-        guard let failover, failover.place == nil else { return nil }
+        guard let failover, failover.deviceName == nil else { return nil }
         return OutputError(.lost, "\(name) is gone; connect it again")
     }
     package var isAudible: Bool { audibleFrom.map { $0 <= clock.now } ?? true }

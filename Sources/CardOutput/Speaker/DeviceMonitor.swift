@@ -50,7 +50,7 @@ final class DeviceMonitor: Sendable {
             next = HostInstant.now.advanced(by: Self.interval)
             failover.closeRetired()
             // Without any device, the pump thread itself tries to reopen one.
-            guard let place = failover.place else { continue }
+            guard let place = failover.deviceName else { continue }
             let isSubstitute = place != failover.own
             var isRedefined = false
             if configuration.hasChanged {

@@ -72,7 +72,7 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
 
     /// The ALSA name of the device that plays, requested or substitute; nil without a device and before `prepare`. Any
     /// thread.
-    public var playingDevice: String? { state.withLock { $0.worker }?.failover.place }
+    public var playingDevice: String? { state.withLock { $0.worker }?.failover.deviceName }
 
     /// Whether the requested device plays, not a substitute. Any thread.
     public var isPlayingOwnDevice: Bool { playingDevice == device }
@@ -201,7 +201,7 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
 
     /// The reason for silence: the device is lost, and no substitute plays. Nil while a device plays. Any thread.
     public var loss: OutputError? {
-        guard let worker = state.withLock({ $0.worker }), worker.failover.place == nil else { return nil }
+        guard let worker = state.withLock({ $0.worker }), worker.failover.deviceName == nil else { return nil }
         return OutputError(
             .lost, "the sound device \"\(device)\" was disconnected; connect it again, or choose another output")
     }
@@ -308,7 +308,7 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
     private func stopWorker() {
         let worker = state.withLock { $0.worker.take() }
         guard let worker else { return }
-        let isElsewhere = worker.failover.place != device
+        let isElsewhere = worker.failover.deviceName != device
         let idle = worker.stop()
         state.withLock { state in
             state.wasLost = isElsewhere

@@ -53,7 +53,7 @@ final class SoundCardWorker: @unchecked Sendable {
             return device
         }
         failover = DeviceFailover(
-            pump: pump, device: device, name: name, place: device.name, context: context,
+            pump: pump, device: device, name: name, deviceName: device.name, context: context,
             supply: DeviceFailover.Supply(substitutes: substitutes, open: open))
         monitor = DeviceMonitor(failover: failover, wake: wake, open: open)
     }
@@ -65,7 +65,7 @@ final class SoundCardWorker: @unchecked Sendable {
     }
 
     /// The destination of the audio. Any thread.
-    var sink: SinkKnowledge { sinks.knowledge(of: failover.place) }
+    var sink: SinkKnowledge { sinks.knowledge(of: failover.deviceName) }
 
     /// Starts the pump thread and the device monitor.
     ///

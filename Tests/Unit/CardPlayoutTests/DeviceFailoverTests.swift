@@ -70,7 +70,7 @@ import Testing
         #expect(first - pulled < .milliseconds(150))
         #expect(worst < 0.001)
         #expect(routes(rig) == ["moved"])
-        #expect(rig.card.failover?.place == "headphones")
+        #expect(rig.card.failover?.deviceName == "headphones")
     }
 
     @Test func withoutASubstitutePlaybackContinuesAndTheReturnedCardJoins() throws {
@@ -85,7 +85,7 @@ import Testing
         rig.device.isGone = true
         rig.card.run(for: .milliseconds(2000))
         #expect(routes(rig) == ["lost"])
-        #expect(rig.card.failover?.place == nil)
+        #expect(rig.card.failover?.deviceName == nil)
         rig.card.run(for: .seconds(4))
         let (first, worst) = try check(heard, rig, line)
         // Retries follow 0.5, 1, 2 and 4 s after the loss and the retries before.
@@ -117,7 +117,7 @@ import Testing
         #expect(abs(worst - 0.02) < 0.001)
         #expect(try #require(there.withLock { $0.last?.at }) - offered < .milliseconds(100))
         #expect(routes(rig) == ["moved", "moved"])
-        #expect(failover.place == failover.own)
+        #expect(failover.deviceName == failover.own)
     }
 
     @Test func aCardThatComesAndGoesIsNotOpenedInCircles() throws {
