@@ -32,7 +32,7 @@ package final class LiveFindings {
         self.finder = finder
         let reach = Int(clamping: Double(microphone.sampleRate) * (Self.timeout + 1), in: 0...1 << 32)
         let first = max(0, microphone.frames - reach)
-        let sound = microphone.sound(from: first)
+        let sound = microphone.recording(from: first)
         let anchors = sound.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) }
         let recording = Recording(sampleRate: sound.sampleRate, channels: [[]], anchors: anchors)
         guard let clock = RecordingClock(recording), let samples = sound.channels.first,

@@ -4,7 +4,7 @@ internal import SyncRendering
 package struct LatencyProfile: Sendable, Equatable {
     /// The conditions of a measurement. Screen, refresh rate and route each change the delay.
     package struct Key: Sendable, Hashable {
-        /// Hexadecimal digits of the speaker's id, or `SoundSink.key` for a local sink: `sink-…`, `bluetooth-…`,
+        /// Hexadecimal digits of the speaker's id, or `AudioSink.key` for a local sink: `sink-…`, `bluetooth-…`,
         /// `hw-…`. Older files contain `local-` and ALSA's card name; see `isOfUnknownSink`.
         package var speaker: String
         /// The display's name in the window system; empty without video.

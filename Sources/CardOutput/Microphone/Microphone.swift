@@ -27,7 +27,7 @@ package final class Microphone: @unchecked Sendable {
     /// Written by the microphone thread, published by `frameCount`.
     private let samples: UnsafeMutablePointer<Float>
     /// Written by the microphone thread, published by `anchorCount`.
-    private let anchors: UnsafeMutablePointer<CapturedSound.Anchor>
+    private let anchors: UnsafeMutablePointer<CapturedAudio.Anchor>
     private let frameCount = Atomic<Int>(0)
     private let anchorCount = Atomic<Int>(0)
     private let overruns = Atomic<Int>(0)
@@ -42,9 +42,9 @@ package final class Microphone: @unchecked Sendable {
     /// Whether a name denotes a device or the sound server. ALSA's other names may contain plugins with arguments, of
     /// which `file` and `tee` write files and run commands.
     package static func isDevice(_ name: String) -> Bool {
-        let parts = name.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return ["default", "pulse", "pipewire", "sysdefault"].contains(name) }
-        let allowed = parts[1].utf8.allSatisfy { byte in
+        let fields = name.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard fields.count == 2 else { return ["default", "pulse", "pipewire", "sysdefault"].contains(name) }
+        let allowed = fields[1].utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "="), UInt8(ascii: ","), UInt8(ascii: "_"),
@@ -53,7 +53,7 @@ package final class Microphone: @unchecked Sendable {
             default: false
             }
         }
-        return allowed && ["hw", "plughw", "sysdefault", "dsnoop"].contains(parts[0])
+        return allowed && ["hw", "plughw", "sysdefault", "dsnoop"].contains(fields[0])
     }
 
     /// Opens and configures a device; `start` starts the recording.
@@ -129,22 +129,22 @@ package final class Microphone: @unchecked Sendable {
     package var frames: Int { frameCount.load(ordering: .acquiring) }
 
     /// Returns a copy of the recording so far, from frame `first` on. Any thread.
-    package func sound(from first: Int = 0) -> CapturedSound {
+    package func recording(from first: Int = 0) -> CapturedAudio {
         let count = frames
         let begin = max(0, min(first, count))
         let anchorCount = anchorCount.load(ordering: .acquiring)
         let all = (0..<channels).map { channel in
             (begin..<count).map { samples[$0 * channels + channel] }
         }
-        return CapturedSound(
+        return CapturedAudio(
             sampleRate: sampleRate, channels: all,
             anchors: (0..<anchorCount).map { anchors[$0] }, overruns: overruns.load(ordering: .relaxed))
     }
 
     /// Stops the recording and joins the thread. Returns the recording.
-    package func stop() -> CapturedSound {
+    package func stop() -> CapturedAudio {
         _ = stopThread()
-        return sound()
+        return recording()
     }
 
     private func stopThread() -> Bool {
@@ -197,7 +197,7 @@ package final class Microphone: @unchecked Sendable {
             snd_pcm_status_get_state(status) == SND_PCM_STATE_RUNNING
         else { return }
         let frame = frameCount.load(ordering: .relaxed) + Int(snd_pcm_status_get_delay(status))
-        (anchors + have).initialize(to: CapturedSound.Anchor(frame: Int64(frame), instant: HostInstant(of: status)))
+        (anchors + have).initialize(to: CapturedAudio.Anchor(frame: Int64(frame), instant: HostInstant(of: status)))
         anchorCount.store(have + 1, ordering: .releasing)
     }
 

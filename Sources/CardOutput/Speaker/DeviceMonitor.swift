@@ -50,8 +50,8 @@ final class DeviceMonitor: Sendable {
             next = HostInstant.now.advanced(by: Self.interval)
             failover.closeRetired()
             // Without any device, the pump thread itself tries to reopen one.
-            guard let place = failover.deviceName else { continue }
-            let isSubstitute = place != failover.own
+            guard let deviceName = failover.deviceName else { continue }
+            let isSubstitute = deviceName != failover.own
             var isRedefined = false
             if configuration.hasChanged {
                 let now = configuration.definition(of: failover.own)

@@ -40,7 +40,7 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
         var idle: ALSADevice?
         var worker: SoundCardWorker?
         /// Called when the sink has changed or becomes known. For the application.
-        var sinkNews: @Sendable () -> Void = {}
+        var sinkHandler: @Sendable () -> Void = {}
         /// Called at the same events. For other modules.
         var sinkWatchers: [@Sendable () -> Void] = []
         /// Whether the requested device was missing when the card was last closed.
@@ -90,15 +90,17 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
     /// The latter is also an `outputMoved` event. A device replaced by another one is reported by events only.
     ///
     /// - Parameter onEvent: Called on an internal thread; must return at once. Replaces the previous handler.
-    public func setSinkNews(_ onEvent: @escaping @Sendable () -> Void) { state.withLock { $0.sinkNews = onEvent } }
+    public func setSinkHandler(_ onEvent: @escaping @Sendable () -> Void) {
+        state.withLock { $0.sinkHandler = onEvent }
+    }
 
-    /// Adds a handler for changes of `sink`, in addition to the one of `setSinkNews`. Any thread.
+    /// Adds a handler for changes of `sink`, in addition to the one of `setSinkHandler`. Any thread.
     package func addSinkWatcher(_ watcher: @escaping @Sendable () -> Void) {
         state.withLock { $0.sinkWatchers.append(watcher) }
     }
 
     func sinkHasChanged() {
-        let (onEvent, watchers) = state.withLock { ($0.sinkNews, $0.sinkWatchers) }
+        let (onEvent, watchers) = state.withLock { ($0.sinkHandler, $0.sinkWatchers) }
         onEvent()
         for watcher in watchers { watcher() }
     }

@@ -29,8 +29,8 @@ package enum SoundCardProbe {
             // A missing IOID means both directions.
             if let direction = text("IOID", of: hint), direction != "Output" { continue }
             guard let name = text("NAME", of: hint), name != "null" else { continue }
-            let words = (text("DESC", of: hint) ?? "").split(separator: "\n").joined(separator: ", ")
-            devices.append(Device(name: name, description: words))
+            let description = (text("DESC", of: hint) ?? "").split(separator: "\n").joined(separator: ", ")
+            devices.append(Device(name: name, description: description))
         }
         return devices
     }

@@ -35,7 +35,7 @@ public final class SoundCardProvider: OutputProvider {
         self.channels = channels
     }
 
-    /// The place of the default or user-provided card.
+    /// The destination of the default or user-provided card.
     public var thisComputer: OutputPlace {
         OutputPlace(provider: name, id: "local", name: SoundCard.defaultName, kind: .thisComputer)
     }
@@ -71,15 +71,15 @@ public final class SoundCardProvider: OutputProvider {
     /// Certain for `local`.
     public func match(_ name: String) -> NameMatch { name == "local" ? .certain : .none }
 
-    /// Returns the place of this computer for any name. Does not block.
+    /// Returns the destination of this computer for any name. Does not block.
     public func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
     ) -> [OutputPlace] { names.isEmpty ? [] : [thisComputer] }
 
-    /// Returns the card of a place, always the same object for the same ALSA device. Opens nothing.
-    public func outputs(at place: OutputPlace) -> [any AudioOutput] {
-        let isOther = place.id.hasPrefix(Self.prefix)
-        return [card(isOther ? String(place.id.dropFirst(Self.prefix.count)) : device, name: place.name)]
+    /// Returns the card of a destination, always the same object for the same ALSA device. Opens nothing.
+    public func outputs(at destination: OutputPlace) -> [any AudioOutput] {
+        let isOther = destination.id.hasPrefix(Self.prefix)
+        return [card(isOther ? String(destination.id.dropFirst(Self.prefix.count)) : device, name: destination.name)]
     }
 
     private func card(_ device: String, name: String) -> SoundCard {
@@ -89,7 +89,7 @@ public final class SoundCardProvider: OutputProvider {
                 replacesLostCards
                 ? SoundCard(device: device, name: name, channels: channels) { SoundCardProbe.substitutes(for: device) }
                 : SoundCard(device: device, name: name, channels: channels)
-            card.setSinkNews { [weak self] in self?.state.withLock { $0.onIdentityChange }() }
+            card.setSinkHandler { [weak self] in self?.state.withLock { $0.onIdentityChange }() }
             state.cards[device] = card
             return card
         }

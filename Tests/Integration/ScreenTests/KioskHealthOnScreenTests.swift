@@ -429,7 +429,7 @@ struct KioskHealthOnScreenTests {
     }
 
     /// Returns how much later than its frame each click was heard, in milliseconds.
-    private static func offsets(_ sound: CapturedSound, _ timeline: String) throws -> [Double] {
+    private static func offsets(_ sound: CapturedAudio, _ timeline: String) throws -> [Double] {
         let recording = Recording(
             sampleRate: sound.sampleRate, channels: sound.channels,
             anchors: sound.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) })

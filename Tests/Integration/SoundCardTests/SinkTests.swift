@@ -33,7 +33,7 @@ extension SoundCardTests {
             #expect(try SoundCardProbe.sink(of: "pulse").sink?.name == "out")
             let player = try CardPlayer(device: "pulse")
             let wakeSignal = Signal()
-            player.card.setSinkNews { wakeSignal.raise() }
+            player.card.setSinkHandler { wakeSignal.raise() }
             player.start()
             defer { player.stop() }
             #expect(player.waitUntilSettled())

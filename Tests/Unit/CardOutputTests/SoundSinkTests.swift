@@ -87,7 +87,7 @@ import Testing
             #expect(key.utf8.count <= 64)
             #expect(key.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
         }
-        #expect(SoundSink.hardware(id: "PCH", device: 3, title: "").key == "hw-PCH-3")
+        #expect(AudioSink.hardware(id: "PCH", device: 3, title: "").key == "hw-PCH-3")
     }
 
     // MARK: Changes

@@ -9,10 +9,10 @@ struct PulseLibrary: Sendable {
     typealias Operation = OpaquePointer
     typealias Memory = UnsafeMutableRawPointer
 
-    typealias SinkNews = @convention(c) (Context?, UnsafePointer<pa_sink_info>?, Int32, Memory?) -> Void
-    typealias StreamNews = @convention(c) (Context?, UnsafePointer<pa_sink_input_info>?, Int32, Memory?) -> Void
-    typealias ClientNews = @convention(c) (Context?, UnsafePointer<pa_client_info>?, Int32, Memory?) -> Void
-    typealias ServerNews = @convention(c) (Context?, UnsafePointer<pa_server_info>?, Memory?) -> Void
+    typealias SinkCallback = @convention(c) (Context?, UnsafePointer<pa_sink_info>?, Int32, Memory?) -> Void
+    typealias StreamCallback = @convention(c) (Context?, UnsafePointer<pa_sink_input_info>?, Int32, Memory?) -> Void
+    typealias ClientCallback = @convention(c) (Context?, UnsafePointer<pa_client_info>?, Int32, Memory?) -> Void
+    typealias ServerCallback = @convention(c) (Context?, UnsafePointer<pa_server_info>?, Memory?) -> Void
     typealias Happening = @convention(c) (Context?, pa_subscription_event_type_t, UInt32, Memory?) -> Void
 
     let loopNew: @convention(c) @Sendable () -> Loop?
@@ -38,11 +38,11 @@ struct PulseLibrary: Sendable {
     let setSubscribeCallback: @convention(c) @Sendable (Context, Happening?, Memory?) -> Void
     let subscribe:
         @convention(c) @Sendable (Context, pa_subscription_mask_t, pa_context_success_cb_t?, Memory?) -> Operation?
-    let askServer: @convention(c) @Sendable (Context, ServerNews, Memory?) -> Operation?
-    let askSinks: @convention(c) @Sendable (Context, SinkNews, Memory?) -> Operation?
-    let askStreams: @convention(c) @Sendable (Context, StreamNews, Memory?) -> Operation?
-    let askStream: @convention(c) @Sendable (Context, UInt32, StreamNews, Memory?) -> Operation?
-    let askClients: @convention(c) @Sendable (Context, ClientNews, Memory?) -> Operation?
+    let askServer: @convention(c) @Sendable (Context, ServerCallback, Memory?) -> Operation?
+    let askSinks: @convention(c) @Sendable (Context, SinkCallback, Memory?) -> Operation?
+    let askStreams: @convention(c) @Sendable (Context, StreamCallback, Memory?) -> Operation?
+    let askStream: @convention(c) @Sendable (Context, UInt32, StreamCallback, Memory?) -> Operation?
+    let askClients: @convention(c) @Sendable (Context, ClientCallback, Memory?) -> Operation?
     let operationFree: @convention(c) @Sendable (Operation) -> Void
     let property: @convention(c) @Sendable (OpaquePointer, UnsafePointer<CChar>?) -> UnsafePointer<CChar>?
 

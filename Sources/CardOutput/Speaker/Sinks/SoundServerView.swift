@@ -70,9 +70,9 @@ struct SoundServerView: Sendable, Equatable {
 
     /// The sink of this process; nil while it has no playing stream.
     var knowledge: SinkKnowledge? {
-        let places = Set(ownStreams.map(\.sink))
-        guard let index = places.first, let sink = sinks.first(where: { $0.index == index }) else { return nil }
-        guard places.count == 1 else { return .unknown("this program plays on several sinks at once") }
+        let ownSinks = Set(ownStreams.map(\.sink))
+        guard let index = ownSinks.first, let sink = sinks.first(where: { $0.index == index }) else { return nil }
+        guard ownSinks.count == 1 else { return .unknown("this program plays on several sinks at once") }
         guard !sink.passesOn else {
             return .unknown("'\(sink.title)' forwards the sound without stating the sink")
         }
@@ -104,11 +104,11 @@ extension SoundServerView.Sink {
     }
 
     private static func digits(_ address: String) -> String? {
-        let parts = address.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "_" }
-        guard parts.count == 6, parts.allSatisfy({ $0.utf8.count == 2 && UInt8($0, radix: 16) != nil }) else {
+        let fields = address.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "_" }
+        guard fields.count == 6, fields.allSatisfy({ $0.utf8.count == 2 && UInt8($0, radix: 16) != nil }) else {
             return nil
         }
-        return parts.joined().uppercased()
+        return fields.joined().uppercased()
     }
 
     /// Whether the headset uses a bidirectional profile, which has another delay than playback only.
@@ -117,12 +117,12 @@ extension SoundServerView.Sink {
         return ["handsfree", "headset", "hfp", "hsp"].contains { profile.contains($0) }
     }
 
-    func sink(at host: String?) -> SoundSink {
+    func sink(at host: String?) -> AudioSink {
         if let address = bluetoothAddress {
-            return SoundSink(key: "bluetooth-\(address)" + (isTelephone ? "-headset" : ""), name: name, title: title)
+            return AudioSink(key: "bluetooth-\(address)" + (isTelephone ? "-headset" : ""), name: name, title: title)
         }
-        let place = host.map { "\($0)/\(name)" } ?? name
-        return SoundSink(key: SoundSink.key("sink", place), name: place, title: title)
+        let sinkName = host.map { "\($0)/\(name)" } ?? name
+        return AudioSink(key: AudioSink.key("sink", sinkName), name: sinkName, title: title)
     }
 }
 

@@ -15,8 +15,8 @@ import Testing
     let folder = TemporaryFolder()
     var store: ProfileStore { ProfileStore(StateFolder(path: folder.path("state"))) }
 
-    private static func sink(_ name: String) -> SoundSink {
-        SoundSink(key: "sink-\(name)", name: name, title: "The \(name)")
+    private static func sink(_ name: String) -> AudioSink {
+        AudioSink(key: "sink-\(name)", name: name, title: "The \(name)")
     }
 
     private func use(_ knowledge: SinkKnowledge, _ profiles: [LatencyProfile]) -> ProfileChoice.Use {
@@ -62,7 +62,7 @@ import Testing
         #expect(headset.key.screen == "DELL U2720Q 27\"" && headset.shares.count == 3)
         #expect(profiles.allSatisfy { $0.key.isOfUnknownSink })
         for sink in ["default", "loudspeakers"] { #expect(use(.known(Self.sink(sink)), profiles).profile == nil) }
-        let odd = SoundSink(key: "local-default", name: "x", title: "x")
+        let odd = AudioSink(key: "local-default", name: "x", title: "x")
         #expect(use(.known(odd), profiles).profile == nil)
     }
 

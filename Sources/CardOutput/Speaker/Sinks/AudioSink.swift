@@ -1,7 +1,7 @@
 /// The destination of a card's audio: an output of a sound card, a sink of a sound server, or a headset.
 ///
 /// ALSA names do not identify it: a sound server selects the sink of `default` and `pulse`, and may change it.
-public struct SoundSink: Sendable, Hashable {
+public struct AudioSink: Sendable, Hashable {
     /// A persistent, unique key: at most 64 letters, digits, `-`, `_` and `.`.
     package let key: String
     /// The name in the sound server or ALSA.
@@ -18,8 +18,8 @@ public struct SoundSink: Sendable, Hashable {
     /// Returns the sink of a card that plays without a sound server.
     ///
     /// - Parameter id: The card's identifier, which persists while card numbers change.
-    static func hardware(id: String, device: Int, title: String) -> SoundSink {
-        SoundSink(key: key("hw", "\(id)-\(device)"), name: "hw:CARD=\(id),DEV=\(device)", title: title)
+    static func hardware(id: String, device: Int, title: String) -> AudioSink {
+        AudioSink(key: key("hw", "\(id)-\(device)"), name: "hw:CARD=\(id),DEV=\(device)", title: title)
     }
 
     /// Returns the kind, the start of the name, and a hash of the name if it was shortened or changed.
@@ -42,12 +42,12 @@ public struct SoundSink: Sendable, Hashable {
 /// The knowledge about the destination of a card's audio.
 public enum SinkKnowledge: Sendable, Hashable {
     /// The sink is known.
-    case known(SoundSink)
+    case known(AudioSink)
     /// The sink is unknown. The text completes a sentence: "the sound server does not answer".
     case unknown(String)
 
     static let noServer = SinkKnowledge.unknown("the sound server does not answer")
 
     /// The sink; nil if unknown.
-    package var sink: SoundSink? { if case .known(let sink) = self { sink } else { nil } }
+    package var sink: AudioSink? { if case .known(let sink) = self { sink } else { nil } }
 }

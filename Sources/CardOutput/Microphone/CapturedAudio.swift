@@ -1,7 +1,7 @@
 package import MediaCore
 
 /// Recorded audio with its capture times.
-package struct CapturedSound: Sendable {
+package struct CapturedAudio: Sendable {
     /// A capture time: frame `frame` was captured at `instant`, as reported by the driver.
     package struct Anchor: Sendable, Equatable {
         /// The index of a frame, from the start of the recording.
