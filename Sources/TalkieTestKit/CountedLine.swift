@@ -72,7 +72,7 @@ package final class CountedDrawing: SubtitleDrawing {
     /// The number of calls of `draw`.
     package let draws = Lock(0)
     package init() {}
-    package func takeTrouble() -> String? { nil }
+    package func consumeProblem() -> String? { nil }
 
     package func draw(_ cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
         draws.withLock { $0 += 1 }

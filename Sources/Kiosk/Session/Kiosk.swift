@@ -192,8 +192,8 @@ package final class Kiosk: Sendable {
         options.arrangement = configuration.arrangement(isOverscanning: false)
         options.display = configuration.screen?.display
         switch configuration.operatorScreen {
-        case .other?: options.boardDisplay = .other
-        case .chosen(let screen)?: options.boardDisplay = .chosen(screen.display)
+        case .other?: options.dashboardDisplay = .other
+        case .chosen(let screen)?: options.dashboardDisplay = .chosen(screen.display)
         case nil: break
         }
         return ScreenLoop(options: options, converter: SoftwareFrameConverter())

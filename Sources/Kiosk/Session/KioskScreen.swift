@@ -52,7 +52,7 @@ final class KioskScreen {
     }
 
     /// Shows the operator's board.
-    func show(_ board: ScreenBoard) { control?.show(board: board) }
+    func show(_ board: DashboardContent) { control?.show(dashboard: board) }
 
     /// Applies rotation and overscan for the window's display.
     func arrange() {

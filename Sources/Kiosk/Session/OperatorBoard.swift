@@ -27,52 +27,52 @@ struct OperatorBoard: Sendable, Equatable {
     }
 
     /// The board as title and lines.
-    var board: ScreenBoard {
-        var lines: [ScreenBoard.Line] = []
-        if let fault = health.fault { lines.append(ScreenBoard.Line("Fault", fault, isTrouble: true)) }
-        lines += health.degradations.map { ScreenBoard.Line("Degraded", $0, isTrouble: true) }
+    var board: DashboardContent {
+        var lines: [DashboardContent.Row] = []
+        if let fault = health.fault { lines.append(DashboardContent.Row("Fault", fault, isTrouble: true)) }
+        lines += health.degradations.map { DashboardContent.Row("Degraded", $0, isTrouble: true) }
         if let item = health.item, health.shown == .playing {
             let position = item.position ?? .zero
             var words = Decimals.clock(seconds: max(0, position.seconds))
             if let duration {
                 words += " of \(Decimals.clock(seconds: duration.seconds))"
-                lines.append(ScreenBoard.Line("Played", words))
+                lines.append(DashboardContent.Row("Played", words))
                 let left = max(0, (duration - position).seconds.rounded(.up))
-                lines.append(ScreenBoard.Line("Left", Decimals.clock(seconds: left)))
+                lines.append(DashboardContent.Row("Left", Decimals.clock(seconds: left)))
             } else {
-                lines.append(ScreenBoard.Line("Played", words))
+                lines.append(DashboardContent.Row("Played", words))
             }
         }
-        lines.append(ScreenBoard.Line("Next", next ?? "nothing"))
+        lines.append(DashboardContent.Row("Next", next ?? "nothing"))
         if hasSound { lines += sound }
-        lines.append(ScreenBoard.Line("Pictures", "\(health.pictures) shown, \(health.dropped) dropped"))
+        lines.append(DashboardContent.Row("Pictures", "\(health.pictures) shown, \(health.dropped) dropped"))
         if let refusal = health.configuration.refusal {
-            lines.append(ScreenBoard.Line("Configuration", refusal, isTrouble: true))
+            lines.append(DashboardContent.Row("Configuration", refusal, isTrouble: true))
         }
-        return ScreenBoard(title: status, lines: lines)
+        return DashboardContent(title: status, rows: lines)
     }
 
-    private var sound: [ScreenBoard.Line] {
+    private var sound: [DashboardContent.Row] {
         let lost = health.outputs.filter { !$0.isConnected }.map(\.name)
         let connected = health.outputs.filter(\.isConnected).map(\.name)
         var lines = [
-            ScreenBoard.Line(
+            DashboardContent.Row(
                 "Rooms", connected.isEmpty ? "no sound" : connected.joined(separator: ", "),
                 isTrouble: connected.isEmpty)
         ]
         if !lost.isEmpty {
-            lines.append(ScreenBoard.Line("Lost", lost.joined(separator: ", "), isTrouble: true))
+            lines.append(DashboardContent.Row("Lost", lost.joined(separator: ", "), isTrouble: true))
         }
         if let offset = health.offset {
             let side = offset < .zero ? "early" : "late"
             lines.append(
-                ScreenBoard.Line(
+                DashboardContent.Row(
                     "Lip sync", "sound \(Self.milliseconds(offset)) ms \(side)",
                     isTrouble: offset > Self.farthest || offset < .zero - Self.farthest))
         }
         if health.outputs.count > 1, let skew = health.skew {
             lines.append(
-                ScreenBoard.Line("Between rooms", "\(Self.milliseconds(skew)) ms", isTrouble: skew > Self.farthest))
+                DashboardContent.Row("Between rooms", "\(Self.milliseconds(skew)) ms", isTrouble: skew > Self.farthest))
         }
         return lines
     }

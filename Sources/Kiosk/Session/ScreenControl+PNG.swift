@@ -8,7 +8,7 @@ extension ScreenControl {
     /// - Parameter report: Called with a sentence if an image cannot be encoded.
     package func pngScreenshot(report: @escaping @Sendable (String) -> Void) async -> [UInt8]? {
         let picture = await withCheckedContinuation { continuation in
-            takeSnapshot(.screen) { continuation.resume(returning: $0) }
+            captureSnapshot(.screen) { continuation.resume(returning: $0) }
         }
         guard let picture else { return nil }
         do throws(MediaError) { return try PNGEncoder.encode(bgra: picture.pixels, size: picture.size) } catch {

@@ -221,7 +221,7 @@ final class SubtitleTracks {
     /// Reports subtitles that could not be drawn or decoded, once.
     func reportTroubles() {
         for subtitles in all {
-            if let trouble = subtitles.renderer.takeTrouble() { context.status.message(Sentences.joined(trouble)) }
+            if let trouble = subtitles.renderer.consumeProblem() { context.status.message(Sentences.joined(trouble)) }
             let failure = subtitles.renderer.error.map { "\($0)" }
             defer { subtitles.reportedFailure = failure }
             if let failure, failure != subtitles.reportedFailure {

@@ -38,5 +38,5 @@ public struct ScreenArrangement: Sendable, Hashable {
     }
 
     /// Whether the screen is rotated by 90 or 270 degrees.
-    var isSideways: Bool { PicturePlacement.normalized(rotation) % 180 != 0 }
+    var isSideways: Bool { VideoPlacement.normalized(rotation) % 180 != 0 }
 }

@@ -14,22 +14,22 @@ struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
     /// The part of the canvas that is drawn on.
     let visible: PixelRect
     /// The title-safe part of it, for text.
-    let words: PixelRect
+    let titleSafe: PixelRect
 
     init(_ arrangement: ScreenArrangement, on glass: PixelSize) {
         self.glass = glass
-        rotation = PicturePlacement.normalized(arrangement.rotation)
-        let whole = PixelRect(x: 0, y: 0, width: glass.width, height: glass.height)
+        rotation = VideoPlacement.normalized(arrangement.rotation)
+        let bounds = PixelRect(x: 0, y: 0, width: glass.width, height: glass.height)
         switch arrangement.overscan {
-        case .none, .insetApplicationFrame: field = whole
-        case .scale(let share), .insetBounds(let share): field = whole.inset(by: share)
+        case .none, .insetApplicationFrame: field = bounds
+        case .scale(let share), .insetBounds(let share): field = bounds.inset(by: share)
         }
         canvas = rotation % 180 == 0 ? field.size : PixelSize(width: field.height, height: field.width)
         let sheet = PixelRect(x: 0, y: 0, width: canvas.width, height: canvas.height)
         visible = sheet
-        var words = sheet
-        if case .insetApplicationFrame(let share) = arrangement.overscan { words = sheet.inset(by: share) }
-        self.words = arrangement.titleSafe == 0 ? words : words.inset(by: arrangement.titleSafe)
+        var safeArea = sheet
+        if case .insetApplicationFrame(let share) = arrangement.overscan { safeArea = sheet.inset(by: share) }
+        self.titleSafe = arrangement.titleSafe == 0 ? safeArea : safeArea.inset(by: arrangement.titleSafe)
     }
 
     /// Whether canvas and glass are equal.
@@ -67,8 +67,8 @@ struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
     func onGlass(_ image: OverlayImage) -> OverlayImage? {
         let seen = image.rect.intersection(visible)
         guard !seen.isEmpty else { return nil }
-        let place = onGlass(seen)
-        if rotation == 0, seen == image.rect { return OverlayImage(rect: place, pixels: image.pixels) }
+        let glassRect = onGlass(seen)
+        if rotation == 0, seen == image.rect { return OverlayImage(rect: glassRect, pixels: image.pixels) }
         var pixels = [UInt8](
             repeating: 0, count: image.pixels.count / (image.rect.width * image.rect.height) * seen.width * seen.height)
         image.pixels.withUnsafeBytes { source in
@@ -77,18 +77,18 @@ struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
                 PixelRotation.copy(
                     from: source.baseAddress!.assumingMemoryBound(to: UInt32.self) + corner, stride: image.rect.width,
                     size: seen.size, turned: rotation, to: target.baseAddress!.assumingMemoryBound(to: UInt32.self),
-                    stride: place.width)
+                    stride: glassRect.width)
             }
         }
-        return OverlayImage(rect: place, pixels: pixels)
+        return OverlayImage(rect: glassRect, pixels: pixels)
     }
 }
 
 extension PixelRect {
     /// Returns the rectangle without `share` per cent of its width left and right and of its height above and below.
     fileprivate func inset(by share: Double) -> PixelRect {
-        let part = share.isFinite ? min(ScreenArrangement.Overscan.maxPercent, max(0, share)) / 100 : 0
-        let (across, along) = (Int(pixels: Double(width) * part), Int(pixels: Double(height) * part))
+        let fraction = share.isFinite ? min(ScreenArrangement.Overscan.maxPercent, max(0, share)) / 100 : 0
+        let (across, along) = (Int(pixels: Double(width) * fraction), Int(pixels: Double(height) * fraction))
         return PixelRect(
             x: x + across, y: y + along, width: max(1, width - 2 * across), height: max(1, height - 2 * along))
     }

@@ -13,79 +13,79 @@ struct BarDrawing {
         static let handed = TextScript.Colour(grey: 176, opacity: 235)
         static let level = TextScript.Colour(grey: 245, opacity: 250)
         static let chapter = TextScript.Colour(grey: 14)
-        static let words = TextScript.Colour(grey: 255)
+        static let text = TextScript.Colour(grey: 255)
     }
 
     private typealias Point = TextScript.Point
     private typealias Measure = BarLayout.Measure
 
-    func width(_ text: String) -> Double { painter.width(of: text, size: Measure.line) }
+    func width(_ text: String) -> Double { painter.width(of: text, size: Measure.textSize) }
 
     func overlay(_ bar: ScreenBar, in layout: BarLayout, of area: PixelSize) -> OverlayImage? {
         var sheet = Sheet(scale: layout.scale)
         sheet.fill(layout.rect, Paint.ground)
-        if let line = layout.line, let place = bar.place { draw(line, place, bar, on: &sheet) }
+        if let seekBar = layout.seekBar, let position = bar.position { draw(seekBar, position, bar, on: &sheet) }
         if let time = layout.time { sheet.write(bar.time, in: time) }
-        for place in layout.parts {
-            let output = place.part == .button(.rooms) ? bar.output : nil
-            let colour = output?.isElsewhere == true ? TextScript.Colour.elsewhere : Paint.words
-            if !place.words.isEmpty { sheet.write(place.words, in: place.text, colour) }
-            if place.words.isEmpty || place.lead > 0 {
-                let sign = output.map { BarSign($0.symbol) } ?? BarSign(place.part, of: bar)
-                sheet.draw(sign, in: place.icon, colour)
+        for element in layout.elements {
+            let output = element.control == .button(.rooms) ? bar.output : nil
+            let colour = output?.isElsewhere == true ? TextScript.Colour.elsewhere : Paint.text
+            if !element.label.isEmpty { sheet.write(element.label, in: element.text, colour) }
+            if element.label.isEmpty || element.lead > 0 {
+                let sign = output.map { BarSign($0.symbol) } ?? BarSign(element.control, of: bar)
+                sheet.draw(sign, in: element.icon, colour)
             }
         }
-        if let place = layout.volume, let volume = bar.volume {
-            let middle = place.line.y + place.line.height / 2
-            sheet.fill(share: 0...1, of: place.line, at: middle, half: 1.2, Paint.track)
+        if let volumeLayout = layout.volume, let volume = bar.volume {
+            let middle = volumeLayout.slider.y + volumeLayout.slider.height / 2
+            sheet.fill(share: 0...1, of: volumeLayout.slider, at: middle, half: 1.2, Paint.track)
             if let percent = volume.isMuted ? 0 : volume.percent {
                 let share = min(1, Double(percent) / 100)
-                sheet.fill(share: 0...share, of: place.line, at: middle, half: 1.2, Paint.level)
-                sheet.knob(share, of: place.line, at: middle, 2.8, Paint.words)
+                sheet.fill(share: 0...share, of: volumeLayout.slider, at: middle, half: 1.2, Paint.level)
+                sheet.knob(share, of: volumeLayout.slider, at: middle, 2.8, Paint.text)
             }
-            sheet.write(volume.isMuted ? "–" : volume.percent.map { "\($0)%" } ?? "?", in: place.number)
+            sheet.write(volume.isMuted ? "–" : volume.percent.map { "\($0)%" } ?? "?", in: volumeLayout.number)
         }
-        if let aim = bar.aim, let line = layout.line {
-            write(aim.words, at: aim.place, of: line, layout, of: area, on: &sheet)
-        } else if let line = layout.line, !bar.title.isEmpty {
-            write(bar.title, at: 0, of: line, layout, of: area, on: &sheet)
+        if let aim = bar.aim, let seekBar = layout.seekBar {
+            write(aim.text, at: aim.position, of: seekBar, layout, of: area, on: &sheet)
+        } else if let seekBar = layout.seekBar, !bar.title.isEmpty {
+            write(bar.title, at: 0, of: seekBar, layout, of: area, on: &sheet)
         }
         return painter.draw(sheet.script, in: area)
     }
 
-    private func draw(_ line: PixelRect, _ place: Double, _ bar: ScreenBar, on sheet: inout Sheet) {
-        let middle = line.y + line.height / 2
+    private func draw(_ seekBar: PixelRect, _ position: Double, _ bar: ScreenBar, on sheet: inout Sheet) {
+        let middle = seekBar.y + seekBar.height / 2
         func fill(_ from: Double, _ to: Double, _ colour: TextScript.Colour) {
-            sheet.fill(share: from...max(from, min(1, to)), of: line, at: middle, half: 1.2, colour)
+            sheet.fill(share: from...max(from, min(1, to)), of: seekBar, at: middle, half: 1.2, colour)
         }
-        let now = min(1, max(0, place))
+        let now = min(1, max(0, position))
         fill(0, 1, Paint.track)
         if let loaded = bar.loaded { fill(now, loaded, Paint.loaded) }
         if let handed = bar.handed { fill(now, handed, Paint.handed) }
         fill(0, now, Paint.level)
         for chapter in bar.chapters where chapter > 0 && chapter < 1 {
-            sheet.notch(chapter, of: line, at: middle, half: 1.2, Paint.chapter)
+            sheet.notch(chapter, of: seekBar, at: middle, half: 1.2, Paint.chapter)
         }
         // Large enough for touch input.
-        sheet.knob(now, of: line, at: middle, 3.4, Paint.words)
+        sheet.knob(now, of: seekBar, at: middle, 3.4, Paint.text)
     }
 
-    /// Draws a text box above a place of the slider, and within the window.
+    /// Draws a text box above a position of the slider, and within the window.
     private func write(
-        _ text: String, at place: Double, of line: PixelRect, _ layout: BarLayout, of area: PixelSize,
+        _ text: String, at position: Double, of seekBar: PixelRect, _ layout: BarLayout, of area: PixelSize,
         on sheet: inout Sheet
     ) {
         let room = Double(area.width) / layout.scale - 2 * Measure.margin
-        let words = LineBreaking(room: room - 2 * Measure.margin, longest: 200, width: width).shortened(text)
-        let wide = Int(pixels: ((width(words) + 2 * Measure.margin) * layout.scale).rounded(.up))
+        let shortened = LineBreaking(room: room - 2 * Measure.margin, longest: 200, width: width).shortened(text)
+        let wide = Int(pixels: ((width(shortened) + 2 * Measure.margin) * layout.scale).rounded(.up))
         let high = Int(pixels: Measure.aimHeight * layout.scale)
-        let middle = Double(line.x) + Double(line.width) * place
+        let middle = Double(seekBar.x) + Double(seekBar.width) * position
         let left = min(area.width - wide, max(0, Int(middle) - wide / 2))
         let box = PixelRect(x: left, y: layout.rect.y - high, width: wide, height: high)
         guard box.y >= 0, left >= 0 else { return }
         sheet.fill(box, Paint.box)
         let margin = Int(pixels: Measure.margin * layout.scale)
-        sheet.write(words, in: PixelRect(x: left + margin, y: box.y, width: wide - margin, height: high))
+        sheet.write(shortened, in: PixelRect(x: left + margin, y: box.y, width: wide - margin, height: high))
     }
 
     /// A script in window pixels; strokes and font sizes are in units.
@@ -103,35 +103,35 @@ struct BarDrawing {
 
         /// Fills a part of a slider, aligned to whole pixels for sharp edges.
         mutating func fill(
-            share: ClosedRange<Double>, of line: PixelRect, at middle: Int, half: Double, _ colour: TextScript.Colour
+            share: ClosedRange<Double>, of seekBar: PixelRect, at middle: Int, half: Double, _ colour: TextScript.Colour
         ) {
             let half = max(1, (half * scale).rounded())
-            let (start, end) = (place(share.lowerBound, on: line), place(share.upperBound, on: line))
+            let (start, end) = (position(share.lowerBound, on: seekBar), position(share.upperBound, on: seekBar))
             guard end > start else { return }
             script.fill(x: start, y: Double(middle) - half, width: end - start, height: 2 * half, colour: colour)
         }
 
         mutating func notch(
-            _ share: Double, of line: PixelRect, at middle: Int, half: Double, _ colour: TextScript.Colour
+            _ share: Double, of seekBar: PixelRect, at middle: Int, half: Double, _ colour: TextScript.Colour
         ) {
             let half = max(1, (half * scale).rounded())
             let wide = max(1, (0.8 * scale).rounded())
-            let left = place(share, on: line) - (wide / 2).rounded(.down)
+            let left = position(share, on: seekBar) - (wide / 2).rounded(.down)
             script.fill(x: left, y: Double(middle) - half, width: wide, height: 2 * half, colour: colour)
         }
 
         mutating func knob(
-            _ share: Double, of line: PixelRect, at middle: Int, _ half: Double, _ colour: TextScript.Colour
+            _ share: Double, of seekBar: PixelRect, at middle: Int, _ half: Double, _ colour: TextScript.Colour
         ) {
             let half = (half * scale).rounded()
-            let centre = place(share, on: line)
+            let centre = position(share, on: seekBar)
             script.fillCircle(at: Point(centre, Double(middle)), radius: half, colour: colour)
         }
 
-        mutating func write(_ text: String, in rect: PixelRect, _ colour: TextScript.Colour = Paint.words) {
+        mutating func write(_ text: String, in rect: PixelRect, _ colour: TextScript.Colour = Paint.text) {
             script.write(
                 text, at: Point(Double(rect.x), Double(rect.y) + Double(rect.height) / 2), anchor: .left,
-                size: Measure.line * scale, colour: colour, rim: 0.3 * scale,
+                size: Measure.textSize * scale, colour: colour, rim: 0.3 * scale,
                 rimColour: TextScript.Colour(grey: 0, opacity: 128))
         }
 
@@ -144,8 +144,8 @@ struct BarDrawing {
             }
         }
 
-        private func place(_ share: Double, on line: PixelRect) -> Double {
-            (Double(line.x) + Double(line.width) * share).rounded()
+        private func position(_ share: Double, on seekBar: PixelRect) -> Double {
+            (Double(seekBar.x) + Double(seekBar.width) * share).rounded()
         }
     }
 }

@@ -9,28 +9,28 @@ struct BarLayout: Hashable {
     /// Pixels per unit; the x-height is five units.
     let scale: Double
     /// The touchable area of the seek slider; nil if the duration is unknown.
-    let line: PixelRect?
-    let parts: [Place]
+    let seekBar: PixelRect?
+    let elements: [Element]
     /// The area of the time; nil if there is no space.
     let time: PixelRect?
     /// The touchable area of the volume slider and the area of its number; nil if there is no space.
     let volume: Volume?
 
     struct Volume: Hashable {
-        let line, number: PixelRect
+        let slider, number: PixelRect
 
         /// From the end of the line to that of the number.
         fileprivate var beside: PixelRect {
-            let left = line.x + line.width
-            return PixelRect(x: left, y: line.y, width: number.x + number.width - left, height: line.height)
+            let left = slider.x + slider.width
+            return PixelRect(x: left, y: slider.y, width: number.x + number.width - left, height: slider.height)
         }
     }
 
-    struct Place: Hashable {
-        let part: ScreenBar.Part
+    struct Element: Hashable {
+        let control: ScreenBar.Control
         let rect: PixelRect
         /// The text; empty for an icon alone.
-        let words: String
+        let label: String
         /// The width of the icon before the text, in pixels; 0 without one.
         var lead = 0
 
@@ -45,7 +45,7 @@ struct BarLayout: Hashable {
 
     /// Dimensions in units.
     enum Measure {
-        static let line = 11.0
+        static let textSize = 11.0
         static let margin = 6.0
         static let gap = 8.0
         static let sign = 14.0
@@ -53,9 +53,9 @@ struct BarLayout: Hashable {
         static let lead = 14.5
         static let row = 18.0
         /// From the bar's top to the middle of the seek slider.
-        static let lineMiddle = 6.0
+        static let seekBarMiddle = 6.0
         /// The touchable distance above and below the middle of the slider.
-        static let lineReach = 6.0
+        static let seekBarReach = 6.0
         static let height = 36.0
         static let volume = 40.0
         /// The widest text of the volume.
@@ -102,10 +102,12 @@ struct BarLayout: Hashable {
                 x: Int(pixels: x * scale), y: Int(pixels: top + y * scale),
                 width: Int(pixels: wide * scale), height: Int(pixels: high * scale))
         }
-        line =
-            bar.place == nil
+        seekBar =
+            bar.position == nil
             ? nil
-            : pixels(Measure.margin, Measure.lineMiddle - Measure.lineReach, width: room, height: 2 * Measure.lineReach)
+            : pixels(
+                Measure.margin, Measure.seekBarMiddle - Measure.seekBarReach, width: room,
+                height: 2 * Measure.seekBarReach)
 
         var row = Row(bar, width: width)
         if fit.mayLeaveOut {
@@ -114,10 +116,11 @@ struct BarLayout: Hashable {
             return nil
         }
         let y = Measure.height - Measure.row - 2
-        var places: [Place] = []
+        var placed: [Element] = []
         var x = Measure.margin
-        for part in row.left {
-            places.append(Place(part: part, rect: pixels(x, y, width: Measure.sign, height: Measure.row), words: ""))
+        for control in row.left {
+            placed.append(
+                Element(control: control, rect: pixels(x, y, width: Measure.sign, height: Measure.row), label: ""))
             x += Measure.sign + Measure.gap
         }
         time = row.time > 0 ? pixels(x, y, width: row.time, height: Measure.row) : nil
@@ -125,39 +128,40 @@ struct BarLayout: Hashable {
         var volume: Volume?
         for item in row.right.reversed() {
             right -= item.width
-            switch item.part {
+            switch item.control {
             case .volume:
-                places.append(
-                    Place(part: .mute, rect: pixels(right, y, width: Measure.sign, height: Measure.row), words: ""))
+                placed.append(
+                    Element(control: .mute, rect: pixels(right, y, width: Measure.sign, height: Measure.row), label: "")
+                )
                 let start = right + Measure.sign + Measure.gap / 2
                 volume = Volume(
-                    line: pixels(start, y, width: Measure.volume, height: Measure.row),
+                    slider: pixels(start, y, width: Measure.volume, height: Measure.row),
                     number: pixels(start + Measure.volume + Measure.gap / 2, y, width: row.number, height: Measure.row))
             default:
-                places.append(
-                    Place(
-                        part: item.part, rect: pixels(right, y, width: item.width, height: Measure.row),
-                        words: item.words, lead: item.words.isEmpty ? 0 : Int(pixels: item.lead * scale)))
+                placed.append(
+                    Element(
+                        control: item.control, rect: pixels(right, y, width: item.width, height: Measure.row),
+                        label: item.label, lead: item.label.isEmpty ? 0 : Int(pixels: item.lead * scale)))
             }
             right -= Measure.gap
         }
         self.volume = volume
-        parts = places
+        elements = placed
     }
 
     /// The content of the lower row; sizes in units.
     private struct Row {
         struct Item {
-            var part: ScreenBar.Part
+            var control: ScreenBar.Control
             /// The alternative texts, longest first.
             var choices: [String] = []
-            var words = ""
+            var label = ""
             var width = Measure.sign
             /// The width of the icon before the text; 0 without one.
             var lead = 0.0
         }
 
-        var left: [ScreenBar.Part] = [.play]
+        var left: [ScreenBar.Control] = [.play]
         var time: Double
         /// The width of the volume text.
         let number: Double
@@ -171,13 +175,13 @@ struct BarLayout: Hashable {
             for button in ScreenBar.Button.allCases {
                 if button == .fullScreen, bar.volume != nil {
                     let wide = Measure.sign + Measure.volume + number + Measure.gap
-                    right.append(Item(part: .volume(0), width: wide))
+                    right.append(Item(control: .volume(0), width: wide))
                 }
                 guard let choices = bar.buttons[button] else { continue }
-                let words = choices.first ?? ""
-                var item = Item(part: .button(button), choices: choices, words: words)
+                let label = choices.first ?? ""
+                var item = Item(control: .button(button), choices: choices, label: label)
                 if button == .rooms, bar.output != nil { item.lead = Measure.lead }
-                if !words.isEmpty { item.width = max(Measure.sign, item.lead + width(words)) }
+                if !label.isEmpty { item.width = max(Measure.sign, item.lead + width(label)) }
                 right.append(item)
             }
         }
@@ -185,17 +189,17 @@ struct BarLayout: Hashable {
         /// Shortens the longest texts to a common width, as little as needed. Returns false if that does not suffice.
         mutating func shorten(toFit room: Double, shortest: Double, _ width: @escaping Width) -> Bool {
             for index in right.indices where right[index].choices == [""] {
-                (right[index].words, right[index].width) = ("", Measure.sign)
+                (right[index].label, right[index].width) = ("", Measure.sign)
             }
             let named = right.indices.filter { !(right[$0].choices.first ?? "").isEmpty }
             // The last of several alternatives contains no name any more.
             let names = named.map { index in
                 let (choices, lead) = (right[index].choices, right[index].lead)
                 return (choices.count > 1 ? choices.dropLast() : choices[...])
-                    .map { (words: $0, width: lead + width($0)) }
+                    .map { (label: $0, width: lead + width($0)) }
             }
             for (index, ways) in zip(named, names) {
-                (right[index].words, right[index].width) = (ways[0].words, max(Measure.sign, ways[0].width))
+                (right[index].label, right[index].width) = (ways[0].label, max(Measure.sign, ways[0].width))
             }
             let others = self.width - named.reduce(0) { $0 + right[$1].width }
             // An alternative that fits is used whole; the width it leaves is available to the others.
@@ -211,10 +215,10 @@ struct BarLayout: Hashable {
             }
             for (index, ways) in zip(named, names) where right[index].width > longest {
                 let lead = right[index].lead
-                let words =
-                    ways.first { $0.width <= longest }?.words
-                    ?? LineBreaking(room: longest - lead, longest: 200, width: width).shortened(ways.last?.words ?? "")
-                (right[index].words, right[index].width) = (words, max(Measure.sign, lead + width(words)))
+                let label =
+                    ways.first { $0.width <= longest }?.label
+                    ?? LineBreaking(room: longest - lead, longest: 200, width: width).shortened(ways.last?.label ?? "")
+                (right[index].label, right[index].width) = (label, max(Measure.sign, lead + width(label)))
             }
             return true
         }
@@ -226,15 +230,15 @@ struct BarLayout: Hashable {
 
         /// Removes names before parts, the least important first; the play button is never removed.
         mutating func leaveOut(toFit room: Double, shortest: Double, _ width: @escaping Width) {
-            let hiddenFirst: [ScreenBar.Part] = [
-                .button(.speed), .button(.chapters), .volume(0), .button(.sound), .button(.rooms), .button(.subtitles),
+            let hiddenFirst: [ScreenBar.Control] = [
+                .button(.speed), .button(.chapters), .volume(0), .button(.audio), .button(.rooms), .button(.subtitles),
             ]
-            for part in [nil] + hiddenFirst.map(Optional.some) {
-                if let part { right.removeAll { $0.part == part } }
+            for control in [nil] + hiddenFirst.map(Optional.some) {
+                if let control { right.removeAll { $0.control == control } }
                 if shorten(toFit: room, shortest: shortest, width) { return }
                 var nameless = self
-                for part in hiddenFirst {
-                    guard let index = nameless.right.firstIndex(where: { $0.part == part }) else { continue }
+                for control in hiddenFirst {
+                    guard let index = nameless.right.firstIndex(where: { $0.control == control }) else { continue }
                     let choices = nameless.right[index].choices
                     if choices.count > 1 { nameless.right[index].choices = choices.suffix(1) }
                     if nameless.shorten(toFit: room, shortest: shortest, width) {
@@ -252,49 +256,50 @@ struct BarLayout: Hashable {
 
     /// The top of the area that other overlays must avoid. With a slider it includes the time box, so that subtitles do
     /// not move when that appears.
-    var top: Int { rect.y - Int((line == nil ? 2 : Measure.aimHeight + 1) * scale) }
+    var top: Int { rect.y - Int((seekBar == nil ? 2 : Measure.aimHeight + 1) * scale) }
 
     // MARK: Hit testing
 
     /// Returns the part at a pixel of the window; nil outside the bar.
     ///
     /// The edges of the screen stop the pointer, so the outermost parts extend to them.
-    func hit(x: Int, y: Int) -> ScreenBar.Part? {
-        guard rect.holds(x, y) || line?.holds(x, y) ?? false else { return nil }
-        if let line, y >= line.y, y < line.y + line.height { return .place(share(of: x)) }
-        let row = parts.first?.rect ?? rect
+    func hit(x: Int, y: Int) -> ScreenBar.Control? {
+        guard rect.holds(x, y) || seekBar?.holds(x, y) ?? false else { return nil }
+        if let seekBar, y >= seekBar.y, y < seekBar.y + seekBar.height { return .position(share(of: x)) }
+        let row = elements.first?.rect ?? rect
         let y = min(y, row.y + row.height - 1)
         if let volume {
-            if volume.line.holds(x, y) { return .volume(loudness(at: x)) }
+            if volume.slider.holds(x, y) { return .volume(loudness(at: x)) }
             if volume.beside.holds(x, y) { return .volumeNumber }
         }
         // Half of each gap belongs to the adjacent part, for touch input.
         let reach = Int(Measure.gap * scale / 2)
-        let ends = (parts.map(\.rect.x).min() ?? 0, parts.map { $0.rect.x + $0.rect.width }.max() ?? 0)
-        return parts.first { place in
-            let rect = place.rect
+        let ends = (elements.map(\.rect.x).min() ?? 0, elements.map { $0.rect.x + $0.rect.width }.max() ?? 0)
+        return elements.first { element in
+            let rect = element.rect
             let left = rect.x == ends.0 ? 0 : rect.x - reach
             let right = rect.x + rect.width == ends.1 ? self.rect.width : rect.x + rect.width + reach
             return PixelRect(x: left, y: rect.y, width: right - left, height: rect.height).holds(x, y)
-        }?.part ?? .nothing
+        }?.control ?? .nothing
     }
 
-    /// Returns the part for a pointer held down since a press on `part`; it may leave the slider. Nil for other parts.
-    func drag(_ part: ScreenBar.Part, to x: Int) -> ScreenBar.Part? {
-        switch part {
-        case .place: .place(share(of: x))
+    /// Returns the part for a pointer held down since a press on `control`; it may leave the slider. Nil for other
+    /// parts.
+    func drag(_ control: ScreenBar.Control, to x: Int) -> ScreenBar.Control? {
+        switch control {
+        case .position: .position(share(of: x))
         case .volume: .volume(loudness(at: x))
         default: nil
         }
     }
 
     /// Returns the position on the seek slider at a pixel, clamped to 0…1.
-    func share(of x: Int) -> Double { line.map { Self.share(of: x, on: $0) } ?? 0 }
+    func share(of x: Int) -> Double { seekBar.map { Self.share(of: x, on: $0) } ?? 0 }
 
-    private func loudness(at x: Int) -> Double { volume.map { Self.share(of: x, on: $0.line) } ?? 0 }
+    private func loudness(at x: Int) -> Double { volume.map { Self.share(of: x, on: $0.slider) } ?? 0 }
 
-    private static func share(of x: Int, on line: PixelRect) -> Double {
-        line.width > 1 ? min(1, max(0, Double(x - line.x) / Double(line.width - 1))) : 0
+    private static func share(of x: Int, on seekBar: PixelRect) -> Double {
+        seekBar.width > 1 ? min(1, max(0, Double(x - seekBar.x) / Double(seekBar.width - 1))) : 0
     }
 }
 

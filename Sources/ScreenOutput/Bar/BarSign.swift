@@ -4,10 +4,10 @@ internal import Text
 struct BarSign {
     private(set) var shapes: [[TextScript.Point]] = []
 
-    init(_ part: ScreenBar.Part, of bar: ScreenBar) {
-        switch part {
+    init(_ control: ScreenBar.Control, of bar: ScreenBar) {
+        switch control {
         case .play where bar.isWaiting:
-            for place in [0.0, 0.39, 0.78] { block(place, 0.39, width: 0.22, height: 0.22) }
+            for offset in [0.0, 0.39, 0.78] { block(offset, 0.39, width: 0.22, height: 0.22) }
         case .play where bar.isPlaying:
             block(0.1, 0, width: 0.28, height: 1)
             block(0.62, 0, width: 0.28, height: 1)
@@ -33,7 +33,7 @@ struct BarSign {
                 block(left, top == 0 ? 0 : 0.87, width: 0.35, height: 0.13)
                 block(left == 0 ? 0 : 0.87, top, width: 0.13, height: 0.35)
             }
-        case .button, .place, .volume, .volumeNumber, .nothing: break
+        case .button, .position, .volume, .volumeNumber, .nothing: break
         }
     }
 
@@ -56,10 +56,12 @@ struct BarSign {
     }
 
     private mutating func frame(_ left: Double, _ top: Double, width: Double, height: Double) {
-        let line = 0.11
-        block(left, top, width: width, height: line)
-        block(left, top + height - line, width: width, height: line)
-        for side in [left, left + width - line] { block(side, top + line, width: line, height: height - 2 * line) }
+        let stroke = 0.11
+        block(left, top, width: width, height: stroke)
+        block(left, top + height - stroke, width: width, height: stroke)
+        for side in [left, left + width - stroke] {
+            block(side, top + stroke, width: stroke, height: height - 2 * stroke)
+        }
     }
 
     private mutating func octagon(_ x: Double, _ y: Double, radius: Double) {

@@ -1,11 +1,11 @@
 /// The control bar along the lower edge of the window.
 package struct ScreenBar: Sendable, Hashable {
     /// A part of the bar under the pointer.
-    package enum Part: Sendable, Hashable {
+    package enum Control: Sendable, Hashable {
         /// The buttons for the previous item, play or pause, and the next item.
         case previous, play, next
         /// A position on the seek slider, 0…1.
-        case place(Double)
+        case position(Double)
         /// The mute button.
         case mute
         /// A position on the volume slider, 0…1.
@@ -28,7 +28,7 @@ package struct ScreenBar: Sendable, Hashable {
     /// The buttons that open a list or change a setting; each is displayed with its current state.
     package enum Button: String, Sendable, CaseIterable {
         case chapters = "chapters"
-        case sound = "sound"
+        case audio = "sound"
         case subtitles = "subtitles"
         case speed = "speed"
         case rooms = "rooms"
@@ -38,12 +38,12 @@ package struct ScreenBar: Sendable, Hashable {
     /// The action of a click at the pointer's position on the slider.
     package struct Aim: Sendable, Hashable {
         /// The position, 0…1.
-        var place: Double
+        var position: Double
         /// The time, `00:12:34`, and the chapter at it.
-        package var words: String
+        package var text: String
 
         /// Creates an aim.
-        package init(place: Double, words: String) { (self.place, self.words) = (place, words) }
+        package init(position: Double, text: String) { (self.position, self.text) = (position, text) }
     }
 
     /// The volume.
@@ -75,7 +75,7 @@ package struct ScreenBar: Sendable, Hashable {
     /// Whether playback waits until enough data has been read.
     package var isWaiting: Bool
     /// The playback position, 0…1; nil if the duration is unknown.
-    package var place: Double?
+    package var position: Double?
     /// The end of the data read, 0…1; nil: not displayed.
     package var loaded: Double?
     /// The end of the audio sent to the speaker, 0…1; nil: not displayed.
@@ -102,14 +102,14 @@ package struct ScreenBar: Sendable, Hashable {
 
     /// Creates a bar.
     package init(
-        isPlaying: Bool, isWaiting: Bool = false, place: Double?, loaded: Double? = nil, handed: Double? = nil,
+        isPlaying: Bool, isWaiting: Bool = false, position: Double?, loaded: Double? = nil, handed: Double? = nil,
         chapters: [Double] = [],
         time: String, buttons: [Button: [String]] = [:], hasPrevious: Bool = false, hasNext: Bool = false,
         volume: Volume? = nil, aim: Aim? = nil
     ) {
         self.isPlaying = isPlaying
         self.isWaiting = isWaiting
-        self.place = place
+        self.position = position
         self.loaded = loaded
         self.handed = handed
         self.chapters = chapters

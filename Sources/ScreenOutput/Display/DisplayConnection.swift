@@ -51,7 +51,7 @@ final class DisplayConnection {
     /// forever if the server exits meanwhile, as at the end of a session.
     ///
     /// - Returns: False if the server is gone.
-    func takeDown(_ window: OpaquePointer) -> Bool {
+    func unmapWindow(_ window: OpaquePointer) -> Bool {
         guard !isLost, let display = csdl_x11_display(window) else { return !isLost }
         cx11_unmap(display, csdl_x11_window(window))
         // With the UnmapNotify already processed, SDL does not wait for it.
@@ -60,7 +60,7 @@ final class DisplayConnection {
     }
 
     /// Marks the connection as lost if the Wayland compositor reports an error.
-    func noteLossOfCompositor() {
+    func checkCompositor() {
         guard let compositor, let error = Self.call(compositor, "wl_display_get_error", in: "libwayland-client.so.0")
         else { return }
         if error != 0 { lost.flag.store(true, ordering: .releasing) }

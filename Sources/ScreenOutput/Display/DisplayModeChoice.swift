@@ -36,8 +36,8 @@ struct DisplayModeChoice {
     /// Returns the mode for a request.
     ///
     /// - Parameter filmRate: The frame rate of the video in Hz; nil without video.
-    func answer(to wish: DisplayMode, filmRate: Double?) -> Answer {
-        switch wish {
+    func answer(to request: DisplayMode, filmRate: Double?) -> Answer {
+        switch request {
         case .current: return .asItIs
         case .preferred: return taken(preferred ?? largest ?? desktop)
         case .film:

@@ -16,7 +16,7 @@ package struct MainQueue {
     ///
     /// libdispatch aborts the process if there is no descriptor. Whether there is one is checked first, but another
     /// thread can open the last one meanwhile. Call this before other threads are started.
-    package static func take() {
+    package static func acquire() {
         if cshim_is_main_thread() != 0 { _ = taken }
     }
 
@@ -32,11 +32,11 @@ package struct MainQueue {
     var deadline: HostInstant? { turn.latest }
 
     /// Records that work is pending.
-    mutating func noteWork() { turn.markPending(at: .now) }
+    mutating func markPending() { turn.markPending(at: .now) }
 
     /// Executes pending work, unless a frame is due soon.
-    mutating func serve(before picture: HostInstant?) {
-        guard turn.isDue(at: .now, before: picture) else { return }
+    mutating func serve(before frameDue: HostInstant?) {
+        guard turn.isDue(at: .now, before: frameDue) else { return }
         cshim_event_clear(descriptor)
         _dispatch_main_queue_callback_4CF(nil)
     }
@@ -45,7 +45,7 @@ package struct MainQueue {
 /// Schedules the work of the main queue: not shortly before a frame, which it would delay, but within `longest`.
 struct MainQueueTurn {
     /// The time to convert and present a frame on a slow machine.
-    static let picturesTime: Duration = .milliseconds(8)
+    static let framePreparationTime: Duration = .milliseconds(8)
     /// The maximum deferral, even if frames are always late.
     static let longest: Duration = .milliseconds(50)
 
@@ -57,9 +57,9 @@ struct MainQueueTurn {
     mutating func markPending(at now: HostInstant) { since = since ?? now }
 
     /// Returns whether the work should run now; it counts as done then.
-    mutating func isDue(at now: HostInstant, before picture: HostInstant?) -> Bool {
+    mutating func isDue(at now: HostInstant, before frameDue: HostInstant?) -> Bool {
         guard let latest else { return false }
-        if let picture, picture - now < Self.picturesTime, now < latest { return false }
+        if let frameDue, frameDue - now < Self.framePreparationTime, now < latest { return false }
         since = nil
         return true
     }

@@ -8,6 +8,6 @@ final class NoScreen: VideoOutput {
     let presentCost = Duration.zero
     /// Called for each discarded frame.
     var onFrame: () -> Void = {}
-    func prepare(_ picture: any VideoFrame, under overlay: Overlay?) { onFrame() }
+    func prepare(_ frame: any VideoFrame, under overlay: Overlay?) { onFrame() }
     func present() -> HostInstant { .now }
 }

@@ -14,9 +14,9 @@ final class OverlayPainter: Sendable {
         var mark: String?
         var isMarkAccented = false
         /// Drawn without the other content.
-        var board: ScreenBoard?
+        var dashboard: DashboardContent?
 
-        var isEmpty: Bool { bar == nil && panel == nil && message == nil && mark == nil && board == nil }
+        var isEmpty: Bool { bar == nil && panel == nil && message == nil && mark == nil && dashboard == nil }
     }
 
     /// The result of drawing a `Content`.
@@ -86,12 +86,12 @@ final class OverlayPainter: Sendable {
     }
 
     /// Returns the newest result and removes it; nil without a new one.
-    func takeResult() -> Drawn? {
+    func consumeResult() -> Drawn? {
         state.withLock { $0.drawn.take() }
     }
 
     /// Returns the reason why text cannot be shown, once.
-    func takeTrouble() -> String? {
+    func consumeProblem() -> String? {
         state.withLock { $0.trouble.sentence.take() }
     }
 
@@ -148,8 +148,10 @@ final class OverlayPainter: Sendable {
     /// Returns the images of the content. Runs on the painter's thread.
     static func drawing(_ content: Content, in area: PixelSize, by painter: TextPainter) -> Drawn {
         var drawn = Drawn()
-        if let board = content.board {
-            if let image = BoardDrawing(painter: painter).overlay(board, in: area) { drawn.images.append(image) }
+        if let dashboard = content.dashboard {
+            if let image = DashboardDrawing(painter: painter).overlay(dashboard, in: area) {
+                drawn.images.append(image)
+            }
             return drawn
         }
         if let bar = content.bar {
@@ -167,13 +169,13 @@ final class OverlayPainter: Sendable {
                 return drawn
             }
         }
-        let words = MessageDrawing(painter: painter)
+        let messageDrawing = MessageDrawing(painter: painter)
         let image: OverlayImage? =
             if let message = content.message {
-                words.overlay(message.text, in: area, at: message.place, isAccented: message.isAccented)
+                messageDrawing.overlay(message.text, in: area, at: message.position, isAccented: message.isAccented)
             } else {
                 content.mark.flatMap {
-                    words.overlay($0, in: area, at: .corner, isAccented: content.isMarkAccented)
+                    messageDrawing.overlay($0, in: area, at: .corner, isAccented: content.isMarkAccented)
                 }
             }
         // Corner content stays above the bar.

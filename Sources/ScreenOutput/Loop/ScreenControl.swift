@@ -24,7 +24,7 @@ public final class ScreenControl: Sendable {
         case mark(String?, isAccented: Bool)
         case panel(ScreenPanel?)
         case bar(ScreenBar?)
-        case board(ScreenBoard?)
+        case dashboard(DashboardContent?)
         case snapshot(SnapshotKind, @Sendable (ScreenSnapshot?) -> Void)
         case stop
     }
@@ -32,7 +32,7 @@ public final class ScreenControl: Sendable {
     /// The content of a snapshot.
     package enum SnapshotKind: Sendable {
         /// The video frame, in its own size.
-        case picture
+        case video
         /// The video as displayed in the window, with subtitles.
         case window
         /// The same with messages and bars; black without video.
@@ -52,7 +52,7 @@ public final class ScreenControl: Sendable {
         /// The upright visible area of the window, in pixels; nil without a window.
         public var area: PixelSize?
         /// The title-safe part of it, which text is confined to.
-        public var wordArea: PixelRect?
+        public var titleSafeArea: PixelRect?
         /// Whether the window fills its display.
         public var isFullScreen = false
         /// The number of rows of the displayed panel; nil without one.
@@ -134,7 +134,7 @@ public final class ScreenControl: Sendable {
 
     /// Returns the size of video in square pixels.
     package func displaySize(of format: VideoFormat) -> PixelSize {
-        PicturePlacement.displaySize(
+        VideoPlacement.displaySize(
             of: format.size, pixelAspect: format.pixelAspect, rotation: format.rotation, view: view)
     }
 
@@ -211,21 +211,21 @@ public final class ScreenControl: Sendable {
     /// `ScreenInput.pointer`, which also indicates when to show it.
     package func show(bar: ScreenBar?) { send(.bar(bar)) }
 
-    /// Fills another display with a board until it is replaced or nil; see `ScreenOptions.boardDisplay`.
-    package func show(board: ScreenBoard?) { send(.board(board)) }
+    /// Fills another display with a dashboard until it is replaced or nil; see `ScreenOptions.dashboardDisplay`.
+    package func show(dashboard: DashboardContent?) { send(.dashboard(dashboard)) }
 
     /// Returns the displayed video frame in its own size, without messages and bar; nil without a frame.
     public func snapshot() async -> ScreenSnapshot? {
         await withCheckedContinuation { continuation in
-            takeSnapshot { continuation.resume(returning: $0) }
+            captureSnapshot { continuation.resume(returning: $0) }
         }
     }
 
     /// Takes a snapshot without suspending the caller.
     ///
     /// - Parameter reply: Called on the loop's thread; must return at once.
-    package func takeSnapshot(
-        _ kind: SnapshotKind = .picture, _ reply: @escaping @Sendable (ScreenSnapshot?) -> Void
+    package func captureSnapshot(
+        _ kind: SnapshotKind = .video, _ reply: @escaping @Sendable (ScreenSnapshot?) -> Void
     ) { send(.snapshot(kind, reply)) }
 
     /// Stops the loop and closes the window.

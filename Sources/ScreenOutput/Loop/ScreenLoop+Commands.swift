@@ -65,8 +65,8 @@ extension ScreenLoop {
             guard bar != overlays.content.bar else { return }
             overlays.show(bar: bar)
             overlays.draw(on: screen)
-        case .board(let board): self.board?.board = board
-        case .snapshot(.picture, let reply):
+        case .dashboard(let dashboard): self.dashboard?.content = dashboard
+        case .snapshot(.video, let reply):
             reply(
                 presenter?.onScreen?.videoFrame.flatMap {
                     ScreenSnapshot(of: $0, at: presenter?.momentOnScreen, by: converter)
@@ -157,12 +157,12 @@ extension ScreenLoop {
             state.display = display?.name ?? ""
             state.displayRate = rate
             state.presentation = presentation
-            (state.area, state.wordArea) = (geometry?.canvas, geometry?.words)
+            (state.area, state.titleSafeArea) = (geometry?.canvas, geometry?.titleSafe)
         }
     }
 
     /// Inhibits the screen saver during playback, or always with `staysAwake`.
-    func keepAwake() {
+    func updateScreenSaver() {
         guard let screen, screen.isOpen else { return }
         let isRunning = options.staysAwake || (timebase.map { $0.rate != 0 } ?? false)
         guard isRunning != isAwake else { return }

@@ -10,16 +10,16 @@ extension ScreenLoop {
     private static let timeout: Duration = .seconds(1)
 
     /// Handles an event of a changed display configuration.
-    func noteDisplayChange() {
+    func scheduleDisplayUpdate() {
         guard options.followsDisplays || screen?.fullScreen.coversDisplay == true else { return }
         displaysDue = .now.advanced(by: Self.calm)
         // A window system may move windows of a removed display over those of the remaining ones.
-        board?.isDisplayDue = true
+        dashboard?.isDisplayDue = true
     }
 
     /// Recreates the window if its display has changed, after the quiet time. Without `followsDisplays`, only resizes a
     /// window that covers its display.
-    func followDisplays() {
+    func updateDisplays() {
         guard let screen else { return }
         guard options.followsDisplays else {
             if let due = displaysDue, due <= .now {
@@ -42,7 +42,7 @@ extension ScreenLoop {
     func remakeWindow() {
         guard options.followsDisplays, let screen, screen.canBeRemade else { return }
         // `remake` quits the video subsystem, which destroys all windows.
-        board?.close(screen.connection)
+        dashboard?.close(screen.connection)
         guard screen.remake() else {
             if !isAway {
                 isAway = true
@@ -64,20 +64,20 @@ extension ScreenLoop {
         control.deliver(wasAway ? .back : .remade)
     }
 
-    /// Places and paints the board. Abandons it if the window system is gone.
-    func attendBoard(before next: HostInstant?) {
-        guard let board, let screen else { return }
-        if screen.isConnectionLost() { return board.abandon() }
+    /// Places and paints the dashboard. Abandons it if the window system is gone.
+    func updateDashboard(before next: HostInstant?) {
+        guard let dashboard, let screen else { return }
+        if screen.isConnectionLost() { return dashboard.abandon() }
         guard screen.isOpen else { return }
-        if board.isDisplayDue { board.follow(screen) }
-        board.paint(before: next)
-        if let trouble = board.takeTrouble() { control.deliver(.notice(trouble)) }
+        if dashboard.isDisplayDue { dashboard.update(screen) }
+        dashboard.paint(before: next)
+        if let trouble = dashboard.consumeProblem() { control.deliver(.notice(trouble)) }
     }
 
     /// Reports the displays if they differ from the last report.
     func reportDisplays() {
         guard options.followsDisplays, let screen else { return }
-        board?.isDisplayDue = true
+        dashboard?.isDisplayDue = true
         let displays = screen.displays
         guard displays != knownDisplays else { return }
         knownDisplays = displays

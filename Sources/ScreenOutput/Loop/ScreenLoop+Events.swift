@@ -7,16 +7,16 @@ extension ScreenLoop {
     func serveWindow() -> Bool {
         guard let screen, screen.isOpen else { return false }
         var event = SDL_Event()
-        var hadNews = false
+        var hadEvents = false
         while !screen.isConnectionLost(), SDL_PollEvent(&event) != 0 {
             handle(event, on: screen)
-            hadNews = true
+            hadEvents = true
         }
-        return hadNews
+        return hadEvents
     }
 
     private func handle(_ event: SDL_Event, on screen: Screen) {
-        if let board, board.handle(event) { return }
+        if let dashboard, dashboard.handle(event) { return }
         switch SDL_EventType(event.type) {
         case SDL_WINDOWEVENT:
             let input = screen.handle(event.window)
@@ -27,14 +27,14 @@ extension ScreenLoop {
             }
             if let input { control.deliver(input) }
             if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.deliver(pointer: .left) }
-        case SDL_DISPLAYEVENT: noteDisplayChange()
+        case SDL_DISPLAYEVENT: scheduleDisplayUpdate()
         case SDL_SYSWMEVENT:
             if let wanted = screen.connection?.changeEvent, csdl_x11_event_type(event.syswm.msg) == wanted {
-                noteDisplayChange()
+                scheduleDisplayUpdate()
             }
         case SDL_QUIT:
             // SDL reports the loss of a Wayland compositor this way.
-            screen.connection?.noteLossOfCompositor()
+            screen.connection?.checkCompositor()
         case SDL_KEYDOWN:
             isRepeating = event.key.repeat != 0
             let name = KeyName.name(of: event.key.keysym)
@@ -50,8 +50,8 @@ extension ScreenLoop {
             for name in names { deliverKey(name) }
         case SDL_MOUSEBUTTONDOWN:
             isRepeating = false
-            let place = screen.pixel(x: Int(event.button.x), y: Int(event.button.y))
-            if event.button.button == 1, let used = overlays.press(at: place) {
+            let position = screen.pixel(x: Int(event.button.x), y: Int(event.button.y))
+            if event.button.button == 1, let used = overlays.press(at: position) {
                 for event in used { control.deliver(pointer: event) }
             } else {
                 if event.button.button == 1 {
@@ -85,8 +85,8 @@ extension ScreenLoop {
             guard event.button.button == 1 else { return }
             // The position may be newer than the release: the window stays where the last motion has moved it.
             windowDrag = nil
-            let place = screen.pixel(x: Int(event.button.x), y: Int(event.button.y))
-            if let used = overlays.release(at: place) { control.deliver(pointer: used) }
+            let position = screen.pixel(x: Int(event.button.x), y: Int(event.button.y))
+            if let used = overlays.release(at: position) { control.deliver(pointer: used) }
         case SDL_MOUSEMOTION:
             heldMotion = (Int(event.motion.x), Int(event.motion.y))
             deliverMotion(on: screen)
@@ -107,7 +107,7 @@ extension ScreenLoop {
         (heldMotion, lastPointerEvent) = (nil, .now)
         let hasMoved = pointer.hasMoved(on: screen)
         // A drag compares with its start: an event from before the press may have been read after the whole motion.
-        if windowDrag?.follow(screen) == true { return }
+        if windowDrag?.move(screen) == true { return }
         guard hasMoved else { return }
         cursor.pointerMoved(isFullScreen: screen.isFullScreen)
         control.deliver(pointer: overlays.move(to: screen.pixel(x: x, y: y)))

@@ -26,10 +26,10 @@ public final class ScreenLoop {
     var failure: OutputError?
     var isFailureKnown = false
     var overlays: ScreenOverlays
-    var pointer = PointerPlace()
+    var pointer = PointerPosition()
     /// The current or possible drag of the window while the button is pressed; nil otherwise.
     var windowDrag: WindowDrag?
-    /// When a pointer motion was last reported, and the place of a later one that was not, in window-system units.
+    /// When a pointer motion was last reported, and the position of a later one that was not, in window-system units.
     var lastPointerEvent: HostInstant?
     var heldMotion: (x: Int, y: Int)?
     var isAwake = false
@@ -48,8 +48,8 @@ public final class ScreenLoop {
     /// Whether no display is available.
     var isAway = false
     var knownDisplays: [ConnectedDisplay] = []
-    /// The board on another display; nil if none is requested.
-    let board: BoardWindow?
+    /// The dashboard on another display; nil if none is requested.
+    let dashboard: DashboardWindow?
     private var mainQueue: MainQueue?
 
     /// Creates a loop. The window system is first used by `run`.
@@ -59,11 +59,11 @@ public final class ScreenLoop {
         control = ScreenControl(options.arrangement)
         cursor = CursorHiding(isNeverShown: options.hidesCursor)
         overlays = ScreenOverlays(raising: control.signal)
-        board = options.boardDisplay.map { [control] in
-            BoardWindow($0, converter: converter, raising: control.signal)
+        dashboard = options.dashboardDisplay.map { [control] in
+            DashboardWindow($0, converter: converter, raising: control.signal)
         }
         commands.reserveCapacity(16)
-        MainQueue.take()
+        MainQueue.acquire()
     }
 
     /// Runs the loop until `control.stop()`. Call it once, on the main thread.
@@ -76,21 +76,21 @@ public final class ScreenLoop {
             carryOutCommands()
             if isStopping { break }
             if let trouble = overlays.present(on: screen) { control.deliver(.notice(trouble)) }
-            followDisplays()
+            updateDisplays()
             let next = step()
             repaintIfNeeded(before: next)
-            attendBoard(before: next)
+            updateDashboard(before: next)
             // Last: the steps before may have read events from the socket, which the sleep would not see.
-            let hadNews = serveWindow()
+            let hadEvents = serveWindow()
             publish()
             mainQueue?.serve(before: next)
-            if !hadNews { sleep(until: next) }
+            if !hadEvents { sleep(until: next) }
         }
         control.close()
         layer?.arrival.echo(to: nil)
         overlays.stop()
-        board?.stop()
-        board?.close(screen?.connection)
+        dashboard?.stop()
+        dashboard?.close(screen?.connection)
         presenter = nil
         screen = nil
         control.hasEnded.raise()
@@ -105,7 +105,7 @@ public final class ScreenLoop {
     /// Presents due frames. Returns the instant of the next one; nil if there is none to wait for.
     private func step() -> HostInstant? {
         guard let presenter, let layer else { return nil }
-        keepAwake()
+        updateScreenSaver()
         if let screen, screen.gravity != layer.videoGravity {
             screen.gravity = layer.videoGravity
             presenter.invalidate()
@@ -126,9 +126,9 @@ public final class ScreenLoop {
 
     private func sleep(until film: HostInstant?) {
         var deadline = film
-        func include(_ moment: HostInstant?) {
-            guard let moment else { return }
-            deadline = deadline.map { min($0, moment) } ?? moment
+        func include(_ instant: HostInstant?) {
+            guard let instant else { return }
+            deadline = deadline.map { min($0, instant) } ?? instant
         }
         include(overlays.messageEnds)
         include(cursor.hideAt)
@@ -144,7 +144,7 @@ public final class ScreenLoop {
         if let signal = control.signal {
             // Even with no time left: otherwise a film that is always late would block events.
             let wake = signal.wait(until: deadline, orReadable: connection?.descriptor, or: mainQueue?.waited)
-            if wake.contains(.secondReadable) { mainQueue?.noteWork() }
+            if wake.contains(.secondReadable) { mainQueue?.markPending() }
         } else {
             // There is neither a window nor a descriptor: poll for commands and frames.
             let soon = HostInstant.now.advanced(by: .milliseconds(20))
@@ -155,7 +155,7 @@ public final class ScreenLoop {
         if let hide = cursor.hideAt, hide <= now { cursor.hide() }
         if let screen, screen.isOpen {
             deliverMotion(on: screen)
-            _ = windowDrag?.follow(screen)
+            _ = windowDrag?.move(screen)
         }
     }
 
@@ -166,7 +166,7 @@ public final class ScreenLoop {
             pointer.record(on: screen)
             describe()
             fullScreenMayHaveChanged()
-            keepAwake()
+            updateScreenSaver()
         }
         control.state.withLock { state in
             state.panelRows = overlays.panelRows

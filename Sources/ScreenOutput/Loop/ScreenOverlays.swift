@@ -5,7 +5,7 @@ internal import SyncRendering
 /// them.
 struct ScreenOverlays {
     /// A position in pixels relative to the title-safe area.
-    typealias Place = (x: Int, y: Int)
+    typealias Position = (x: Int, y: Int)
 
     private let painter: OverlayPainter
     private(set) var content = OverlayPainter.Content()
@@ -14,7 +14,7 @@ struct ScreenOverlays {
     private var panelLayout: PanelLayout?
     private var barLayout: BarLayout?
     /// The part of the bar on which the pointer was pressed; nil when it is released.
-    private var dragged: ScreenBar.Part?
+    private var dragged: ScreenBar.Control?
 
     /// The top of the displayed bar; nil without one.
     var barTop: Int? { barLayout?.top }
@@ -60,7 +60,7 @@ struct ScreenOverlays {
     /// Requests drawing of the content for the current window. The previous overlays stay until then.
     func draw(on screen: Screen?) {
         guard let screen else { return }
-        guard let area = screen.geometry?.words.size else {
+        guard let area = screen.geometry?.titleSafe.size else {
             screen.messages = nil
             return
         }
@@ -69,9 +69,9 @@ struct ScreenOverlays {
 
     /// Shows the overlays that were drawn. Returns the reason why text cannot be shown, once.
     mutating func present(on screen: Screen?) -> String? {
-        let trouble = painter.takeTrouble()
-        guard let screen, let drawn = painter.takeResult() else { return trouble }
-        let corner = screen.geometry?.words ?? PixelRect(x: 0, y: 0, width: 0, height: 0)
+        let trouble = painter.consumeProblem()
+        guard let screen, let drawn = painter.consumeResult() else { return trouble }
+        let corner = screen.geometry?.titleSafe ?? PixelRect(x: 0, y: 0, width: 0, height: 0)
         let images =
             corner.x == 0 && corner.y == 0
             ? drawn.images : drawn.images.map { $0.moved(right: corner.x, down: corner.y) }
@@ -87,47 +87,47 @@ struct ScreenOverlays {
     // MARK: Pointer
 
     /// Returns the input of a press on the panel or the bar, or beside both while there is a panel; nil elsewhere.
-    mutating func press(at place: Place) -> [PointerInput.Event]? {
+    mutating func press(at position: Position) -> [PointerInput.Event]? {
         var events: [PointerInput.Event] = []
         if panelLayout != nil {
-            if let row = rowEvent(at: place, turned: 0) {
+            if let row = rowEvent(at: position, turned: 0) {
                 events = [row]
-            } else if !isOnPanel(place) {
+            } else if !isOnPanel(position) {
                 events = [.besidePanel]
             }
         }
-        guard let barLayout, let part = barPart(at: place) else { return panelLayout == nil ? nil : events }
-        dragged = part
-        return events + [.bar(part, isDragged: barLayout.drag(part, to: place.x) != nil)]
+        guard let barLayout, let control = barControl(at: position) else { return panelLayout == nil ? nil : events }
+        dragged = control
+        return events + [.bar(control, isDragged: barLayout.drag(control, to: position.x) != nil)]
     }
 
     /// Returns the input of a release; nil if no slider of the bar was held down.
-    mutating func release(at place: Place) -> PointerInput.Event? {
-        dragged.take().flatMap { barLayout?.drag($0, to: place.x) }.map { .bar($0, isDragged: false) }
+    mutating func release(at position: Position) -> PointerInput.Event? {
+        dragged.take().flatMap { barLayout?.drag($0, to: position.x) }.map { .bar($0, isDragged: false) }
     }
 
-    func move(to place: Place) -> PointerInput.Event {
-        if let dragged, let part = barLayout?.drag(dragged, to: place.x) { return .bar(part, isDragged: true) }
-        return .moved(over: barPart(at: place))
+    func move(to position: Position) -> PointerInput.Event {
+        if let dragged, let control = barLayout?.drag(dragged, to: position.x) { return .bar(control, isDragged: true) }
+        return .moved(over: barControl(at: position))
     }
 
     /// Returns the input of a wheel step over a panel, beside it, or over the bar's volume; nil elsewhere.
-    func turnWheel(_ turned: Int, at place: Place) -> PointerInput.Event? {
-        if let row = rowEvent(at: place, turned: turned) { return row }
-        let part = barPart(at: place)
-        return panelLayout != nil || part?.isVolume == true ? .wheel(over: part, turned: turned) : nil
+    func turnWheel(_ turned: Int, at position: Position) -> PointerInput.Event? {
+        if let row = rowEvent(at: position, turned: turned) { return row }
+        let control = barControl(at: position)
+        return panelLayout != nil || control?.isVolume == true ? .wheel(over: control, turned: turned) : nil
     }
 
-    private func rowEvent(at place: Place, turned: Int) -> PointerInput.Event? {
-        panelLayout?.hit(x: place.x, y: place.y, rows: content.panel?.rows.count ?? 0).map {
+    private func rowEvent(at position: Position, turned: Int) -> PointerInput.Event? {
+        panelLayout?.hit(x: position.x, y: position.y, rows: content.panel?.rows.count ?? 0).map {
             .panel(row: $0.row, $0.part, turned: turned)
         }
     }
 
-    private func isOnPanel(_ place: Place) -> Bool { panelLayout?.contains(x: place.x, y: place.y) == true }
+    private func isOnPanel(_ position: Position) -> Bool { panelLayout?.contains(x: position.x, y: position.y) == true }
 
     /// Returns the part of the bar at a position that no panel covers.
-    private func barPart(at place: Place) -> ScreenBar.Part? {
-        isOnPanel(place) ? nil : barLayout?.hit(x: place.x, y: place.y)
+    private func barControl(at position: Position) -> ScreenBar.Control? {
+        isOnPanel(position) ? nil : barLayout?.hit(x: position.x, y: position.y)
     }
 }

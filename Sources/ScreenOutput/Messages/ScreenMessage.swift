@@ -1,7 +1,7 @@
 /// A short text over the video.
 public struct ScreenMessage: Sendable, Hashable {
     /// The position of a message.
-    public enum Place: Sendable, Hashable {
+    public enum Position: Sendable, Hashable {
         /// The upper left corner.
         case top
         /// The lower right corner.
@@ -16,17 +16,18 @@ public struct ScreenMessage: Sendable, Hashable {
     public var duration: Duration
 
     /// The position of the message.
-    public var place: Place
+    public var position: Position
     /// Whether the text is blue instead of white, as for audio that plays on another output than this computer.
     public var isAccented: Bool
 
     /// Creates a message.
     public init(
-        _ text: String, for duration: Duration = .milliseconds(1500), at place: Place = .top, isAccented: Bool = false
+        _ text: String, for duration: Duration = .milliseconds(1500), at position: Position = .top,
+        isAccented: Bool = false
     ) {
         self.text = text
         self.duration = duration
-        self.place = place
+        self.position = position
         self.isAccented = isAccented
     }
 }

@@ -10,7 +10,7 @@ struct PanelDrawing {
         static let current = TextScript.Colour(grey: 74, opacity: 226)
         static let track = TextScript.Colour(grey: 104, opacity: 235)
         static let level = TextScript.Colour(grey: 235, opacity: 245)
-        static let words = TextScript.Colour(grey: 255)
+        static let text = TextScript.Colour(grey: 255)
         static let faint = TextScript.Colour(grey: 255, opacity: 153)
         static let dark = TextScript.Colour(grey: 0)
     }
@@ -18,7 +18,7 @@ struct PanelDrawing {
     private typealias Measure = PanelLayout.Measure
     private typealias Point = TextScript.Point
 
-    func width(_ text: String) -> Double { painter.width(of: text, size: Measure.line) }
+    func width(_ text: String) -> Double { painter.width(of: text, size: Measure.textSize) }
 
     /// Returns the image; nil if there is no space.
     func overlay(_ panel: ScreenPanel, in layout: PanelLayout, of area: PixelSize) -> OverlayImage? {
@@ -28,7 +28,7 @@ struct PanelDrawing {
         sheet.fill(x: 0, y: 0, width: width, height: Double(layout.rect.height) / layout.scale, colour: Paint.ground)
         write(
             panel.title, x: Measure.margin, top: Measure.margin, maxWidth: width - 2 * Measure.margin,
-            colour: Paint.words, on: &sheet)
+            colour: Paint.text, on: &sheet)
         for number in layout.first..<(layout.first + layout.count) {
             draw(
                 panel.rows[number], number, panel.marks, isCurrent: number == panel.current && panel.marks != .none,
@@ -44,9 +44,9 @@ struct PanelDrawing {
                 x: left, y: top + seen.lowerBound * (end - top), width: Measure.scroll, height: length,
                 colour: Paint.level)
         }
-        for (number, line) in layout.hint.enumerated() {
-            let top = layout.hintTop + Double(number) * Measure.hintLine
-            sheet.write(line, x: Measure.margin, top: top, colour: Paint.faint)
+        for (number, stroke) in layout.hint.enumerated() {
+            let top = layout.hintTop + Double(number) * Measure.hintSize
+            sheet.write(stroke, x: Measure.margin, top: top, colour: Paint.faint)
         }
         return painter.draw(sheet.script, in: area)
     }
@@ -56,7 +56,7 @@ struct PanelDrawing {
         on sheet: inout Sheet
     ) {
         let top = layout.top(of: number)
-        let words = top + (Measure.row - Measure.line) / 2
+        let shortened = top + (Measure.row - Measure.textSize) / 2
         let width = Double(layout.rect.width) / layout.scale
         if isCurrent { sheet.fill(x: 2, y: top, width: width - 6, height: Measure.row, colour: Paint.current) }
         switch marks {
@@ -67,7 +67,7 @@ struct PanelDrawing {
         if let symbol = row.symbol {
             sheet.draw(
                 BarSign(symbol), x: Measure.margin + layout.mark, y: top + 2.2, side: 8.4,
-                colour: row.isDim ? Paint.faint : Paint.words)
+                colour: row.isDim ? Paint.faint : Paint.text)
         }
         let (left, end) = (layout.textLeft, layout.textRight)
         // The detail leaves at least half of the space to the name.
@@ -76,17 +76,18 @@ struct PanelDrawing {
             layout.column.map { row.detail.isEmpty ? end - left : $0 - Measure.gap }
             ?? max(end - left - beside, (end - left) / 2)
         let reach = write(
-            row.text, x: left, top: words, maxWidth: room, colour: row.isDim ? Paint.faint : Paint.words, on: &sheet)
+            row.text, x: left, top: shortened, maxWidth: room, colour: row.isDim ? Paint.faint : Paint.text, on: &sheet)
         if !row.detail.isEmpty {
             let start = left + (layout.column ?? reach + Measure.gap)
-            write(row.detail, x: start, top: words, maxWidth: end - start, colour: Paint.faint, on: &sheet)
+            write(row.detail, x: start, top: shortened, maxWidth: end - start, colour: Paint.faint, on: &sheet)
         }
         if let button = row.button {
             sheet.fill(
                 x: layout.buttonLeft, y: top + 1, width: layout.button, height: Measure.row - 2, colour: Paint.track)
             write(
-                button, x: layout.buttonLeft + Measure.gap / 2, top: words, maxWidth: layout.button - Measure.gap + 1,
-                colour: Paint.words, on: &sheet)
+                button, x: layout.buttonLeft + Measure.gap / 2, top: shortened,
+                maxWidth: layout.button - Measure.gap + 1,
+                colour: Paint.text, on: &sheet)
         }
         guard let level = row.level else { return }
         let middle = top + Measure.row / 2
@@ -94,7 +95,7 @@ struct PanelDrawing {
         sheet.fill(x: layout.barLeft, y: middle - 1, width: Measure.bar, height: 2, colour: Paint.track)
         sheet.fill(x: layout.barLeft, y: middle - 1.6, width: Measure.bar * share, height: 3.2, colour: Paint.level)
         sheet.write(
-            "\(Int((min(9.99, max(0, level)) * 100).rounded()))%", x: layout.barLeft - Measure.gap, top: words,
+            "\(Int((min(9.99, max(0, level)) * 100).rounded()))%", x: layout.barLeft - Measure.gap, top: shortened,
             colour: Paint.faint,
             anchor: .topRight)
     }
@@ -106,7 +107,7 @@ struct PanelDrawing {
         let module = (Measure.code * layout.scale / count).rounded(.down) / layout.scale
         let left = (left * layout.scale).rounded() / layout.scale
         let top = (layout.top(of: layout.first) * layout.scale).rounded() / layout.scale
-        sheet.fill(x: left, y: top, width: module * count, height: module * count, colour: Paint.words)
+        sheet.fill(x: left, y: top, width: module * count, height: module * count, colour: Paint.text)
         for (number, row) in code.enumerated() {
             var column = 0
             while column < row.count {
@@ -124,20 +125,20 @@ struct PanelDrawing {
     private func write(
         _ text: String, x: Double, top: Double, maxWidth room: Double, colour: TextScript.Colour, on sheet: inout Sheet
     ) -> Double {
-        let words = LineBreaking(room: room, longest: 200, width: width).shortened(text)
-        sheet.write(words, x: x, top: top, colour: colour)
-        return words.isEmpty ? 0 : width(words)
+        let shortened = LineBreaking(room: room, longest: 200, width: width).shortened(text)
+        sheet.write(shortened, x: x, top: top, colour: colour)
+        return shortened.isEmpty ? 0 : width(shortened)
     }
 
     private func box(_ x: Double, _ bottom: Double, _ mark: ScreenPanel.Row.Mark, on sheet: inout Sheet) {
-        func line(_ points: [(Double, Double)], _ width: Double, _ colour: TextScript.Colour) {
+        func stroke(_ points: [(Double, Double)], _ width: Double, _ colour: TextScript.Colour) {
             sheet.stroke(points.map { Point(x + $0.0, bottom - $0.1) }, width, colour)
         }
-        line([(0, 0), (0, 6.4), (6.4, 6.4), (6.4, 0), (0, 0)], 0.84, Paint.faint)
+        stroke([(0, 0), (0, 6.4), (6.4, 6.4), (6.4, 0), (0, 0)], 0.84, Paint.faint)
         switch mark {
         case .empty: break
-        case .ticked: line([(1.2, 3.4), (2.8, 1.4), (7.4, 7.6)], 1.2, Paint.words)
-        case .pending: for dot in [1.6, 3.2, 4.8] { line([(dot - 0.4, 3.2), (dot + 0.4, 3.2)], 1, Paint.words) }
+        case .ticked: stroke([(1.2, 3.4), (2.8, 1.4), (7.4, 7.6)], 1.2, Paint.text)
+        case .pending: for dot in [1.6, 3.2, 4.8] { stroke([(dot - 0.4, 3.2), (dot + 0.4, 3.2)], 1, Paint.text) }
         }
     }
 
@@ -145,8 +146,8 @@ struct PanelDrawing {
         sheet.ring(x, y, radius: 3.2, width: 0.84, colour: Paint.faint)
         switch mark {
         case .empty: break
-        case .ticked: sheet.disc(x, y, radius: 1.8, colour: Paint.words)
-        case .pending: sheet.disc(x, y, radius: 0.8, colour: Paint.words)
+        case .ticked: sheet.disc(x, y, radius: 1.8, colour: Paint.text)
+        case .pending: sheet.disc(x, y, radius: 0.8, colour: Paint.text)
         }
     }
 
@@ -161,20 +162,21 @@ struct PanelDrawing {
             corner = Point(Double(layout.rect.x), Double(layout.rect.y))
         }
 
-        private func place(_ x: Double, _ y: Double) -> Point { Point(corner.x + x * scale, corner.y + y * scale) }
+        private func point(_ x: Double, _ y: Double) -> Point { Point(corner.x + x * scale, corner.y + y * scale) }
 
         mutating func write(
             _ text: String, x: Double, top: Double, colour: TextScript.Colour,
             anchor: TextScript.Anchor = .topLeft
         ) {
             script.write(
-                text, at: place(x, top), anchor: anchor, size: Measure.line * scale, colour: colour, rim: 0.3 * scale,
+                text, at: point(x, top), anchor: anchor, size: Measure.textSize * scale, colour: colour,
+                rim: 0.3 * scale,
                 rimColour: TextScript.Colour(grey: 0, opacity: colour.opacity / 2))
         }
 
         /// Fills a rectangle, aligned to whole pixels for sharp edges.
         mutating func fill(x: Double, y: Double, width: Double, height: Double, colour: TextScript.Colour) {
-            let (from, to) = (place(x, y), place(x + width, y + height))
+            let (from, to) = (point(x, y), point(x + width, y + height))
             script.fill(
                 x: from.x.rounded(), y: from.y.rounded(), width: to.x.rounded() - from.x.rounded(),
                 height: to.y.rounded() - from.y.rounded(), colour: colour)
@@ -182,20 +184,20 @@ struct PanelDrawing {
 
         mutating func draw(_ sign: BarSign, x: Double, y: Double, side: Double, colour: TextScript.Colour) {
             for shape in sign.shapes {
-                script.fill(shape.map { place(x + $0.x * side, y + $0.y * side) }, colour: colour)
+                script.fill(shape.map { point(x + $0.x * side, y + $0.y * side) }, colour: colour)
             }
         }
 
         mutating func disc(_ x: Double, _ y: Double, radius: Double, colour: TextScript.Colour) {
-            script.fillCircle(at: place(x, y), radius: radius * scale, colour: colour)
+            script.fillCircle(at: point(x, y), radius: radius * scale, colour: colour)
         }
 
         mutating func ring(_ x: Double, _ y: Double, radius: Double, width: Double, colour: TextScript.Colour) {
-            script.strokeCircle(at: place(x, y), radius: radius * scale, width: width * scale, colour: colour)
+            script.strokeCircle(at: point(x, y), radius: radius * scale, width: width * scale, colour: colour)
         }
 
         mutating func stroke(_ points: [Point], _ width: Double, _ colour: TextScript.Colour) {
-            script.stroke(points.map { place($0.x, $0.y) }, width: width * scale, colour: colour)
+            script.stroke(points.map { point($0.x, $0.y) }, width: width * scale, colour: colour)
         }
     }
 }

@@ -17,11 +17,11 @@ struct PanelLayout: Hashable {
     /// Dimensions in units.
     enum Measure {
         /// The line spacing of text.
-        static let line = 11.0
+        static let textSize = 11.0
         static let margin = 6.0
         static let row = 13.0
         static let title = 15.0
-        static let hintLine = 11.0
+        static let hintSize = 11.0
         static let hintGap = 4.0
         static let mark = 11.0
         static let symbol = 13.0
@@ -88,7 +88,7 @@ struct PanelLayout: Hashable {
             ? LineBreaking(room: width - 8 - 2 * Measure.margin, width: textWidth).lines(panel.hint) : []
         let fixed =
             Measure.margin * 2 + Measure.title
-            + (hint.isEmpty ? 0 : Double(hint.count) * Measure.hintLine + Measure.hintGap)
+            + (hint.isEmpty ? 0 : Double(hint.count) * Measure.hintSize + Measure.hintGap)
         let room = Int((height - fixed - 4) / Measure.row)
         guard room >= 1 else { return nil }
         self.scale = scale
@@ -110,8 +110,8 @@ struct PanelLayout: Hashable {
         let body =
             mark + symbol + max(80, widest) + (hasBars ? Measure.gap * 2 + number + Measure.bar : 0)
             + (button > 0 ? button + Measure.gap : 0)
-        let words = ([panel.title] + hint).map(textWidth).max() ?? 0
-        let needed = max(body, words) + Measure.margin * 2
+        let headerWidth = ([panel.title] + hint).map(textWidth).max() ?? 0
+        let needed = max(body, headerWidth) + Measure.margin * 2
         let hasCode = !panel.code.isEmpty && Double(count) * Measure.row >= Measure.code
         let beside = Measure.gap + Measure.code
         code = hasCode && needed + beside <= width - 8 ? beside : 0
@@ -121,11 +121,11 @@ struct PanelLayout: Hashable {
             height: Int(pixels: (fixed + Double(count) * Measure.row) * scale))
         let margin = Int(2 * scale)
         var corner = (x: (area.width - size.width) / 2, y: max(0, (floor - size.height) / 2))
-        switch panel.place {
+        switch panel.position {
         case .middle: break
         case .topLeft: corner = (margin, margin)
         case .above(let button):
-            if let button = bar?.parts.first(where: { $0.part == .button(button) })?.rect {
+            if let button = bar?.elements.first(where: { $0.control == .button(button) })?.rect {
                 let x = button.x + (button.width - size.width) / 2
                 corner = (
                     max(margin, min(area.width - margin - size.width, x)), max(0, floor - margin - size.height)
@@ -158,7 +158,7 @@ struct PanelLayout: Hashable {
     var barLeft: Double { Double(rect.width) / scale - Measure.margin - Measure.bar }
 
     /// Returns the row and its part at a pixel of the window; nil outside.
-    func hit(x: Int, y: Int, rows: Int) -> (row: Int, part: ScreenPanel.Part)? {
+    func hit(x: Int, y: Int, rows: Int) -> (row: Int, part: ScreenPanel.Element)? {
         let (left, high) = (Double(x - rect.x) / scale, Double(y - rect.y) / scale)
         guard left >= 0, high >= 0, x < rect.x + rect.width else { return nil }
         let row = first + Int(pixels: ((high - Measure.margin - Measure.title) / Measure.row).rounded(.down))

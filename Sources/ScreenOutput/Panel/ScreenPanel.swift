@@ -40,7 +40,7 @@ package struct ScreenPanel: Sendable, Hashable {
     }
 
     /// A part of a row under the pointer.
-    package enum Part: Sendable, Hashable {
+    package enum Element: Sendable, Hashable {
         /// The mark, the text, or the button.
         case mark, text, button
         /// A position on the level bar, 0…1.
@@ -58,7 +58,7 @@ package struct ScreenPanel: Sendable, Hashable {
     }
 
     /// The position of the panel.
-    package enum Place: Sendable, Hashable {
+    package enum Position: Sendable, Hashable {
         case middle, topLeft
         /// Above this button of the bar; centred if there is none.
         case above(ScreenBar.Button)
@@ -71,7 +71,7 @@ package struct ScreenPanel: Sendable, Hashable {
     /// The kind of marks.
     var marks: Marks
     /// The position of the panel.
-    var place: Place
+    var position: Position
     /// The row selected by keys; nil if there is none.
     package var current: Int?
     /// A line under the rows that explains the keys.
@@ -82,9 +82,9 @@ package struct ScreenPanel: Sendable, Hashable {
     /// Creates a panel.
     package init(
         title: String, rows: [Row], current: Int? = nil, hint: String = "", marks: Marks = .boxes,
-        place: Place = .middle, code: [[Bool]] = []
+        position: Position = .middle, code: [[Bool]] = []
     ) {
-        (self.marks, self.place, self.code) = (marks, place, code)
+        (self.marks, self.position, self.code) = (marks, position, code)
         self.title = title
         self.rows = rows
         self.current = current

@@ -8,7 +8,7 @@ internal import SyncRendering
 ///
 /// Uses OpenGL, since SDL provides a context wherever it has a window. The first presenter opens the library at run
 /// time.
-final class PlaceboPresenter: PicturePresenter {
+final class PlaceboPresenter: VideoPresenter {
     let description: String
     let mapsTones = true
     /// Whether the "graphics processor" is a software renderer.
@@ -110,56 +110,56 @@ final class PlaceboPresenter: PicturePresenter {
 
     var refresh: RefreshEvidence { pacing.refresh }
 
-    func prepare(_ picture: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool {
+    func prepare(_ frame: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool {
         let area = self.area
         laidOver.removeAll(keepingCapacity: true)
-        guard let picture else {
+        guard let frame else {
             layOver(overlays)
             return draw(nil, in: area)
         }
-        let placement = placement(of: picture, on: area)
+        let placement = placement(of: frame, on: area)
         if !placement.rect.isInside(placement.visible), placement.visible.size != area { cover(placement) }
         layOver(overlays)
-        if let layout = picture.planeLayout {
-            let isShown = picture.withPlanes { planes in
-                guard var described = Self.described(picture, layout, planes) else { return false }
-                place(&described, by: placement)
+        if let layout = frame.planeLayout {
+            let isShown = frame.withPlanes { planes in
+                guard var described = Self.described(frame, layout, planes) else { return false }
+                setRectangles(&described, by: placement)
                 return draw(&described, in: area)
             }
             if isShown { return true }
         }
-        return drawConverted(picture, placement, in: area)
+        return drawConverted(frame, placement, in: area)
     }
 
     func present() -> HostInstant { pacing.present { cpl_swap(output) } }
 
     // MARK: Drawing
 
-    private func draw(_ picture: UnsafeMutablePointer<cpl_picture>?, in area: PixelSize) -> Bool {
+    private func draw(_ frame: UnsafeMutablePointer<cpl_picture>?, in area: PixelSize) -> Bool {
         laidOver.withUnsafeBufferPointer { overlays in
             cpl_draw(
-                output, Int32(clamping: area.width), Int32(clamping: area.height), picture, overlays.baseAddress,
+                output, Int32(clamping: area.width), Int32(clamping: area.height), frame, overlays.baseAddress,
                 Int32(overlays.count)) != 0
         }
     }
 
-    private func place(_ picture: inout cpl_picture, by placement: PicturePlacement) {
+    private func setRectangles(_ frame: inout cpl_picture, by placement: VideoPlacement) {
         let rect = placement.rect
-        picture.quarter_turns = Int32(placement.rotation / 90)
-        (picture.left, picture.top) = (Float(rect.x), Float(rect.y))
-        (picture.right, picture.bottom) = (Float(rect.x + rect.width), Float(rect.y + rect.height))
+        frame.quarter_turns = Int32(placement.rotation / 90)
+        (frame.left, frame.top) = (Float(rect.x), Float(rect.y))
+        (frame.right, frame.bottom) = (Float(rect.x + rect.width), Float(rect.y + rect.height))
     }
 
     /// Returns the description of a frame; nil if its planes are unsuitable for upload.
     private static func described(
-        _ picture: any VideoFrame, _ layout: PlaneLayout, _ planes: VideoFramePlanes
+        _ frame: any VideoFrame, _ layout: PlaneLayout, _ planes: VideoFramePlanes
     ) -> cpl_picture? {
         var described = cpl_picture()
         guard (1...4).contains(layout.planes.count) else { return nil }
         let isComplete = withUnsafeMutableBytes(of: &described.planes) { bytes in
             let targets = bytes.bindMemory(to: cpl_plane.self)
             for (index, plane) in layout.planes.enumerated() {
-                let size = plane.size(of: picture.size)
+                let size = plane.size(of: frame.size)
                 let (base, stride) = planes[index]
                 guard let base, stride > 0, stride % (plane.count * layout.sampleBits / 8) == 0 else { return false }
                 let meanings = plane.meanings
@@ -171,19 +171,19 @@ final class PlaceboPresenter: PicturePresenter {
             return true
         }
         guard isComplete else { return nil }
-        let color = picture.color
+        let color = frame.color
         described.plane_count = Int32(layout.planes.count)
         (described.width, described.height) = (
-            Int32(clamping: picture.size.width), Int32(clamping: picture.size.height)
+            Int32(clamping: frame.size.width), Int32(clamping: frame.size.height)
         )
         described.sample_bits = Int32(layout.sampleBits)
         (described.depth, described.shift) = (Int32(layout.depth), Int32(layout.shift))
         (described.primaries, described.transfer) = (Int32(color.primaries), Int32(color.transfer))
-        described.matrix = layout.isRGB ? 0 : matrix(of: color, size: picture.size)
+        described.matrix = layout.isRGB ? 0 : matrix(of: color, size: frame.size)
         described.is_full_range = layout.isRGB || color.isFullRange ? 1 : 0
-        described.chroma_location = picture.chromaLocation.map { Int32($0) } ?? -1
+        described.chroma_location = frame.chromaLocation.map { Int32($0) } ?? -1
         // Only PQ (16) is absolute; HLG is relative to the display.
-        described.peak = color.transfer == 16 ? Float(PeakLuminance.believable(picture.peakLuminance)) : 0
+        described.peak = color.transfer == 16 ? Float(PeakLuminance.believable(frame.peakLuminance)) : 0
         return described
     }
 
@@ -203,22 +203,22 @@ final class PlaceboPresenter: PicturePresenter {
     }
 
     /// Draws a frame through the converter's R'G'B' output.
-    private func drawConverted(_ picture: any VideoFrame, _ placement: PicturePlacement, in area: PixelSize) -> Bool {
+    private func drawConverted(_ frame: any VideoFrame, _ placement: VideoPlacement, in area: PixelSize) -> Bool {
         // A frame is converted at most at its displayed size: a 4K film in a small window is reduced here.
         let shown = placement.unrotatedSize
-        let isReduced = shown.width < picture.size.width && shown.height < picture.size.height
-        let size = isReduced ? shown : picture.size
+        let isReduced = shown.width < frame.size.width && shown.height < frame.size.height
+        let size = isReduced ? shown : frame.size
         let (bytes, overflow) = size.width.multipliedReportingOverflow(by: size.height * 4)
         guard !overflow, bytes > 0, bytes <= 1 << 29 else {
             _ = draw(nil, in: area)
             return false
         }
         if staging.count != bytes { staging = [UInt8](repeating: 0, count: bytes) }
-        let color = picture.color
-        let isMapped = converter.mapsTones(of: picture)
+        let color = frame.color
+        let isMapped = converter.mapsTones(of: frame)
         return staging.withUnsafeMutableBytes { pixels in
             guard let base = pixels.baseAddress,
-                converter.convert(picture, to: PixelTarget(base: base, stride: size.width * 4, size: size))
+                converter.convert(frame, to: PixelTarget(base: base, stride: size.width * 4, size: size))
             else {
                 _ = draw(nil, in: area)
                 return false
@@ -234,8 +234,8 @@ final class PlaceboPresenter: PicturePresenter {
             described.transfer = isMapped ? 1 : Int32(color.transfer)
             described.is_full_range = 1
             described.chroma_location = -1
-            described.peak = color.transfer == 16 ? Float(PeakLuminance.believable(picture.peakLuminance)) : 0
-            place(&described, by: placement)
+            described.peak = color.transfer == 16 ? Float(PeakLuminance.believable(frame.peakLuminance)) : 0
+            setRectangles(&described, by: placement)
             return draw(&described, in: area)
         }
     }
@@ -243,7 +243,7 @@ final class PlaceboPresenter: PicturePresenter {
     // MARK: Overlays
 
     /// Covers video outside the visible part with black, since libplacebo clips at the window's edges only.
-    private func cover(_ placement: PicturePlacement) {
+    private func cover(_ placement: VideoPlacement) {
         if black == nil { black = cpl_texture_make(output, 1, 1, [0, 0, 0, 255]) }
         guard let black else { return }
         let (area, seen) = (placement.area, placement.visible)

@@ -7,7 +7,7 @@ internal import SyncRendering
 /// The converter writes into the memory that the X server reads (MIT-SHM): a frame is touched once by each. SDL's
 /// renderers are not used: the "software" one presents through OpenGL, ten times as expensive without a graphics
 /// processor.
-final class SurfacePresenter: PicturePresenter {
+final class SurfacePresenter: VideoPresenter {
     let description = "window memory"
     let refresh = RefreshEvidence.immediate
     var gravity = VideoGravity.resizeAspect
@@ -16,7 +16,7 @@ final class SurfacePresenter: PicturePresenter {
     private let window: OpaquePointer
     private let converter: any PictureConverter
     private var surface: UnsafeMutablePointer<SDL_Surface>?
-    private var placement: PicturePlacement?
+    private var placement: VideoPlacement?
     private var isStale = true
     /// The frame before rotation, or before conversion to the window's pixel format.
     private var staging: UnsafeMutablePointer<SDL_Surface>?
@@ -49,15 +49,15 @@ final class SurfacePresenter: PicturePresenter {
 
     func invalidate() { isStale = true }
 
-    func prepare(_ picture: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool {
+    func prepare(_ frame: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool {
         guard refreshSurface(), let surface else { return false }
-        let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
-        let wanted = picture.map { placement(of: $0, on: whole.size) }
+        let bounds = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
+        let wanted = frame.map { placement(of: $0, on: bounds.size) }
         let isFullRedraw = isStale || wanted == nil || wanted != placement
-        let redrawn = isFullRedraw ? whole : wanted.map { $0.rect.intersection($0.visible) } ?? whole
+        let redrawn = isFullRedraw ? bounds : wanted.map { $0.rect.intersection($0.visible) } ?? bounds
         var changed = redrawn
         // Borders are painted only if they moved, or where an overlay was.
-        if isFullRedraw { Self.blacken(whole, of: surface) }
+        if isFullRedraw { Self.blacken(bounds, of: surface) }
         for rect in covered where !rect.isInside(redrawn) {
             Self.blacken(rect, of: surface)
             changed = changed.union(rect)
@@ -66,11 +66,11 @@ final class SurfacePresenter: PicturePresenter {
         placement = wanted
         covered.removeAll(keepingCapacity: true)
         var isShown = true
-        if let picture, let wanted { isShown = draw(picture, at: wanted, on: surface) }
+        if let frame, let wanted { isShown = draw(frame, at: wanted, on: surface) }
         for overlay in overlays {
             blend(overlay, on: surface)
-            covered.append(overlay.rect.intersection(whole))
-            changed = changed.union(overlay.rect.intersection(whole))
+            covered.append(overlay.rect.intersection(bounds))
+            changed = changed.union(overlay.rect.intersection(bounds))
         }
         dirty = dirty?.union(changed) ?? changed
         return isShown
@@ -85,8 +85,8 @@ final class SurfacePresenter: PicturePresenter {
         return .now
     }
 
-    private static func blacken(_ place: PixelRect, of surface: UnsafeMutablePointer<SDL_Surface>) {
-        var rect = SDL_Rect(place)
+    private static func blacken(_ destination: PixelRect, of surface: UnsafeMutablePointer<SDL_Surface>) {
+        var rect = SDL_Rect(destination)
         SDL_FillRect(surface, &rect, SDL_MapRGB(surface.pointee.format, 0, 0, 0))
     }
 
@@ -103,44 +103,45 @@ final class SurfacePresenter: PicturePresenter {
     // MARK: Drawing
 
     /// A multiple of every chroma subsampling step and of the SIMD load width, in source pixels.
-    private static let partStep = 16
+    private static let regionStep = 16
 
     private func draw(
-        _ picture: any VideoFrame, at placement: PicturePlacement, on surface: UnsafeMutablePointer<SDL_Surface>
+        _ frame: any VideoFrame, at placement: VideoPlacement, on surface: UnsafeMutablePointer<SDL_Surface>
     ) -> Bool {
         let isDirect = Self.isBGRA(surface)
-        let isWhole = placement.rect.isInside(placement.visible)
-        if placement.rotation == 0, isDirect, isWhole {
-            return converter.convert(picture, to: Self.target(surface, placement.rect))
+        let isFullyVisible = placement.rect.isInside(placement.visible)
+        if placement.rotation == 0, isDirect, isFullyVisible {
+            return converter.convert(frame, to: Self.target(surface, placement.rect))
         }
         // Only the visible part is converted, so that zooming costs nothing extra.
-        let all = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)
+        let all = PixelRect(x: 0, y: 0, width: frame.size.width, height: frame.size.height)
         let seen =
-            isWhole
-            ? PicturePlacement.Part(source: all, target: placement.rect)
-            : placement.visiblePart(of: picture.size, step: Self.partStep)
+            isFullyVisible
+            ? VideoPlacement.Region(source: all, target: placement.rect)
+            : placement.visibleRegion(of: frame.size, step: Self.regionStep)
         guard let seen else { return true }
-        let place = seen.target
+        let destination = seen.target
         let upright =
-            placement.rotation % 180 == 0 ? place.size : PixelSize(width: place.height, height: place.width)
+            placement.rotation % 180 == 0
+            ? destination.size : PixelSize(width: destination.height, height: destination.width)
         guard let staging = Self.fit(&staging, to: upright) else { return false }
         let room = Self.target(staging, PixelRect(x: 0, y: 0, width: upright.width, height: upright.height))
         let isDrawn =
             seen.source == all
-            ? converter.convert(picture, to: room) : converter.convert(picture, part: seen.source, to: room)
+            ? converter.convert(frame, to: room) : converter.convert(frame, part: seen.source, to: room)
         guard isDrawn else { return false }
         // SDL converts to a window of 16 bits or of another byte order. Rotation is unsupported there.
         guard placement.rotation != 0, isDirect else {
-            return Self.copy(staging, to: place, within: placement.visible, of: surface)
+            return Self.copy(staging, to: destination, within: placement.visible, of: surface)
         }
-        if isWhole {
-            Self.turn(staging, placement.rotation, to: Self.target(surface, place))
+        if isFullyVisible {
+            Self.turn(staging, placement.rotation, to: Self.target(surface, destination))
             return true
         }
-        guard let turned = Self.fit(&turned, to: place.size) else { return false }
-        let target = PixelRect(x: 0, y: 0, width: place.width, height: place.height)
+        guard let turned = Self.fit(&turned, to: destination.size) else { return false }
+        let target = PixelRect(x: 0, y: 0, width: destination.width, height: destination.height)
         Self.turn(staging, placement.rotation, to: Self.target(turned, target))
-        return Self.copy(turned, to: place, within: placement.visible, of: surface)
+        return Self.copy(turned, to: destination, within: placement.visible, of: surface)
     }
 
     private static func turn(
@@ -156,13 +157,13 @@ final class SurfacePresenter: PicturePresenter {
 
     /// Copies with scaling; pixels outside `visible` are clipped.
     private static func copy(
-        _ source: UnsafeMutablePointer<SDL_Surface>, to place: PixelRect, within visible: PixelRect,
+        _ source: UnsafeMutablePointer<SDL_Surface>, to destination: PixelRect, within visible: PixelRect,
         of surface: UnsafeMutablePointer<SDL_Surface>
     ) -> Bool {
         var clip = SDL_Rect(visible)
         SDL_SetClipRect(surface, &clip)
         defer { SDL_SetClipRect(surface, nil) }
-        var rect = SDL_Rect(place)
+        var rect = SDL_Rect(destination)
         return SDL_UpperBlitScaled(source, nil, surface, &rect) == 0
     }
 
@@ -179,8 +180,8 @@ final class SurfacePresenter: PicturePresenter {
 
     private func blend(_ overlay: OverlayImage, on surface: UnsafeMutablePointer<SDL_Surface>) {
         guard Self.isBGRA(surface) else { return Self.blit(overlay, on: surface) }
-        let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
-        let visible = overlay.rect.intersection(whole)
+        let bounds = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
+        let visible = overlay.rect.intersection(bounds)
         guard !visible.isEmpty else { return }
         let target = Self.target(surface, visible)
         overlay.pixels.withUnsafeBufferPointer { pixels in

@@ -4,7 +4,7 @@ internal import MediaCore
 internal import SyncRendering
 
 /// Uploads the planes of a frame to the graphics processor, which converts, scales and rotates them.
-final class TexturePresenter: PicturePresenter {
+final class TexturePresenter: VideoPresenter {
     let description: String
     /// Whether the "graphics processor" is a software renderer.
     let isSoftware: Bool
@@ -65,11 +65,11 @@ final class TexturePresenter: PicturePresenter {
 
     var refresh: RefreshEvidence { pacing.refresh }
 
-    func prepare(_ picture: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool {
+    func prepare(_ frame: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool {
         SDL_SetRenderDrawColor(renderer, 0, 0, 0, 255)
         SDL_RenderClear(renderer)
         var isShown = true
-        if let picture { isShown = draw(picture) }
+        if let frame { isShown = draw(frame) }
         forgetTextures(otherThan: overlays)
         for overlay in overlays { draw(overlay) }
         // Submits upload and drawing now; only the flip is left.
@@ -81,9 +81,9 @@ final class TexturePresenter: PicturePresenter {
 
     // MARK: Drawing
 
-    private func draw(_ picture: any VideoFrame) -> Bool {
-        let placement = placement(of: picture, on: area)
-        guard upload(picture, placement), let texture else { return false }
+    private func draw(_ frame: any VideoFrame) -> Bool {
+        let placement = placement(of: frame, on: area)
+        guard upload(frame, placement), let texture else { return false }
         let rect = placement.rect
         let upright = placement.unrotatedSize
         // SDL rotates around the centre of the unrotated rectangle.
@@ -101,21 +101,21 @@ final class TexturePresenter: PicturePresenter {
             renderer, texture, nil, &target, Double(placement.rotation), nil, SDL_FLIP_NONE) == 0
     }
 
-    private func upload(_ picture: any VideoFrame, _ placement: PicturePlacement) -> Bool {
-        if let mode = Self.conversionMode(of: picture) {
-            switch picture.pixelFormat {
+    private func upload(_ frame: any VideoFrame, _ placement: VideoPlacement) -> Bool {
+        if let mode = Self.conversionMode(of: frame) {
+            switch frame.pixelFormat {
             case .yuv420p:
                 SDL_SetYUVConversionMode(mode)
-                guard let texture = texture(SDL_PIXELFORMAT_IYUV, picture.size) else { return false }
-                return picture.withPlanes { planes in
+                guard let texture = texture(SDL_PIXELFORMAT_IYUV, frame.size) else { return false }
+                return frame.withPlanes { planes in
                     SDL_UpdateYUVTexture(
                         texture, nil, planes.bases.0, Int32(planes.strides.0), planes.bases.1,
                         Int32(planes.strides.1), planes.bases.2, Int32(planes.strides.2)) == 0
                 }
             case .nv12:
                 SDL_SetYUVConversionMode(mode)
-                guard let texture = texture(SDL_PIXELFORMAT_NV12, picture.size) else { return false }
-                return picture.withPlanes { planes in
+                guard let texture = texture(SDL_PIXELFORMAT_NV12, frame.size) else { return false }
+                return frame.withPlanes { planes in
                     SDL_UpdateNVTexture(
                         texture, nil, planes.bases.0, Int32(planes.strides.0), planes.bases.1,
                         Int32(planes.strides.1)) == 0
@@ -125,21 +125,21 @@ final class TexturePresenter: PicturePresenter {
         }
         // A frame is converted at most at its displayed size: a 4K film in a small window is reduced here.
         let shown = placement.unrotatedSize
-        let isReduced = shown.width < picture.size.width && shown.height < picture.size.height
-        let size = isReduced ? shown : picture.size
+        let isReduced = shown.width < frame.size.width && shown.height < frame.size.height
+        let size = isReduced ? shown : frame.size
         guard let texture = texture(SDL_PIXELFORMAT_ARGB8888, size) else { return false }
         var pixels: UnsafeMutableRawPointer?
         var pitch: Int32 = 0
         guard SDL_LockTexture(texture, nil, &pixels, &pitch) == 0, let pixels else { return false }
         defer { SDL_UnlockTexture(texture) }
-        return converter.convert(picture, to: PixelTarget(base: pixels, stride: Int(pitch), size: size))
+        return converter.convert(frame, to: PixelTarget(base: pixels, stride: Int(pitch), size: size))
     }
 
     /// Returns SDL 2.26's conversion mode for a frame; nil if it lacks the matrix and range, so that the converter is
     /// needed.
-    private static func conversionMode(of picture: any VideoFrame) -> SDL_YUV_CONVERSION_MODE? {
-        guard picture.bitDepth == 8, !picture.color.isHighDynamicRange else { return nil }
-        switch (picture.color.matrix(for: picture.size), picture.color.isFullRange) {
+    private static func conversionMode(of frame: any VideoFrame) -> SDL_YUV_CONVERSION_MODE? {
+        guard frame.bitDepth == 8, !frame.color.isHighDynamicRange else { return nil }
+        switch (frame.color.matrix(for: frame.size), frame.color.isFullRange) {
         case (.bt601, false): return SDL_YUV_CONVERSION_BT601
         case (.bt601, true): return SDL_YUV_CONVERSION_JPEG
         case (.bt709, false): return SDL_YUV_CONVERSION_BT709

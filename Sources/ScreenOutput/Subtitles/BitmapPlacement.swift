@@ -12,17 +12,17 @@ struct BitmapPlacement {
     /// Fits the plane to the width of the video. With another aspect ratio (a film whose black bars were cropped), it
     /// keeps its own and is centred vertically.
     init(plane: PixelSize, canvas: SubtitleCanvas) {
-        let picture = canvas.picture
-        horizontal = Double(picture.width) / Double(max(1, plane.width))
-        let pictureShape = Double(picture.width) / Double(max(1, picture.height))
-        let shape = Self.shape(of: plane, over: pictureShape)
+        let frame = canvas.picture
+        horizontal = Double(frame.width) / Double(max(1, plane.width))
+        let videoShape = Double(frame.width) / Double(max(1, frame.height))
+        let shape = Self.shape(of: plane, over: videoShape)
         // A plane of the coded frame size differs only by non-square pixels: it covers the video.
-        isCut = plane != canvas.storage && abs(shape / pictureShape - 1) > 0.02 && shape < pictureShape
-        let height = isCut ? Double(picture.width) / shape : Double(picture.height)
+        isCut = plane != canvas.storage && abs(shape / videoShape - 1) > 0.02 && shape < videoShape
+        let height = isCut ? Double(frame.width) / shape : Double(frame.height)
         vertical = height / Double(max(1, plane.height))
         origin = (
-            Double(picture.x),
-            Double(picture.y) + (Double(picture.height) - Double(plane.height) * vertical) / 2
+            Double(frame.x),
+            Double(frame.y) + (Double(frame.height) - Double(plane.height) * vertical) / 2
         )
         area = canvas.area
     }
@@ -31,27 +31,27 @@ struct BitmapPlacement {
     ///
     /// A DVD plane (ITU-R BT.601) has non-square pixels and is displayed in 4:3 or 16:9. The ratio nearer to that of
     /// the video is used.
-    private static func shape(of plane: PixelSize, over pictureShape: Double) -> Double {
+    private static func shape(of plane: PixelSize, over videoShape: Double) -> Double {
         let (narrow, wide) = (4.0 / 3, 16.0 / 9)
         guard [704, 720].contains(plane.width), [480, 576].contains(plane.height) else {
             return Double(max(1, plane.width)) / Double(max(1, plane.height))
         }
-        return pictureShape * pictureShape < narrow * wide ? narrow : wide
+        return videoShape * videoShape < narrow * wide ? narrow : wide
     }
 
     /// Returns the bitmaps of a cue at their positions in the window, without invisible ones.
     ///
     /// Bitmaps of a plane higher than the video are moved into the window together.
     func placed(_ images: [OverlayImage]) -> [OverlayImage] {
-        var places = images.map { place($0.rect) }
-        if isCut, let top = places.map(\.y).min(), let bottom = places.map({ $0.y + $0.height }).max() {
+        var rects = images.map { targetRect($0.rect) }
+        if isCut, let top = rects.map(\.y).min(), let bottom = rects.map({ $0.y + $0.height }).max() {
             let shift = max(0, -top) + min(0, area.height - bottom)
-            for index in places.indices { places[index].y += shift }
+            for index in rects.indices { rects[index].y += shift }
         }
-        return zip(images, places).compactMap { placed($0, at: $1) }
+        return zip(images, rects).compactMap { placed($0, at: $1) }
     }
 
-    private func place(_ rect: PixelRect) -> PixelRect {
+    private func targetRect(_ rect: PixelRect) -> PixelRect {
         PixelRect(
             x: Int(pixels: origin.x + Double(rect.x) * horizontal),
             y: Int(pixels: origin.y + Double(rect.y) * vertical),
@@ -70,11 +70,11 @@ struct BitmapPlacement {
 
     /// Scales an image: bilinear when enlarging, the weighted mean of all covered samples when reducing. Colours are
     /// weighted by alpha.
-    private func scaled(_ image: OverlayImage, to place: PixelRect, _ visible: PixelRect) -> OverlayImage {
+    private func scaled(_ image: OverlayImage, to target: PixelRect, _ visible: PixelRect) -> OverlayImage {
         let (width, height) = (image.rect.width, image.rect.height)
         let (columns, rows) = (
-            Self.taps(from: width, to: place.width, visible.x - place.x, visible.width),
-            Self.taps(from: height, to: place.height, visible.y - place.y, visible.height)
+            Self.taps(from: width, to: target.width, visible.x - target.x, visible.width),
+            Self.taps(from: height, to: target.height, visible.y - target.y, visible.height)
         )
         var pixels = [UInt8](repeating: 0, count: visible.width * visible.height * 4)
         image.pixels.withUnsafeBufferPointer { source in

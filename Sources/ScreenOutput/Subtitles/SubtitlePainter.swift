@@ -12,11 +12,11 @@ package final class SubtitlePainter: SubtitleDrawing {
     /// Whether incomplete drawing was reported for `sheet`.
     private var isReported = false
 
-    /// Creates a painter. Without memory for libass only bitmaps are drawn; `takeTrouble` has the reason.
+    /// Creates a painter. Without memory for libass only bitmaps are drawn; `consumeProblem` has the reason.
     package init() { if painter == nil { trouble = "not enough memory to draw subtitles" } }
 
     /// Returns the reason why scripts cannot be drawn, once; nil if they can.
-    package func takeTrouble() -> String? {
+    package func consumeProblem() -> String? {
         trouble.take()
     }
 

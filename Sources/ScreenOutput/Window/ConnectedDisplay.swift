@@ -28,13 +28,13 @@ public struct ConnectedDisplay: Sendable, Hashable {
     /// Returns the requested display, or the first one without a request.
     ///
     /// - Throws: `unavailable` if the display is missing, with the list of displays in the message.
-    static func chosen(by wish: ScreenOptions.Display?, among displays: [ConnectedDisplay]) throws(OutputError)
+    static func chosen(by request: ScreenOptions.Display?, among displays: [ConnectedDisplay]) throws(OutputError)
         -> ConnectedDisplay
     {
         guard let first = displays.first else {
             throw OutputError(.unavailable, "no display is connected; connect one")
         }
-        switch wish {
+        switch request {
         case nil: return first
         case .index(let index):
             if let display = displays.first(where: { $0.index == index }) { return display }
@@ -47,7 +47,7 @@ public struct ConnectedDisplay: Sendable, Hashable {
             }
         }
         let asked =
-            switch wish! {
+            switch request! {
             case .index(let index): "\(index)"
             case .name(let name): "“\(name)”"
             }

@@ -141,10 +141,10 @@ struct FullScreen {
 
     /// Returns the modes of a display of an X server; empty on other window systems.
     private static func exactModes(of index: Int32, _ window: OpaquePointer) -> [cx11_mode] {
-        var place = SDL_Rect()
-        guard let display = csdl_x11_display(window), SDL_GetDisplayBounds(index, &place) == 0 else { return [] }
+        var bounds = SDL_Rect()
+        guard let display = csdl_x11_display(window), SDL_GetDisplayBounds(index, &bounds) == 0 else { return [] }
         var modes = [cx11_mode](repeating: cx11_mode(), count: 256)
-        let count = cx11_modes(display, place.x, place.y, &modes, Int32(modes.count))
+        let count = cx11_modes(display, bounds.x, bounds.y, &modes, Int32(modes.count))
         return Array(modes.prefix(max(0, Int(count))))
     }
 
@@ -165,14 +165,14 @@ struct FullScreen {
             SDL_SetWindowDisplayMode(window, &mode) == 0,
             SDL_SetWindowFullscreen(window, SDL_WINDOW_FULLSCREEN.rawValue) == 0
         else { return false }
-        var place = SDL_Rect()
-        SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &place)
+        var bounds = SDL_Rect()
+        SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &bounds)
         if let display = csdl_x11_display(window) {
-            if !hasOwnMode, let own { restored = (own, place) }
-            if let id = wanted.id { _ = cx11_set_mode(display, place.x, place.y, id) }
+            if !hasOwnMode, let own { restored = (own, bounds) }
+            if let id = wanted.id { _ = cx11_set_mode(display, bounds.x, bounds.y, id) }
             // Without a window manager SDL changes the mode, and leaves the window where it was.
             if before != nil {
-                cx11_place(display, csdl_x11_window(window), place.x, place.y, place.w, place.h)
+                cx11_place(display, csdl_x11_window(window), bounds.x, bounds.y, bounds.w, bounds.h)
                 SDL_PumpEvents()
             }
         }
@@ -198,10 +198,10 @@ struct FullScreen {
 
     /// Moves and resizes the window to cover its display.
     private static func fillDisplay(_ window: OpaquePointer) {
-        var place = SDL_Rect()
-        guard SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &place) == 0 else { return }
-        SDL_SetWindowPosition(window, place.x, place.y)
-        SDL_SetWindowSize(window, place.w, place.h)
+        var bounds = SDL_Rect()
+        guard SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &bounds) == 0 else { return }
+        SDL_SetWindowPosition(window, bounds.x, bounds.y)
+        SDL_SetWindowSize(window, bounds.w, bounds.h)
     }
 }
 

@@ -16,7 +16,7 @@ struct PresenterChoice {
     /// Opens a window with its presenter. Returns sentences for the user about what replaces the requested one.
     func open(
         _ size: PixelSize, at position: Int32, flags: UInt32
-    ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter, notices: [String]) {
+    ) throws(OutputError) -> (window: OpaquePointer, presenter: any VideoPresenter, notices: [String]) {
         var refusal: OutputError?
         for way in Self.ways(options.presentation, hasProcessor: GraphicsProcessor.isLikely, hasMemory: hasMemory) {
             do throws(OutputError) {
@@ -36,11 +36,11 @@ struct PresenterChoice {
     ///   - hasProcessor: Whether a graphics processor is likely.
     ///   - hasMemory: Whether windows have memory to draw into. SDL 2 has none on Wayland.
     static func ways(
-        _ wish: ScreenOptions.Presentation, hasProcessor: Bool, hasMemory: Bool = true
+        _ request: ScreenOptions.Presentation, hasProcessor: Bool, hasMemory: Bool = true
     ) -> [ScreenOptions.Presentation] {
         let plain: ScreenOptions.Presentation = hasMemory ? .surface : .texture
         let all: [ScreenOptions.Presentation] = hasMemory ? [.placebo, .texture, .surface] : [.placebo, .texture]
-        return switch wish {
+        return switch request {
         case .automatic: hasProcessor ? all : [plain]
         case .placebo: hasProcessor ? all : [.placebo, plain]
         case .texture: [.texture]
@@ -55,7 +55,7 @@ struct PresenterChoice {
 
     private func make(
         _ way: ScreenOptions.Presentation, size: PixelSize, position: Int32, flags: UInt32
-    ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter) {
+    ) throws(OutputError) -> (window: OpaquePointer, presenter: any VideoPresenter) {
         let further = way == .surface ? 0 : SDL_WINDOW_OPENGL.rawValue
         guard
             let window = SDL_CreateWindow(
@@ -71,7 +71,7 @@ struct PresenterChoice {
 
     private func makePresenter(
         _ way: ScreenOptions.Presentation, for window: OpaquePointer
-    ) throws(OutputError) -> any PicturePresenter {
+    ) throws(OutputError) -> any VideoPresenter {
         // Window memory is cheaper than a software renderer of OpenGL.
         let takesSoftware = way == options.presentation || !hasMemory
         switch way {
@@ -112,7 +112,7 @@ struct PresenterChoice {
 
     /// Returns a sentence if the requested presenter is replaced. A missing graphics processor counts only if it was
     /// requested.
-    private func fallback(to presenter: any PicturePresenter, because refusal: OutputError?) -> String? {
+    private func fallback(to presenter: any VideoPresenter, because refusal: OutputError?) -> String? {
         guard let refusal, options.presentation == .placebo || refusal.code != .unavailable else { return nil }
         return "libplacebo is not used because \(refusal.message); \(presenter.description) is used instead"
     }

@@ -44,8 +44,8 @@ extension Screen {
         guard let found = monitors(window) else { return false }
         var known: Set<PixelRect> = []
         for index in 0..<max(0, SDL_GetNumVideoDisplays()) {
-            var place = SDL_Rect()
-            if SDL_GetDisplayBounds(index, &place) == 0 { known.insert(PixelRect(place)) }
+            var bounds = SDL_Rect()
+            if SDL_GetDisplayBounds(index, &bounds) == 0 { known.insert(PixelRect(bounds)) }
         }
         return Set(found) != known
     }
@@ -65,9 +65,9 @@ extension Screen {
     func coverDisplayAgain() {
         guard let window, fullScreen.coversDesktop, !isConnectionLost(), let monitors = monitors(window) else { return }
         let index = Int(SDL_GetWindowDisplayIndex(window))
-        guard let place = monitors.indices.contains(index) ? monitors[index] : monitors.first else { return }
-        SDL_SetWindowPosition(window, Int32(place.x), Int32(place.y))
-        SDL_SetWindowSize(window, Int32(place.width), Int32(place.height))
+        guard let bounds = monitors.indices.contains(index) ? monitors[index] : monitors.first else { return }
+        SDL_SetWindowPosition(window, Int32(bounds.x), Int32(bounds.y))
+        SDL_SetWindowSize(window, Int32(bounds.width), Int32(bounds.height))
         geometryChanged()
     }
 

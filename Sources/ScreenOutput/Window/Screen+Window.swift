@@ -37,7 +37,7 @@ extension Screen {
         let glass = geometry.glass
         let place = geometry.onCanvas(
             x: x * glass.width / max(1, Int(width)), y: y * glass.height / max(1, Int(height)))
-        return (place.x - geometry.words.x, place.y - geometry.words.y)
+        return (place.x - geometry.titleSafe.x, place.y - geometry.titleSafe.y)
     }
 
     var isFullScreen: Bool {

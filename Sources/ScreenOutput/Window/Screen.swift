@@ -14,7 +14,7 @@ public final class Screen: VideoOutput {
     let converter: any PictureConverter
     private let owner = pthread_self()
     private(set) var window: OpaquePointer?
-    private(set) var presenter: (any PicturePresenter)?
+    private(set) var presenter: (any VideoPresenter)?
     private var costs = RunningMedian(window: 31)
     private var isPrepared = false
 
@@ -34,7 +34,7 @@ public final class Screen: VideoOutput {
     /// it.
     var barTop: Int? { didSet { if barTop != oldValue { stack() } } }
     /// The subtitles of the last prepared frame.
-    private var words: Overlay? { didSet { if words !== oldValue { stack() } } }
+    private var subtitles: Overlay? { didSet { if subtitles !== oldValue { stack() } } }
     /// Subtitles and messages, from bottom to top, in glass coordinates.
     private var overlays: [OverlayImage] = []
     /// The scaling of frames into the window. Effective with the next `prepare`.
@@ -152,7 +152,7 @@ public final class Screen: VideoOutput {
         options.isFullScreen = isFullScreen
         power.switchOn(window)
         if connection?.isLost != true { fullScreen.close(window) }
-        if connection?.takeDown(window) == false, driver == "x11" { return _ = isConnectionLost() }
+        if connection?.unmapWindow(window) == false, driver == "x11" { return _ = isConnectionLost() }
         presenter = nil
         SDL_DestroyWindow(window)
         (self.window, connection) = (nil, nil)
@@ -178,7 +178,7 @@ public final class Screen: VideoOutput {
 
     // MARK: Window
 
-    /// Opens the window for video of this size in square pixels (`PicturePlacement.displaySize`). Does nothing if it is
+    /// Opens the window for video of this size in square pixels (`VideoPlacement.displaySize`). Does nothing if it is
     /// open.
     ///
     /// - Throws: `OutputError` if no window can be created; `failure` has the same error.
@@ -196,7 +196,7 @@ public final class Screen: VideoOutput {
 
     private func openWindow(for pictureSize: PixelSize) throws(OutputError) {
         let display = try chooseDisplay()
-        let size = WindowSizing.initialSize(of: turned(pictureSize), wish: options.size, within: display.usableSize)
+        let size = WindowSizing.initialSize(of: turned(pictureSize), request: options.size, within: display.usableSize)
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         // Shown by `adopt`, once it is known whether there is a window manager.
         let flags =
@@ -207,7 +207,7 @@ public final class Screen: VideoOutput {
         for notice in opened.notices { onEvent?(.notice(notice)) }
     }
 
-    private func adopt(_ window: OpaquePointer, _ presenter: any PicturePresenter) {
+    private func adopt(_ window: OpaquePointer, _ presenter: any VideoPresenter) {
         (self.window, self.presenter) = (window, presenter)
         connection = DisplayConnection(window: window, followsDisplays: options.followsDisplays)
         sizing.opened(hasChosenSize: options.size != nil)
@@ -256,54 +256,54 @@ public final class Screen: VideoOutput {
 
     /// Draws a frame and its subtitles without presenting them; opens the window if there is none. Discards the frame
     /// while hidden or dark.
-    public func prepare(_ picture: any VideoFrame, under words: Overlay?) {
+    public func prepare(_ frame: any VideoFrame, under subtitles: Overlay?) {
         checkThread()
-        self.words = words
+        self.subtitles = subtitles
         if window == nil, failure == nil {
             // ignored: `open` stores the failure and reports it.
             try? open(
-                for: PicturePlacement.displaySize(
-                    of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, view: view))
+                for: VideoPlacement.displaySize(
+                    of: frame.size, pixelAspect: frame.pixelAspect, rotation: frame.rotation, view: view))
         }
-        let isMapped = presenter?.mapsTones == true || converter.mapsTones(of: picture)
-        for input in noted.notices(of: picture, isMapped: isMapped) { onEvent?(input) }
+        let isMapped = presenter?.mapsTones == true || converter.mapsTones(of: frame)
+        for input in noted.notices(of: frame, isMapped: isMapped) { onEvent?(input) }
         isPrepared = false
         guard isVisible, !isDark, let presenter else { return }
         presenter.gravity = gravity
         presenter.view = view
         presenter.arrangement = arrangement
-        isPrepared = presenter.prepare(picture, overlays: overlays)
-        if !isPrepared, let input = noted.cannotDraw(picture) { onEvent?(input) }
+        isPrepared = presenter.prepare(frame, overlays: overlays)
+        if !isPrepared, let input = noted.cannotDraw(frame) { onEvent?(input) }
         needsPaint = false
     }
 
     /// Returns the area for subtitles over a frame; nil while hidden or dark, and without a window.
-    public func canvas(for picture: any VideoFrame) -> SubtitleCanvas? {
+    public func canvas(for frame: any VideoFrame) -> SubtitleCanvas? {
         guard isVisible, !isDark, let presenter else { return nil }
         let geometry = ScreenGeometry(arrangement, on: presenter.area)
-        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: geometry.canvas)
+        let placement = VideoPlacement(of: frame, gravity: gravity, view: view, in: geometry.canvas)
         let isTurned = placement.rotation % 180 != 0
-        let storage = isTurned ? PixelSize(width: picture.size.height, height: picture.size.width) : picture.size
+        let storage = isTurned ? PixelSize(width: frame.size.height, height: frame.size.width) : frame.size
         return SubtitleCanvas(
-            area: placement.area, picture: placement.rect, storage: storage, words: geometry.words)
+            area: placement.area, picture: placement.rect, storage: storage, words: geometry.titleSafe)
     }
 
     /// Returns the displayed video with subtitles, upright and without messages, independent of the presenter; nil
     /// while hidden.
-    func snapshot(of picture: any VideoFrame) -> ScreenSnapshot? {
+    func snapshot(of frame: any VideoFrame) -> ScreenSnapshot? {
         guard let canvas = area, isVisible else { return nil }
-        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: canvas)
-        return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(words?.images ?? [])
+        let placement = VideoPlacement(of: frame, gravity: gravity, view: view, in: canvas)
+        return ScreenSnapshot(of: frame, lying: placement, by: converter)?.under(subtitles?.images ?? [])
     }
 
     /// Returns the displayed window content with messages and bars, upright; black without video; nil while hidden.
-    func snapshot(withMessagesOver picture: (any VideoFrame)?) -> ScreenSnapshot? {
+    func snapshot(withMessagesOver frame: (any VideoFrame)?) -> ScreenSnapshot? {
         guard let canvas = area, isVisible else { return nil }
         guard !isDark else { return ScreenSnapshot(black: canvas) }
         let images = images(on: geometry)
-        guard let picture else { return ScreenSnapshot(black: canvas)?.under(images) }
-        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: canvas)
-        return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(images)
+        guard let frame else { return ScreenSnapshot(black: canvas)?.under(images) }
+        let placement = VideoPlacement(of: frame, gravity: gravity, view: view, in: canvas)
+        return ScreenSnapshot(of: frame, lying: placement, by: converter)?.under(images)
     }
 
     /// Rebuilds `overlays` from subtitles and messages.
@@ -314,7 +314,7 @@ public final class Screen: VideoOutput {
 
     /// Returns subtitles and messages on the canvas, from bottom to top.
     private func images(on geometry: ScreenGeometry?) -> [OverlayImage] {
-        (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
+        (subtitles?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
     }
 
     /// Whether the last frame was drawn. True while hidden, dark or without a window, so that playback counts as

@@ -55,16 +55,16 @@ public struct PointerInput: Sendable, Equatable {
     /// What the pointer does.
     package enum Event: Sendable, Equatable {
         /// A press on a part of the panel, or a wheel step there if `turned` is not 0; positive is up.
-        case panel(row: Int, ScreenPanel.Part, turned: Int)
+        case panel(row: Int, ScreenPanel.Element, turned: Int)
         /// A press beside the panel.
         case besidePanel
         /// A press on a part of the bar. With `isDragged`, the pointer is held down on one of its sliders; its release
         /// there arrives without.
-        case bar(ScreenBar.Part, isDragged: Bool)
+        case bar(ScreenBar.Control, isDragged: Bool)
         /// A wheel step over the volume of the bar, or beside the rows of a visible panel; positive is up.
-        case wheel(over: ScreenBar.Part?, turned: Int)
+        case wheel(over: ScreenBar.Control?, turned: Int)
         /// A pointer motion, over a part of the bar or elsewhere.
-        case moved(over: ScreenBar.Part?)
+        case moved(over: ScreenBar.Control?)
         /// The pointer has left the window.
         case left
     }

@@ -28,8 +28,8 @@ public struct ScreenOptions: Sendable {
         }
     }
 
-    /// The display of the board.
-    package enum BoardDisplay: Sendable, Equatable {
+    /// The display of the dashboard.
+    package enum DashboardDisplay: Sendable, Equatable {
         /// The first display without the video.
         case other
         case chosen(Display)
@@ -60,8 +60,9 @@ public struct ScreenOptions: Sendable {
     public var arrangement = ScreenArrangement()
     /// The display of the window; nil: selected by the window system.
     public var display: Display?
-    /// The display of `ScreenControl.show(board:)` while it is connected; nil: no board. Requires `followsDisplays`.
-    package var boardDisplay: BoardDisplay?
+    /// The display of `ScreenControl.show(dashboard:)` while it is connected; nil: no dashboard. Requires
+    /// `followsDisplays`.
+    package var dashboardDisplay: DashboardDisplay?
     /// The method of presenting frames.
     public var presentation = Presentation.automatic
     /// Tone mapping and scaling; the converter must have the same settings.

@@ -15,38 +15,39 @@ public struct ScreenSnapshot: Sendable {
     /// Converts a frame in its own size; nil if the converter cannot.
     ///
     /// - Parameter time: The media time of its subtitles.
-    init?(of picture: any VideoFrame, at time: MediaTime?, by converter: any PictureConverter) {
-        let size = PicturePlacement.displaySize(
-            of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation)
-        let placement = PicturePlacement(
-            size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, in: size)
-        self.init(of: picture, lying: placement, by: converter)
+    init?(of frame: any VideoFrame, at time: MediaTime?, by converter: any PictureConverter) {
+        let size = VideoPlacement.displaySize(
+            of: frame.size, pixelAspect: frame.pixelAspect, rotation: frame.rotation)
+        let placement = VideoPlacement(
+            size: frame.size, pixelAspect: frame.pixelAspect, rotation: frame.rotation, in: size)
+        self.init(of: frame, lying: placement, by: converter)
         self.time = time
         storage =
             placement.rotation % 180 == 0
-            ? picture.size : PixelSize(width: picture.size.height, height: picture.size.width)
+            ? frame.size : PixelSize(width: frame.size.height, height: frame.size.width)
     }
 
     /// Converts a frame placed in an otherwise black area; nil if the converter cannot.
-    init?(of picture: any VideoFrame, lying placement: PicturePlacement, by converter: any PictureConverter) {
+    init?(of frame: any VideoFrame, lying placement: VideoPlacement, by converter: any PictureConverter) {
         size = placement.area
         guard size.width * size.height <= Self.largest else { return nil }
-        let all = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)
-        let isWhole = placement.rect.isInside(PixelRect(x: 0, y: 0, width: size.width, height: size.height))
+        let all = PixelRect(x: 0, y: 0, width: frame.size.width, height: frame.size.height)
+        let isFullyVisible = placement.rect.isInside(PixelRect(x: 0, y: 0, width: size.width, height: size.height))
         guard
-            let seen = isWhole
-                ? PicturePlacement.Part(source: all, target: placement.rect)
-                : placement.visiblePart(of: picture.size, step: Self.partStep)
+            let seen = isFullyVisible
+                ? VideoPlacement.Region(source: all, target: placement.rect)
+                : placement.visibleRegion(of: frame.size, step: Self.regionStep)
         else { return nil }
-        let place = seen.target
+        let destination = seen.target
         let upright =
-            placement.rotation % 180 == 0 ? place.size : PixelSize(width: place.height, height: place.width)
+            placement.rotation % 180 == 0
+            ? destination.size : PixelSize(width: destination.height, height: destination.width)
         guard upright.width * upright.height <= Self.largest else { return nil }
         var straight = [UInt8](repeating: 0, count: upright.width * upright.height * 4)
         let isDone = straight.withUnsafeMutableBytes { bytes in
             let target = PixelTarget(base: bytes.baseAddress!, stride: upright.width * 4, size: upright)
             return seen.source == all
-                ? converter.convert(picture, to: target) : converter.convert(picture, part: seen.source, to: target)
+                ? converter.convert(frame, to: target) : converter.convert(frame, part: seen.source, to: target)
         }
         guard isDone else { return nil }
         var turned = straight
@@ -56,18 +57,18 @@ public struct ScreenSnapshot: Sendable {
                     PixelRotation.copy(
                         from: source.baseAddress!.assumingMemoryBound(to: UInt32.self), stride: upright.width,
                         size: upright, turned: placement.rotation,
-                        to: target.baseAddress!.assumingMemoryBound(to: UInt32.self), stride: place.width)
+                        to: target.baseAddress!.assumingMemoryBound(to: UInt32.self), stride: destination.width)
                 }
             }
         }
-        guard place.size != size || place.x != 0 || place.y != 0 else {
+        guard destination.size != size || destination.x != 0 || destination.y != 0 else {
             pixels = turned
             return
         }
         pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
-        let shown = place.intersection(PixelRect(x: 0, y: 0, width: size.width, height: size.height))
+        let shown = destination.intersection(PixelRect(x: 0, y: 0, width: size.width, height: size.height))
         for row in shown.y..<shown.y + shown.height {
-            let from = ((row - place.y) * place.width + shown.x - place.x) * 4
+            let from = ((row - destination.y) * destination.width + shown.x - destination.x) * 4
             let to = (row * size.width + shown.x) * 4
             pixels.replaceSubrange(to..<to + shown.width * 4, with: turned[from..<from + shown.width * 4])
         }
@@ -87,10 +88,10 @@ public struct ScreenSnapshot: Sendable {
     /// thread.
     ///
     /// - Parameter layer: The layer with the subtitles.
-    package mutating func lay(words layer: DisplayLayer) {
+    package mutating func lay(subtitles layer: DisplayLayer) {
         guard let time else { return }
-        let picture = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
-        blend(layer.drawWords(at: time, on: SubtitleCanvas(area: size, picture: picture, storage: storage)))
+        let frame = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
+        blend(layer.drawWords(at: time, on: SubtitleCanvas(area: size, picture: frame, storage: storage)))
     }
 
     func under(_ images: [OverlayImage]) -> ScreenSnapshot {
@@ -100,9 +101,9 @@ public struct ScreenSnapshot: Sendable {
     }
 
     private mutating func blend(_ images: [OverlayImage]) {
-        let whole = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
+        let bounds = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
         for image in images {
-            let seen = image.rect.intersection(whole)
+            let seen = image.rect.intersection(bounds)
             guard !seen.isEmpty else { continue }
             for row in seen.y..<seen.y + seen.height {
                 var from = ((row - image.rect.y) * image.rect.width + seen.x - image.rect.x) * 4
@@ -126,5 +127,5 @@ public struct ScreenSnapshot: Sendable {
     /// The maximum number of pixels, 8K by 8K.
     private static let largest = 8192 * 8192
     /// A multiple of every chroma subsampling step and of the SIMD load width.
-    private static let partStep = 16
+    private static let regionStep = 16
 }

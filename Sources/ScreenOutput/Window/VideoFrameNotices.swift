@@ -8,11 +8,11 @@ struct VideoFrameNotices {
     /// Returns the notices about a frame that its predecessor did not cause.
     ///
     /// - Parameter isMapped: Whether HDR is tone-mapped for the display.
-    mutating func notices(of picture: any VideoFrame, isMapped: Bool) -> [ScreenInput] {
-        guard transfer != picture.color.transfer else { return [] }
-        transfer = picture.color.transfer
-        guard picture.color.isHighDynamicRange, !isMapped else { return [] }
-        let kind = picture.color.transfer == 16 ? "PQ" : "HLG"
+    mutating func notices(of frame: any VideoFrame, isMapped: Bool) -> [ScreenInput] {
+        guard transfer != frame.color.transfer else { return [] }
+        transfer = frame.color.transfer
+        guard frame.color.isHighDynamicRange, !isMapped else { return [] }
+        let kind = frame.color.transfer == 16 ? "PQ" : "HLG"
         return [
             .notice(
                 "this film is in HDR (\(kind)); it is shown without tone mapping, so its colours may look flat or grey")
@@ -20,11 +20,11 @@ struct VideoFrameNotices {
     }
 
     /// Returns a notice for a frame that cannot be drawn; nil if it was issued for this size before.
-    mutating func cannotDraw(_ picture: any VideoFrame) -> ScreenInput? {
-        guard undrawable != picture.size else { return nil }
-        undrawable = picture.size
+    mutating func cannotDraw(_ frame: any VideoFrame) -> ScreenInput? {
+        guard undrawable != frame.size else { return nil }
+        undrawable = frame.size
         return .notice(
-            "video frames of \(picture.size.width)x\(picture.size.height) in this film's pixel format cannot be drawn; "
+            "video frames of \(frame.size.width)x\(frame.size.height) in this film's pixel format cannot be drawn; "
                 + "the sound continues")
     }
 }

@@ -27,11 +27,11 @@ enum WindowIcon {
             for x in 0..<side {
                 var (sum, count) = ((0, 0, 0), 0)
                 for sample in 0..<samples * samples {
-                    let place = (
+                    let point = (
                         (Double(x) + (Double(sample % samples) + 0.5) / Double(samples)) * 128 / Double(side),
                         (Double(y) + (Double(sample / samples) + 0.5) / Double(samples)) * 128 / Double(side)
                     )
-                    guard let colour = colour(place.0, place.1) else { continue }
+                    guard let colour = colour(point.0, point.1) else { continue }
                     sum = (sum.0 + colour.0, sum.1 + colour.1, sum.2 + colour.2)
                     count += 1
                 }

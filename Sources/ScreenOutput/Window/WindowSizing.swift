@@ -8,10 +8,10 @@ struct WindowSizing {
     private var isFrameFitted = false
 
     /// Returns the requested size, or that of the video scaled down to fit `room`. Both sides are 1…16384.
-    static func initialSize(of picture: PixelSize, wish: PixelSize?, within room: PixelSize) -> PixelSize {
-        let size = wish ?? picture
+    static func initialSize(of videoSize: PixelSize, request: PixelSize?, within room: PixelSize) -> PixelSize {
+        let size = request ?? videoSize
         let fits = size.width <= room.width && size.height <= room.height
-        let chosen = fits || wish != nil ? size : PicturePlacement.fitted(size, into: room)
+        let chosen = fits || request != nil ? size : VideoPlacement.fitted(size, into: room)
         return PixelSize(width: min(16384, max(1, chosen.width)), height: min(16384, max(1, chosen.height)))
     }
 
@@ -22,13 +22,13 @@ struct WindowSizing {
     mutating func resizedByUser() { isChosen = true }
 
     /// Resizes the window for video of another size. Returns false if it keeps its size.
-    func fit(_ window: OpaquePointer, to picture: PixelSize) -> Bool {
+    func fit(_ window: OpaquePointer, to videoSize: PixelSize) -> Bool {
         guard !isChosen else { return false }
         let display = Int(SDL_GetWindowDisplayIndex(window))
         let frame = Self.frame(of: window)
-        var room = ConnectedDisplay.all.first { $0.index == display }?.usableSize ?? picture
+        var room = ConnectedDisplay.all.first { $0.index == display }?.usableSize ?? videoSize
         if let frame { room = PixelSize(width: room.width - frame.wide, height: room.height - frame.high) }
-        let size = Self.initialSize(of: picture, wish: nil, within: room)
+        let size = Self.initialSize(of: videoSize, request: nil, within: room)
         guard size != Self.size(of: window) else { return false }
         SDL_SetWindowSize(window, Int32(size.width), Int32(size.height))
         // A larger window is moved as far as is needed for it to be on its display, with its frame.
@@ -37,11 +37,11 @@ struct WindowSizing {
         SDL_GetWindowPosition(window, &x, &y)
         let (left, top) = (bounds.x + (frame?.left ?? 0), bounds.y + (frame?.top ?? 0))
         let (wide, high) = (bounds.w - Int32(frame?.wide ?? 0), bounds.h - Int32(frame?.high ?? 0))
-        let place = (
+        let origin = (
             x: max(left, min(x, left + wide - Int32(size.width))),
             y: max(top, min(y, top + high - Int32(size.height)))
         )
-        if place != (x, y) { SDL_SetWindowPosition(window, place.x, place.y) }
+        if origin != (x, y) { SDL_SetWindowPosition(window, origin.x, origin.y) }
         return true
     }
 
@@ -57,7 +57,7 @@ struct WindowSizing {
         let now = Self.size(of: window)
         let room = PixelSize(width: Int(bounds.w) - frame.wide, height: Int(bounds.h) - frame.high)
         guard room.width > 0, room.height > 0, now.width > room.width || now.height > room.height else { return false }
-        let size = PicturePlacement.fitted(now, into: room)
+        let size = VideoPlacement.fitted(now, into: room)
         SDL_SetWindowSize(window, Int32(size.width), Int32(size.height))
         SDL_SetWindowPosition(
             window, bounds.x + frame.left + Int32((room.width - size.width) / 2),

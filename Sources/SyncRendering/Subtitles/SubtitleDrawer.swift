@@ -183,7 +183,7 @@ package final class SubtitleDrawer {
     ///
     /// - Returns: False if it is obsolete.
     private func store(_ span: SubtitleRenderer.Span, of plan: Plan, for renderer: SubtitleRenderer) -> Bool {
-        let trouble = plan.cues.isEmpty ? nil : drawing?.takeTrouble()
+        let trouble = plan.cues.isEmpty ? nil : drawing?.consumeProblem()
         return renderer.state.withLock { state in
             if let trouble { state.trouble = trouble }
             guard state.edition == plan.edition else { return false }

@@ -43,5 +43,5 @@ public protocol SubtitleDrawing: AnyObject {
     /// - Parameter cues: The active cues, ordered by start.
     func draw(_ cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage]
     /// Returns a message about content that could not be drawn since the last call; nil if there is none.
-    func takeTrouble() -> String?
+    func consumeProblem() -> String?
 }

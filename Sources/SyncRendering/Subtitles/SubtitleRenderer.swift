@@ -131,7 +131,7 @@ public final class SubtitleRenderer: Sendable {
     public var error: (any Error)? { state.withLock { $0.failure } }
 
     /// Returns a message about content that could not be drawn since the last call; nil if there is none. Any thread.
-    public func takeTrouble() -> String? {
+    public func consumeProblem() -> String? {
         state.withLock { $0.trouble.take() }
     }
 

@@ -41,7 +41,7 @@ package struct CalibrationSession {
     /// - Returns: The exit status.
     /// - Throws: `TalkieError` without a result; nothing is stored then.
     package func run(write: (String) -> Void) throws(TalkieError) -> Int32 {
-        MainQueue.take()
+        MainQueue.acquire()
         // Called before any other thread is started: all threads inherit the blocked signals.
         let interruption = interruption
         let signals = try SignalWatch.begin { if case .end(let status) = $0 { interruption.raise(status: status) } }

@@ -45,7 +45,7 @@ package enum KioskProgram {
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
         let manager = ServiceManager.readFromEnvironment()
         let kiosk = Kiosk(configuration, file: path)
-        MainQueue.take()
+        MainQueue.acquire()
         // Called before any other thread is started: all threads inherit the blocked signals.
         let signals = try SignalWatch.begin(reloads: true, beforeExit: { kiosk.closeScreen() }) { request in
             switch request {

@@ -5,14 +5,14 @@ internal import ScreenOutput
 struct BarVisibility {
     private var hidesAt: HostInstant?
     /// The part under the pointer.
-    private(set) var part: ScreenBar.Part?
+    private(set) var part: ScreenBar.Control?
 
     /// How long it remains after the last movement.
     private static let stay = Duration.seconds(2)
     /// How long it remains under a motionless pointer.
     private static let longestStay = Duration.seconds(10)
 
-    mutating func pointerMoved(at now: HostInstant, over part: ScreenBar.Part?) {
+    mutating func pointerMoved(at now: HostInstant, over part: ScreenBar.Control?) {
         self.part = part
         hidesAt = now.advanced(by: part != nil ? Self.longestStay : Self.stay)
     }

@@ -9,7 +9,7 @@ extension ChoiceList {
 
     static func button(_ subject: Subject) -> ScreenBar.Button {
         switch subject {
-        case .sound: .sound
+        case .sound: .audio
         case .subtitles: .subtitles
         case .chapters: .chapters
         case .speed: .speed

@@ -73,6 +73,6 @@ struct ChoiceList: Equatable {
         ScreenPanel(
             title: title,
             rows: rows.map { ScreenPanel.Row($0.text, detail: $0.detail, mark: $0.isChosen ? .ticked : .empty) },
-            current: current, hint: Self.keys, marks: .dots, place: .above(Self.button(subject)))
+            current: current, hint: Self.keys, marks: .dots, position: .above(Self.button(subject)))
     }
 }

@@ -47,7 +47,7 @@ struct InfoPage: Equatable {
         return ScreenPanel(
             title: isList ? "Keys" : "Statistics", rows: rows.map { ScreenPanel.Row($0.name, detail: $0.words) },
             current: isList ? current : nil, hint: isList ? "↑↓ scroll   Esc close" + phone : "", marks: .none,
-            place: isList ? .middle : .topLeft, code: code)
+            position: isList ? .middle : .topLeft, code: code)
     }
 
     static var keys: InfoPage {

@@ -42,7 +42,7 @@ package enum PlaySession {
         // Inputs are checked before outputs are opened.
         var inputs = try Inputs(arguments)
         let mailbox = SessionMailbox()
-        MainQueue.take()
+        MainQueue.acquire()
         // Called before any other thread is started: all threads inherit the blocked signals.
         let interruption = Interruption()
         let signals = try SignalWatch.begin { request in

@@ -16,7 +16,7 @@ extension RoutePicker {
                     symbol: OutputSymbol(row.kind),
                     button: row.languageTag.map { Track.languageName($0) ?? "Language" },
                     level: row.volume.map { $0 / 100 }, isDim: row.obstacle != nil)
-            }, current: index, hint: hint, place: .above(.rooms))
+            }, current: index, hint: hint, position: .above(.rooms))
     }
 }
 
@@ -49,7 +49,7 @@ extension ScreenBar {
 }
 
 extension RoutePicker.Part {
-    init(_ part: ScreenPanel.Part) {
+    init(_ part: ScreenPanel.Element) {
         self =
             switch part {
             case .mark: .mark

@@ -23,7 +23,7 @@ extension ScreenBar {
             ]
         }
         if let track = state.audioTrack, state.audioTracks.count > 1 {
-            buttons[.sound] = Self.texts("Sound: ", of: track) + ["Sound"]
+            buttons[.audio] = Self.texts("Sound: ", of: track) + ["Sound"]
         }
         if !state.subtitleTracks.isEmpty {
             if state.showsSubtitles, let track = state.subtitleTrack {
@@ -41,7 +41,7 @@ extension ScreenBar {
         let handed = reach(state.handedUntil)
         self.init(
             isPlaying: state.phase == .playing || state.phase == .buffering,
-            isWaiting: isWaiting, place: share(state.position), loaded: loaded,
+            isWaiting: isWaiting, position: share(state.position), loaded: loaded,
             handed: isWaiting ? handed.map { min($0, loaded ?? 0) } : handed,
             chapters: state.chapters.compactMap { share($0.start) }, time: time, buttons: buttons,
             hasPrevious: hasPrevious, hasNext: hasNext)
@@ -60,6 +60,6 @@ extension ScreenBar.Aim {
         guard let duration = state.duration, duration > .zero else { return nil }
         let moment = duration.share(place)
         let title = state.chapters.index(at: moment).flatMap { state.chapters[$0].title }.map(PrintableText.of)
-        self.init(place: place, words: [moment.clock, title].compactMap { $0 }.joined(separator: "  "))
+        self.init(position: place, text: [moment.clock, title].compactMap { $0 }.joined(separator: "  "))
     }
 }

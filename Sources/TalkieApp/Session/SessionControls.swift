@@ -86,27 +86,27 @@ final class SessionControls {
     }
 
     /// Handles the wheel outside the list rows: it moves in an open list; over the bar's volume it changes the volume.
-    private func turnWheel(over part: ScreenBar.Part?, _ turned: Int) {
+    private func turnWheel(over part: ScreenBar.Control?, _ turned: Int) {
         switch part {
         case .volume, .volumeNumber, .mute: perform([.text("add"), .text("volume"), .integer(2 * turned)])
         default: if !pressInPanel(turned > 0 ? "UP" : "DOWN") { press(turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
         }
     }
 
-    private func point(at part: ScreenBar.Part, isDragged: Bool) {
+    private func point(at part: ScreenBar.Control, isDragged: Bool) {
         bar.pointerMoved(at: .now, over: part)
         switch part {
         case .play: perform("cycle", "pause")
         case .previous: perform("playlist-prev")
         case .next: perform("playlist-next")
-        case .place(let share):
+        case .position(let share):
             // While dragging, sync frames are shown for speed; the release seeks exactly.
             let mode = isDragged ? "absolute-percent+keyframes" : "absolute-percent+exact"
             control.perform([.text("seek"), .real(share * 100, decimals: 6), .text(mode)])
         case .mute: perform("cycle", "mute")
         case .volume(let share): perform([.text("set"), .text("volume"), .integer(Int((share * 100).rounded()))])
         case .button(.chapters): panel.toggle(.chapters)
-        case .button(.sound): panel.toggle(.sound)
+        case .button(.audio): panel.toggle(.sound)
         case .button(.subtitles): panel.toggle(.subtitles)
         case .button(.speed): panel.toggle(.speed)
         case .button(.rooms): perform("choose-route")
@@ -361,7 +361,7 @@ final class SessionControls {
         }
         let title = PrintableText.of(films.title)
         shown.title = state.itemCount > 1 ? "\(state.itemNumber)/\(state.itemCount)  \(title)" : title
-        if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
+        if case .position(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
         screen.show(bar: shown)
     }
 }

@@ -94,7 +94,7 @@ final class SessionPanel {
     }
 
     /// Handles a pointer on the panel. Returns the commands of what was chosen with it.
-    func point(at row: Int, _ part: ScreenPanel.Part, turned: Int) -> [[JSONValue]] {
+    func point(at row: Int, _ part: ScreenPanel.Element, turned: Int) -> [[JSONValue]] {
         var commands: [[JSONValue]] = []
         if let routes, routes.isOpen {
             routes.point(at: row, RoutePicker.Part(part), turned: turned)

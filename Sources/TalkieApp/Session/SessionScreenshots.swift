@@ -57,7 +57,7 @@ final class SessionScreenshots: Sendable {
             mailbox.post(.remark(.warning, problem))
             end(.failure(ControlError(.failed, problem)))
         }
-        screen.takeSnapshot(request.kind == .window ? .window : .picture) { [mailbox, layer] picture in
+        screen.captureSnapshot(request.kind == .window ? .window : .video) { [mailbox, layer] picture in
             guard let picture else {
                 mailbox.post(.done("There is no picture to save"))
                 return end(.failure(ControlError(.unavailable, "there is no picture to save")))
@@ -67,7 +67,7 @@ final class SessionScreenshots: Sendable {
                 _ = try WorkerThread.start(name: "screenshot") {
                     do {
                         var picture = picture
-                        if request.kind == .subtitles { picture.lay(words: layer) }
+                        if request.kind == .subtitles { picture.lay(subtitles: layer) }
                         let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: picture.pixels, size: picture.size))
                         mailbox.post(.done("Screenshot: '\(file)'"))
                         end(.success(.object([("filename", .text(file))])))

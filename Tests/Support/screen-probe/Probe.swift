@@ -25,7 +25,7 @@ func runProbe() {
         case "mode": options.mode = mode(parts[1])
         case "nocursor": options.hidesCursor = parts[1] == "1"
         case "awake": options.staysAwake = parts[1] == "1"
-        case "board": options.boardDisplay = parts[1] == "other" ? .other : .chosen(ScreenOptions.Display(parts[1]))
+        case "board": options.dashboardDisplay = parts[1] == "other" ? .other : .chosen(ScreenOptions.Display(parts[1]))
         case "follow": options.followsDisplays = parts[1] == "1"
         case "placed": options.isPlacedByUser = parts[1] == "1"
         case "rotate", "overscan", "safe": arrange(&options.arrangement, parts)
@@ -95,8 +95,8 @@ final class Script: Sendable {
                 for word in words.dropFirst() { arrange(&arrangement, word.split(separator: "=").map(String.init)) }
                 control.arrangement = arrangement
             case "board":
-                let lines = words.dropFirst().map { ScreenBoard.Line("Label", $0) }
-                control.show(board: ScreenBoard(title: "Board", lines: lines))
+                let lines = words.dropFirst().map { DashboardContent.Row("Label", $0) }
+                control.show(dashboard: DashboardContent(title: "Board", rows: lines))
             case "mode": control.setMode(mode(words[1]), filmRate: words.count > 2 ? Double(words[2]) : nil)
             case "power": control.setPower(words[1] == "1")
             case "panel":

@@ -25,7 +25,7 @@ struct OperatorBoardTests {
         let board = playing().board
         #expect(board.title == "Plays 'Sunrise' (1 of 2)")
         #expect(
-            board.lines == [
+            board.rows == [
                 .init("Played", "01:23 of 05:00"), .init("Left", "03:37"), .init("Next", "Noon"),
                 .init("Rooms", "Hall, Foyer"), .init("Lip sync", "sound 0.4 ms early"),
                 .init("Between rooms", "1.3 ms"), .init("Pictures", "2000 shown, 3 dropped"),
@@ -39,19 +39,19 @@ struct OperatorBoardTests {
         operatorBoard.health.offset = .milliseconds(60)
         operatorBoard.health.configuration.refusal = "wall.toml line 1: playlist"
         #expect(
-            operatorBoard.board.lines.filter(\.isTrouble) == [
+            operatorBoard.board.rows.filter(\.isTrouble) == [
                 .init("Fault", "no picture since 5 s", isTrouble: true), .init("Lost", "Foyer", isTrouble: true),
                 .init("Lip sync", "sound 60.0 ms late", isTrouble: true),
                 .init("Configuration", "wall.toml line 1: playlist", isTrouble: true),
             ])
-        #expect(operatorBoard.board.lines.contains(.init("Rooms", "Hall")))
+        #expect(operatorBoard.board.rows.contains(.init("Rooms", "Hall")))
     }
 
     @Test func aFilmOfUnknownLengthAndAKioskWithoutSoundSayLess() {
         var operatorBoard = playing()
         (operatorBoard.duration, operatorBoard.next, operatorBoard.hasSound) = (nil, nil, false)
         #expect(
-            operatorBoard.board.lines == [
+            operatorBoard.board.rows == [
                 .init("Played", "01:23"), .init("Next", "nothing"), .init("Pictures", "2000 shown, 3 dropped"),
             ])
     }
@@ -61,6 +61,6 @@ struct OperatorBoardTests {
         operatorBoard.health.shown = .off("quiet hours")
         operatorBoard.status = "Quiet hours: screen and sound are off"
         #expect(operatorBoard.board.title == "Quiet hours: screen and sound are off")
-        #expect(!operatorBoard.board.lines.contains { $0.label == "Left" })
+        #expect(!operatorBoard.board.rows.contains { $0.label == "Left" })
     }
 }

@@ -16,7 +16,7 @@ import Text
 
     @Test func theFirstDisplayThatIsNotTheFilmsIsTaken() {
         func other(_ film: ConnectedDisplay?, _ displays: [ConnectedDisplay]) -> ConnectedDisplay? {
-            BoardWindow.display(for: .other, beside: film, among: displays)
+            DashboardWindow.display(for: .other, beside: film, among: displays)
         }
         #expect(other(hall, [hall]) == nil)
         #expect(other(hall, [hall, desk, spare]) == desk)
@@ -26,7 +26,7 @@ import Text
 
     @Test func oneThatWasNamedIsWaitedForAndNeverTheFilms() {
         func named(_ name: String, _ displays: [ConnectedDisplay]) -> ConnectedDisplay? {
-            BoardWindow.display(for: .chosen(.name(name)), beside: hall, among: displays)
+            DashboardWindow.display(for: .chosen(.name(name)), beside: hall, among: displays)
         }
         #expect(named("spare", [hall, desk, spare]) == spare)
         #expect(named("spare", [hall, desk]) == nil)
@@ -38,17 +38,17 @@ import Text
         let painter = try #require(TextPainter())
         let area = PixelSize(width: width, height: height)
         let lines = (0..<9).map {
-            ScreenBoard.Line("Label \($0)", String(repeating: "a film's long name ", count: 20), isTrouble: $0 == 0)
+            DashboardContent.Row("Label \($0)", String(repeating: "a film's long name ", count: 20), isTrouble: $0 == 0)
         }
         let image = try #require(
-            BoardDrawing(painter: painter).overlay(ScreenBoard(title: "Title", lines: lines), in: area))
+            DashboardDrawing(painter: painter).overlay(DashboardContent(title: "Title", rows: lines), in: area))
         #expect(image.rect.isInside(PixelRect(x: 1, y: 1, width: width - 2, height: height - 2)))
         #expect(image.rect.width > width / 2)
     }
 
     @Test func thereIsNothingToSeeWithoutRoom() throws {
         let painter = try #require(TextPainter())
-        let board = ScreenBoard(title: "Title", lines: [])
-        #expect(BoardDrawing(painter: painter).overlay(board, in: PixelSize(width: 40, height: 20)) == nil)
+        let board = DashboardContent(title: "Title", rows: [])
+        #expect(DashboardDrawing(painter: painter).overlay(board, in: PixelSize(width: 40, height: 20)) == nil)
     }
 }

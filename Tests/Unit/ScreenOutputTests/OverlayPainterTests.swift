@@ -15,15 +15,15 @@ import Testing
         var (number, drawn) = (0, OverlayPainter.Drawn?.none)
         while drawn == nil, HostInstant.now < deadline {
             number += 1
-            let bar = ScreenBar(isPlaying: true, place: 0.5, time: "\(number)")
+            let bar = ScreenBar(isPlaying: true, position: 0.5, time: "\(number)")
             painter.draw(OverlayPainter.Content(bar: bar), in: area)
-            drawn = painter.takeResult()
+            drawn = painter.consumeResult()
         }
         #expect(drawn?.barLayout != nil, "\(number) wishes")
         // A drawing in progress is not shown after everything was hidden.
-        painter.draw(OverlayPainter.Content(bar: ScreenBar(isPlaying: true, place: 0.6, time: "x")), in: area)
+        painter.draw(OverlayPainter.Content(bar: ScreenBar(isPlaying: true, position: 0.6, time: "x")), in: area)
         painter.draw(OverlayPainter.Content(), in: area)
-        #expect(painter.takeResult()?.images.isEmpty == true)
+        #expect(painter.consumeResult()?.images.isEmpty == true)
     }
 
     @Test(.timeLimit(.minutes(5))) func aPainterWithoutMemorySaysWhyNoWordsAreShown() throws {
@@ -32,7 +32,7 @@ import Testing
         defer { painter.stop() }
         painter.draw(OverlayPainter.Content(mark: "x"), in: PixelSize(width: 64, height: 36))
         _ = done.wait(until: HostInstant.now.advanced(by: .seconds(30)))
-        #expect(painter.takeTrouble()?.hasSuffix("no text is shown over the film") == true)
-        #expect(painter.takeTrouble() == nil)
+        #expect(painter.consumeProblem()?.hasSuffix("no text is shown over the film") == true)
+        #expect(painter.consumeProblem() == nil)
     }
 }

@@ -166,7 +166,7 @@ import Text
 
     private func bar(in area: PixelSize) throws -> BarLayout {
         let bar = ScreenBar(
-            isPlaying: true, place: 0.2, time: "00:01 / 01:00",
+            isPlaying: true, position: 0.2, time: "00:01 / 01:00",
             buttons: [.chapters: ["3/60 A chapter"], .rooms: ["Sofa One", ""], .fullScreen: []],
             volume: ScreenBar.Volume(percent: 100, isMuted: false))
         return try #require(BarLayout(bar, in: area, width: width))
@@ -178,11 +178,11 @@ import Text
         let area = PixelSize(width: wide, height: high)
         let bar = try bar(in: area)
         var chapters = panel(60, current: 2)
-        (chapters.marks, chapters.place) = (.dots, .above(.chapters))
+        (chapters.marks, chapters.position) = (.dots, .above(.chapters))
         let layout = try #require(PanelLayout(chapters, in: area, above: bar, width: width))
         #expect(layout.rect.y >= 0 && layout.rect.y + layout.rect.height <= bar.rect.y)
         #expect(bar.rect.y - layout.rect.y - layout.rect.height < high / 20, "right above it")
-        let button = try #require(bar.parts.first { $0.part == .button(.chapters) }?.rect)
+        let button = try #require(bar.elements.first { $0.control == .button(.chapters) }?.rect)
         #expect(layout.rect.x <= button.x + button.width && layout.rect.x + layout.rect.width >= button.x)
         let seen = try #require(layout.scroll)
         #expect(seen.lowerBound == 0 && seen.upperBound < 1)
@@ -233,7 +233,7 @@ import Text
         #expect(opacities.count { $0 == 217 } > opacities.count / 2, "the ground is opaque by 85 per cent")
         let page = ScreenPanel(
             title: "Keys", rows: [ScreenPanel.Row("a", detail: "one"), ScreenPanel.Row("Ctrl", detail: "two")],
-            marks: .none, place: .topLeft)
+            marks: .none, position: .topLeft)
         let layout = try #require(layOut(page, in: PixelSize(width: 1280, height: 720)))
         #expect(layout.mark == 0 && layout.column == width("Ctrl") + 6)
         #expect(layout.rect.x < 10 && layout.rect.y < 10)
@@ -268,7 +268,7 @@ import Text
         content.message = ScreenMessage("♪ Sofa One", at: .corner)
         let alone = OverlayPainter.drawing(content, in: area, by: painter)
         content.bar = ScreenBar(
-            isPlaying: true, place: 0.2, time: "00:01 / 01:00",
+            isPlaying: true, position: 0.2, time: "00:01 / 01:00",
             volume: ScreenBar.Volume(percent: 100, isMuted: false))
         let both = OverlayPainter.drawing(content, in: area, by: painter)
         let top = try #require(both.barLayout?.top)

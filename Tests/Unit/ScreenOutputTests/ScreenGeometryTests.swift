@@ -21,7 +21,7 @@ import Testing
         let plain = geometry()
         #expect(plain.isPlain)
         #expect(plain.canvas == glass)
-        #expect(numbers(plain.words) == [0, 0, 1920, 1080])
+        #expect(numbers(plain.titleSafe) == [0, 0, 1920, 1080])
         let image = OverlayImage(rect: PixelRect(x: 1, y: 2, width: 1, height: 1), pixels: [1, 2, 3, 4])
         var turning = OverlayTurning()
         #expect(turning.onGlass([image], plain).first === image)
@@ -51,23 +51,23 @@ import Testing
         let scaled = geometry(0, .scale(5))
         #expect(numbers(scaled.field) == [96, 54, 1728, 972])
         #expect(scaled.canvas == PixelSize(width: 1728, height: 972))
-        #expect(numbers(scaled.words) == [0, 0, 1728, 972])
+        #expect(numbers(scaled.titleSafe) == [0, 0, 1728, 972])
         // UIScreen.OverscanCompensation: smaller bounds with all pixels visible …
         let bounds = geometry(0, .insetBounds(5))
         #expect(numbers(bounds.field) == [96, 54, 1728, 972])
-        #expect(bounds.canvas == PixelSize(width: 1728, height: 972) && bounds.words == bounds.visible)
+        #expect(bounds.canvas == PixelSize(width: 1728, height: 972) && bounds.titleSafe == bounds.visible)
         // … and the whole screen, of which only a part is safe.
         let frame = geometry(0, .insetApplicationFrame(5))
         #expect(frame.canvas == glass && numbers(frame.visible) == [0, 0, 1920, 1080])
-        #expect(numbers(frame.words) == [96, 54, 1728, 972])
+        #expect(numbers(frame.titleSafe) == [96, 54, 1728, 972])
         // After a rotation by 90 degrees the canvas's width is the screen's height.
-        #expect(numbers(geometry(90, .insetApplicationFrame(5)).words) == [54, 96, 972, 1728])
+        #expect(numbers(geometry(90, .insetApplicationFrame(5)).titleSafe) == [54, 96, 972, 1728])
     }
 
     @Test func theTitleSafeAreaIsInsideTheOverscanArea() {
-        #expect(numbers(geometry(0, .none, titleSafe: 5).words) == [96, 54, 1728, 972])
-        #expect(numbers(geometry(0, .insetApplicationFrame(10), titleSafe: 10).words) == [346, 194, 1228, 692])
-        #expect(numbers(geometry(0, .scale(10), titleSafe: 10).words) == [154, 86, 1228, 692])
+        #expect(numbers(geometry(0, .none, titleSafe: 5).titleSafe) == [96, 54, 1728, 972])
+        #expect(numbers(geometry(0, .insetApplicationFrame(10), titleSafe: 10).titleSafe) == [346, 194, 1228, 692])
+        #expect(numbers(geometry(0, .scale(10), titleSafe: 10).titleSafe) == [154, 86, 1228, 692])
     }
 
     @Test func absurdSharesAndTinyWindowsLeaveSomething() {
@@ -79,8 +79,8 @@ import Testing
                 (arrangement.overscan, arrangement.titleSafe, arrangement.rotation) = (overscan, share, 90)
                 for side in [1, 2, 1000] {
                     let geometry = ScreenGeometry(arrangement, on: PixelSize(width: side, height: side))
-                    #expect(!geometry.words.isEmpty && !geometry.visible.isEmpty && !geometry.field.isEmpty)
-                    #expect(geometry.words.width * 2 >= side / 3)
+                    #expect(!geometry.titleSafe.isEmpty && !geometry.visible.isEmpty && !geometry.field.isEmpty)
+                    #expect(geometry.titleSafe.width * 2 >= side / 3)
                 }
             }
         }
@@ -112,7 +112,7 @@ import Testing
 
     @Test func aPictureIsTurnedByTheFilmAndByTheScreen() {
         let canvas = PixelSize(width: 1080, height: 1920)
-        let upright = PicturePlacement(
+        let upright = VideoPlacement(
             size: PixelSize(width: 1920, height: 1080), pixelAspect: .one, rotation: 90, in: canvas)
         let hung = upright.onGlass(geometry(90))
         #expect(hung.rotation == 180 && hung.rect.size == glass && hung.area == glass)

@@ -400,7 +400,7 @@ import Testing
         var problems: [String] = []
         for _ in 0..<20 {
             rig.run(for: .milliseconds(50))
-            if let trouble = rig.renderer.takeTrouble() { problems.append(trouble) }
+            if let trouble = rig.renderer.consumeProblem() { problems.append(trouble) }
         }
         #expect(problems == ["there are too many subtitles at once; some are not shown"])
     }

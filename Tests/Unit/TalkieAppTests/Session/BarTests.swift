@@ -44,7 +44,7 @@ import Testing
         (state.phase, state.duration) = (.playing, MediaTime(value: 100, timescale: 1))
         state.position = MediaTime(value: 25, timescale: 1)
         let plain = ScreenBar(state, hasPrevious: false, hasNext: false)
-        #expect(plain.place == 0.25)
+        #expect(plain.position == 0.25)
         #expect(plain.isPlaying)
         #expect(plain.buttons == [.speed: ["×1"], .fullScreen: []])
         state.subtitleTracks = [track(1, "eng"), track(2, "deu", "signs")]
@@ -64,7 +64,7 @@ import Testing
                 "Subtitles: German, signs", "Subs: German, signs", "Subs: German", "Subs",
             ])
         #expect(fullBar.buttons[.chapters] == ["2/2 Wind", "2/2"])
-        #expect(ScreenBar.Aim(0.1, in: state)?.words == "00:00:10  Calm")
+        #expect(ScreenBar.Aim(0.1, in: state)?.text == "00:00:10  Calm")
     }
 
     @Test func itShowsThatAFilmWaitsForItsSource() {

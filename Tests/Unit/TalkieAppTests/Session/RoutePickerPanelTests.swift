@@ -121,7 +121,7 @@ import Testing
 
     /// The bar for the outputs of a controller.
     private func bar(_ routes: RouteController) -> ScreenBar {
-        var bar = ScreenBar(isPlaying: true, place: 0.5, time: "")
+        var bar = ScreenBar(isPlaying: true, position: 0.5, time: "")
         bar.show(routes)
         return bar
     }

@@ -1,7 +1,7 @@
 /// The content of an operator's display: a title and labelled lines.
-package struct ScreenBoard: Sendable, Hashable {
-    /// A line of the board.
-    package struct Line: Sendable, Hashable {
+package struct DashboardContent: Sendable, Hashable {
+    /// A line of the dashboard.
+    package struct Row: Sendable, Hashable {
         package var label: String
         var text: String
         /// Whether the line is highlighted as a problem.
@@ -13,7 +13,7 @@ package struct ScreenBoard: Sendable, Hashable {
     }
 
     package var title: String
-    package var lines: [Line]
+    package var rows: [Row]
 
-    package init(title: String, lines: [Line]) { (self.title, self.lines) = (title, lines) }
+    package init(title: String, rows: [Row]) { (self.title, self.rows) = (title, rows) }
 }

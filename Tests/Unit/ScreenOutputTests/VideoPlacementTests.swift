@@ -4,9 +4,9 @@ import Testing
 
 @testable import ScreenOutput
 
-@Suite struct PicturePlacementTests {
+@Suite struct VideoPlacementTests {
     private func rect(_ size: (Int, Int), aspect: Ratio = .one, rotation: Int = 0, in area: (Int, Int)) -> [Int] {
-        let placement = PicturePlacement(
+        let placement = VideoPlacement(
             size: PixelSize(width: size.0, height: size.1), pixelAspect: aspect, rotation: rotation,
             in: PixelSize(width: area.0, height: area.1))
         return [placement.rect.x, placement.rect.y, placement.rect.width, placement.rect.height]
@@ -22,7 +22,7 @@ import Testing
 
     @Test func gravitySaysWhetherThereAreBarsOrEdgesThatAreNotSeen() {
         func rect(_ gravity: VideoGravity, rotation: Int = 0) -> [Int] {
-            let placement = PicturePlacement(
+            let placement = VideoPlacement(
                 size: PixelSize(width: 1920, height: 800), pixelAspect: .one, rotation: rotation, gravity: gravity,
                 in: PixelSize(width: 960, height: 540))
             return [placement.rect.x, placement.rect.y, placement.rect.width, placement.rect.height]
@@ -56,7 +56,7 @@ import Testing
     @Test func aWindowBeginsAtThePicturesSizeOrWhatTheDisplayHasRoomFor() {
         let display = PixelSize(width: 1920, height: 1040)
         func initial(_ width: Int, _ height: Int, wish: PixelSize? = nil) -> PixelSize {
-            WindowSizing.initialSize(of: PixelSize(width: width, height: height), wish: wish, within: display)
+            WindowSizing.initialSize(of: PixelSize(width: width, height: height), request: wish, within: display)
         }
         #expect(initial(1280, 720) == PixelSize(width: 1280, height: 720))
         #expect(initial(3840, 2160) == PixelSize(width: 1849, height: 1040))
@@ -82,10 +82,10 @@ import Testing
 
     private func placed(
         _ size: (Int, Int), rotation: Int = 0, in area: (Int, Int), _ change: (inout PictureView) -> Void
-    ) -> PicturePlacement {
+    ) -> VideoPlacement {
         var view = PictureView()
         change(&view)
-        return PicturePlacement(
+        return VideoPlacement(
             size: PixelSize(width: size.0, height: size.1), pixelAspect: .one, rotation: rotation, view: view,
             in: PixelSize(width: area.0, height: area.1))
     }
@@ -114,7 +114,7 @@ import Testing
     @Test func aShapeThatIsAskedForTakesTheFilmsPlace() {
         #expect(
             numbers(placed((720, 576), in: (1024, 576)) { $0.aspect = .ratio(16.0 / 9) }.rect) == [0, 0, 1024, 576])
-        let stated = PicturePlacement(
+        let stated = VideoPlacement(
             size: PixelSize(width: 720, height: 576), pixelAspect: Ratio(64, 45), rotation: 0,
             view: {
                 var view = PictureView(); view.aspect = .squarePixels; return view
@@ -150,7 +150,7 @@ import Testing
             let placed = placed((1920, 1080), rotation: rotation, in: (800, 600)) {
                 ($0.zoom, $0.panX, $0.panY) = (zoom, panX, panY)
             }
-            let part = try #require(placed.visiblePart(of: size, step: 16))
+            let part = try #require(placed.visibleRegion(of: size, step: 16))
             #expect(part.source.isInside(PixelRect(x: 0, y: 0, width: 1920, height: 1080)))
             #expect(part.source.x % 16 == 0 && part.source.y % 16 == 0)
             #expect(part.source.width < 1920 || part.source.height < 1080)
@@ -180,6 +180,6 @@ import Testing
 
     @Test func aPictureThatWasMovedOutOfTheWindowHasNoPartInIt() {
         let placed = placed((640, 360), in: (640, 360)) { $0.panX = 1.5 }
-        #expect(placed.visiblePart(of: PixelSize(width: 640, height: 360), step: 16) == nil)
+        #expect(placed.visibleRegion(of: PixelSize(width: 640, height: 360), step: 16) == nil)
     }
 }

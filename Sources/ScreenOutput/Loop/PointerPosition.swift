@@ -5,7 +5,7 @@ internal import CX11
 ///
 /// SDL reports a motion when a window opens, grows or moves under a resting pointer. The desktop position does not
 /// change then.
-struct PointerPlace {
+struct PointerPosition {
     private var last: (x: Int32, y: Int32)?
 
     /// Stores the current position for later comparisons. Only X11 reports it before the pointer enters the window.
@@ -67,9 +67,9 @@ struct WindowDrag {
     /// Moves the window by the pointer's displacement. Returns false while that is within the tolerance of a click.
     ///
     /// Does nothing after the release of the button, since the position is no longer part of the drag.
-    mutating func follow(_ screen: Screen) -> Bool {
+    mutating func move(_ screen: Screen) -> Bool {
         guard let handle = screen.window else { return false }
-        let now = PointerPlace.now(on: screen)
+        let now = PointerPosition.now(on: screen)
         guard now.isPressed else { return isUnderWay }
         let (right, down) = (now.x - pointer.x, now.y - pointer.y)
         if max(abs(right), abs(down)) > Self.threshold { isUnderWay = true }

@@ -4,7 +4,7 @@ internal import SyncRendering
 
 /// The rectangle of a video frame in a window: centred, sized by gravity and the user's view settings. It may exceed
 /// the window.
-struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
+struct VideoPlacement: Hashable, Sendable, BitwiseCopyable {
     /// The size of the window or surface, in pixels.
     var area: PixelSize
     /// The part of the area used for video; all of it without overscan compensation.
@@ -41,14 +41,14 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Places a frame with its own pixel aspect ratio and rotation, as modified by the view.
-    init(of picture: any VideoFrame, gravity: VideoGravity, view: PictureView, in area: PixelSize) {
+    init(of frame: any VideoFrame, gravity: VideoGravity, view: PictureView, in area: PixelSize) {
         self.init(
-            size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, gravity: gravity,
+            size: frame.size, pixelAspect: frame.pixelAspect, rotation: frame.rotation, gravity: gravity,
             view: view, in: area)
     }
 
     /// Converts a placement on the canvas to the glass.
-    func onGlass(_ geometry: ScreenGeometry) -> PicturePlacement {
+    func onGlass(_ geometry: ScreenGeometry) -> VideoPlacement {
         guard !geometry.isPlain else { return self }
         var placement = self
         placement.area = geometry.glass
@@ -102,12 +102,12 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     ) -> PixelSize {
         guard view.zoom != 0 || view.panscan != 0 else { return fitted }
         let panscan = sane(view.panscan, in: PictureView.panscanRange)
-        let whole = filling(shape, area)
+        let filled = filling(shape, area)
         let factor = exp2(sane(view.zoom, in: PictureView.zoomRange))
         func side(_ from: Int, _ to: Int) -> Double {
             (Double(from) + Double(max(0, to - from)) * panscan) * factor
         }
-        let (width, height) = (side(fitted.width, whole.width), side(fitted.height, whole.height))
+        let (width, height) = (side(fitted.width, filled.width), side(fitted.height, filled.height))
         // The limit preserves the aspect ratio.
         let limit = min(1, largest / max(width, height))
         return PixelSize(width: clamped(width * limit), height: clamped(height * limit))
@@ -127,7 +127,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     // MARK: Visible part
 
     /// A part of a frame and its target rectangle.
-    struct Part: Equatable {
+    struct Region: Equatable {
         /// In pixels of the unrotated frame.
         var source: PixelRect
         /// In the window; may exceed it by a few source pixels.
@@ -137,7 +137,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     /// Returns the visible part of a frame of this size; nil if nothing is visible.
     ///
     /// - Parameter step: The alignment of the part in pixels, for chroma subsampling.
-    func visiblePart(of size: PixelSize, step: Int) -> Part? {
+    func visibleRegion(of size: PixelSize, step: Int) -> Region? {
         let seen = rect.intersection(visible)
         guard !seen.isEmpty, size.width > 0, size.height > 0 else { return nil }
         // Edges as fractions of the rotated frame, from its left and top.
@@ -164,13 +164,13 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
             case 270: ((begin.y, end.y), (1 - end.x, 1 - begin.x))
             default: ((begin.x, end.x), (begin.y, end.y))
             }
-        func edges(_ parts: (Double, Double), _ start: Int, _ length: Int) -> (Int, Int) {
-            let from = start + Int(pixels: parts.0 * Double(length))
-            return (from, max(1, start + Int(pixels: parts.1 * Double(length)) - from))
+        func edges(_ fractions: (Double, Double), _ start: Int, _ length: Int) -> (Int, Int) {
+            let from = start + Int(pixels: fractions.0 * Double(length))
+            return (from, max(1, start + Int(pixels: fractions.1 * Double(length)) - from))
         }
         let (targetX, targetWidth) = edges(horizontal, rect.x, rect.width)
         let (targetY, targetHeight) = edges(vertical, rect.y, rect.height)
-        return Part(
+        return Region(
             source: PixelRect(x: x, y: y, width: width, height: height),
             target: PixelRect(x: targetX, y: targetY, width: targetWidth, height: targetHeight))
     }

@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import Text
 
-/// Draws a board: labels in one column, texts in another, as large as the display allows.
-struct BoardDrawing {
+/// Draws a dashboard: labels in one column, texts in another, as large as the display allows.
+struct DashboardDrawing {
     let painter: TextPainter
 
     /// Dimensions in units; a line of text is one unit high.
@@ -20,13 +20,13 @@ struct BoardDrawing {
     private enum Paint {
         static let title = TextScript.Colour(grey: 255)
         static let label = TextScript.Colour(grey: 150)
-        static let words = TextScript.Colour(grey: 235)
+        static let text = TextScript.Colour(grey: 235)
         static let trouble = TextScript.Colour(red: 255, green: 176, blue: 64)
     }
 
     /// Returns the image; nil without text or space.
-    func overlay(_ board: ScreenBoard, in area: PixelSize) -> OverlayImage? {
-        let wanted = 2 * Measure.margin + Measure.title + Measure.titleGap + Double(board.lines.count) * Measure.row
+    func overlay(_ dashboard: DashboardContent, in area: PixelSize) -> OverlayImage? {
+        let wanted = 2 * Measure.margin + Measure.title + Measure.titleGap + Double(dashboard.rows.count) * Measure.row
         let unit = min(Double(area.width) / Measure.width, Double(area.height) / max(wanted, Measure.height))
         guard unit >= 4 else { return nil }
         func width(_ text: String) -> Double { painter.width(of: text, size: unit) }
@@ -37,18 +37,18 @@ struct BoardDrawing {
         let (left, right) = (Measure.margin * unit, Double(area.width) - Measure.margin * unit)
         var top = Measure.margin * unit
         script.write(
-            shortened(board.title, (right - left) / Measure.title), at: TextScript.Point(left, top),
+            shortened(dashboard.title, (right - left) / Measure.title), at: TextScript.Point(left, top),
             size: Measure.title * unit, colour: Paint.title)
         top += (Measure.title + Measure.titleGap) * unit
-        let widest = board.lines.map { width($0.label) }.max() ?? 0
+        let widest = dashboard.rows.map { width($0.label) }.max() ?? 0
         let column = left + min(widest + Measure.gap * unit, (right - left) / 2)
-        for line in board.lines {
+        for row in dashboard.rows {
             script.write(
-                shortened(line.label, column - left - Measure.gap * unit / 2), at: TextScript.Point(left, top),
+                shortened(row.label, column - left - Measure.gap * unit / 2), at: TextScript.Point(left, top),
                 size: unit, colour: Paint.label)
             script.write(
-                shortened(line.text, right - column), at: TextScript.Point(column, top), size: unit,
-                colour: line.isTrouble ? Paint.trouble : Paint.words)
+                shortened(row.text, right - column), at: TextScript.Point(column, top), size: unit,
+                colour: row.isTrouble ? Paint.trouble : Paint.text)
             top += Measure.row * unit
         }
         return painter.draw(script, in: area)

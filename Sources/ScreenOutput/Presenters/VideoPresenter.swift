@@ -2,7 +2,7 @@ internal import MediaCore
 internal import SyncRendering
 
 /// A method of presenting frames in a window. Used on the thread that owns the window.
-protocol PicturePresenter: AnyObject {
+protocol VideoPresenter: AnyObject {
     /// The user-facing name: `"window memory"` or that of the graphics processor.
     var description: String { get }
     /// The size of the drawing area, in pixels.
@@ -19,7 +19,7 @@ protocol PicturePresenter: AnyObject {
     ///
     /// - Parameter overlays: From bottom to top, in glass coordinates.
     /// - Returns: False if the frame cannot be drawn.
-    func prepare(_ picture: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool
+    func prepare(_ frame: (any VideoFrame)?, overlays: [OverlayImage]) -> Bool
     /// Presents the prepared frame. Returns the estimated instant of the flip.
     func present() -> HostInstant
     /// Forces a complete redraw after a change of the window's size or memory.
@@ -28,14 +28,14 @@ protocol PicturePresenter: AnyObject {
     var refresh: RefreshEvidence { get }
 }
 
-extension PicturePresenter {
+extension VideoPresenter {
     var mapsTones: Bool { false }
 
     /// Returns the placement of a frame on a glass of this size.
-    func placement(of picture: any VideoFrame, on glass: PixelSize) -> PicturePlacement {
-        if arrangement.isPlain { return PicturePlacement(of: picture, gravity: gravity, view: view, in: glass) }
+    func placement(of frame: any VideoFrame, on glass: PixelSize) -> VideoPlacement {
+        if arrangement.isPlain { return VideoPlacement(of: frame, gravity: gravity, view: view, in: glass) }
         let geometry = ScreenGeometry(arrangement, on: glass)
-        return PicturePlacement(of: picture, gravity: gravity, view: view, in: geometry.canvas).onGlass(geometry)
+        return VideoPlacement(of: frame, gravity: gravity, view: view, in: geometry.canvas).onGlass(geometry)
     }
 }
 

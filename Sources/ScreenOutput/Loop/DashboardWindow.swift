@@ -2,15 +2,15 @@ internal import CSDL
 internal import MediaCore
 internal import SyncRendering
 
-/// A window that fills a second display with a board. Used on the thread that owns the screen.
+/// A window that fills a second display with a dashboard. Used on the thread that owns the screen.
 ///
 /// It exists while its display is connected; further displays are unused. Its errors do not affect the film's window.
-final class BoardWindow {
-    private let wish: ScreenOptions.BoardDisplay
+final class DashboardWindow {
+    private let request: ScreenOptions.DashboardDisplay
     private let converter: any PictureConverter
     private let painter: OverlayPainter
     private var window: OpaquePointer?
-    private var presenter: (any PicturePresenter)?
+    private var presenter: (any VideoPresenter)?
     /// The display that it fills; nil if there is none.
     private(set) var display: ConnectedDisplay?
     private var images: [OverlayImage] = []
@@ -19,7 +19,7 @@ final class BoardWindow {
     private var waitsSince: HostInstant?
     /// Whether the displays or the position of the film's window may have changed.
     var isDisplayDue = true
-    var board: ScreenBoard? { didSet { if board != oldValue { layOut() } } }
+    var content: DashboardContent? { didSet { if content != oldValue { layOut() } } }
     /// The reason why there is no window, reported once.
     private var trouble: (sentence: String?, isKnown: Bool) = (nil, false)
 
@@ -28,8 +28,8 @@ final class BoardWindow {
     /// The maximum deferral of a repaint; after it, the film is interrupted.
     private static let timeout = Duration.seconds(2)
 
-    init(_ wish: ScreenOptions.BoardDisplay, converter: any PictureConverter, raising signal: PollableSignal?) {
-        (self.wish, self.converter) = (wish, converter)
+    init(_ request: ScreenOptions.DashboardDisplay, converter: any PictureConverter, raising signal: PollableSignal?) {
+        (self.request, self.converter) = (request, converter)
         painter = OverlayPainter(raising: signal)
     }
 
@@ -40,9 +40,9 @@ final class BoardWindow {
     /// Opens the window on its display, or closes it if there is none.
     ///
     /// - Parameter screen: The film's screen; its window is open.
-    func follow(_ screen: Screen) {
+    func update(_ screen: Screen) {
         isDisplayDue = false
-        let wanted = Self.display(for: wish, beside: screen.display, among: screen.displays)
+        let wanted = Self.display(for: request, beside: screen.display, among: screen.displays)
         if wanted == display, window != nil || wanted == nil { return }
         close()
         display = wanted
@@ -51,30 +51,30 @@ final class BoardWindow {
         layOut()
     }
 
-    /// Returns the display for the board, which is never the film's; nil if there is none.
+    /// Returns the display for the dashboard, which is never the film's; nil if there is none.
     static func display(
-        for wish: ScreenOptions.BoardDisplay, beside film: ConnectedDisplay?, among displays: [ConnectedDisplay]
+        for request: ScreenOptions.DashboardDisplay, beside film: ConnectedDisplay?, among displays: [ConnectedDisplay]
     ) -> ConnectedDisplay? {
         guard let film else { return nil }
-        switch wish {
+        switch request {
         case .other: return displays.first { $0.index != film.index }
-        case .chosen(let wish):
-            // ignored: a board without its display waits for it.
-            let chosen = try? ConnectedDisplay.chosen(by: wish, among: displays)
+        case .chosen(let request):
+            // ignored: a dashboard without its display waits for it.
+            let chosen = try? ConnectedDisplay.chosen(by: request, among: displays)
             return chosen?.index == film.index ? nil : chosen
         }
     }
 
     private func open(on display: ConnectedDisplay, of screen: Screen) {
-        var place = SDL_Rect()
-        guard SDL_GetDisplayBounds(Int32(display.index), &place) == 0 else { return }
+        var bounds = SDL_Rect()
+        guard SDL_GetDisplayBounds(Int32(display.index), &bounds) == 0 else { return }
         let isManaged = screen.connection?.hasWindowManager ?? true
         let hasMemory = screen.hasWindowMemory
         let kind = hasMemory ? 0 : SDL_WINDOW_OPENGL.rawValue
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         let flags =
             SDL_WINDOW_BORDERLESS.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue | kind
-        guard let window = SDL_CreateWindow("Talkie: operator", position, position, place.w, place.h, flags) else {
+        guard let window = SDL_CreateWindow("Talkie: operator", position, position, bounds.w, bounds.h, flags) else {
             return recordTrouble("the operator's window cannot be opened: \(sdlError())")
         }
         do throws(OutputError) {
@@ -90,7 +90,7 @@ final class BoardWindow {
         WindowSystem.show(window)
         // Not earlier: a Wayland window would stay empty.
         if isManaged { SDL_SetWindowFullscreen(window, SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue) }
-        if !isManaged { SDL_SetWindowPosition(window, place.x, place.y) }
+        if !isManaged { SDL_SetWindowPosition(window, bounds.x, bounds.y) }
         needsPaint = true
     }
 
@@ -106,7 +106,7 @@ final class BoardWindow {
 
     /// Destroys the window. Call it before the window system is left; if that is gone, the window is not touched.
     func close(_ connection: DisplayConnection? = nil) {
-        if let window, connection?.takeDown(window) == false { return abandon() }
+        if let window, connection?.unmapWindow(window) == false { return abandon() }
         keepingContext {
             presenter = nil
             if let window { SDL_DestroyWindow(window) }
@@ -128,21 +128,21 @@ final class BoardWindow {
     private func recordTrouble(_ sentence: String) { if !trouble.isKnown { trouble = (sentence, true) } }
 
     /// Returns the reason why there is no window or text, once.
-    func takeTrouble() -> String? {
+    func consumeProblem() -> String? {
         defer { trouble.sentence = nil }
-        return trouble.sentence ?? painter.takeTrouble()
+        return trouble.sentence ?? painter.consumeProblem()
     }
 
     // MARK: Content
 
     private func layOut() {
         guard let presenter else { return }
-        painter.draw(OverlayPainter.Content(board: board), in: presenter.area)
+        painter.draw(OverlayPainter.Content(dashboard: content), in: presenter.area)
     }
 
     /// Repaints changed content if there is time before the film's next frame, at `next`.
     func paint(before next: HostInstant?) {
-        if let drawn = painter.takeResult() { (images, needsPaint) = (drawn.images, true) }
+        if let drawn = painter.consumeResult() { (images, needsPaint) = (drawn.images, true) }
         guard needsPaint, let presenter else { return }
         let now = HostInstant.now
         // The required time before the film's next frame.
