@@ -20,7 +20,7 @@ extension LatencyProfile {
         sigma = answer.sigma
         halfWidth = (answer.interval.upperBound - answer.interval.lowerBound) / 2
         events = answer.used
-        soundRest = answer.soundRest
+        audioRest = answer.soundRest
         screenRest = answer.screenRest
         screenSource = answer.screenShare.rawValue
         way = whole.way.rawValue

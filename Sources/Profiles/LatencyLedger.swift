@@ -59,7 +59,7 @@ package struct LatencyLedger: Sendable, Equatable {
             let when = isExact ? "" : "measured with \(profile.key.screen) (\(profile.key.mode))"
             shares.append(
                 Share(
-                    "calibrated rest", profile.soundRest, uncertainty: profile.halfWidth, source: "calibrated",
+                    "calibrated rest", profile.audioRest, uncertainty: profile.halfWidth, source: "calibrated",
                     note: when))
             let source =
                 switch profile.screenSource {
@@ -120,12 +120,12 @@ package struct LatencyLedger: Sendable, Equatable {
             return Share("speaker", 0, source: "assumed", note: "reports no delay; assumed to compensate its own")
         }
         let rest = [buffer, output, stated("speaker's correction")].reduce(Duration.zero) { $0 + ($1 ?? .zero) }
-        let words = [output.map { ($0, "output") }, buffer.map { ($0, "buffer") }].compactMap { $0 }
+        let estimates = [output.map { ($0, "output") }, buffer.map { ($0, "buffer") }].compactMap { $0 }
             .map { "\(Decimals.text($0.0.inMilliseconds, 1)) ms of \($0.1)" }
         let effect = rest == .zero ? "it compensates that itself" : "the output is sent earlier"
         return Share(
             "speaker", rest.inMilliseconds, source: "reported",
-            note: "reports \(words.joined(separator: " and ")); \(effect)")
+            note: "reports \(estimates.joined(separator: " and ")); \(effect)")
     }
 
     // MARK: Text and JSON
@@ -184,10 +184,10 @@ extension LatencyLedger.Share {
 
     /// Parses `line`; nil if it is malformed.
     init?(line: String) {
-        let parts = line.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 5, let value = DecimalNumber.signedBillionths(parts[0]),
-            let doubt = DecimalNumber.signedBillionths(parts[1])
+        let fields = line.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
+        guard fields.count == 5, let value = DecimalNumber.signedBillionths(fields[0]),
+            let doubt = DecimalNumber.signedBillionths(fields[1])
         else { return nil }
-        self.init(parts[3], Double(value) / 1e9, uncertainty: Double(doubt) / 1e9, source: parts[2], note: parts[4])
+        self.init(fields[3], Double(value) / 1e9, uncertainty: Double(doubt) / 1e9, source: fields[2], note: fields[4])
     }
 }

@@ -55,9 +55,9 @@ package struct LatencyProfile: Sendable, Equatable {
     package var halfWidth: Double
     /// The number of measured events.
     package var events: Int
-    /// Remaining delay of audio relative to its scheduled time, in milliseconds. `offset` is `soundRest` minus
+    /// Remaining delay of audio relative to its scheduled time, in milliseconds. `offset` is `audioRest` minus
     /// `screenRest`.
-    package var soundRest: Double
+    package var audioRest: Double
     /// Remaining delay of video, in milliseconds.
     package var screenRest: Double
     /// `measured`, `stated`, `unknown` or `inside` (`SpeakerAnswer.ScreenShare`).
@@ -92,7 +92,7 @@ package struct LatencyProfile: Sendable, Equatable {
         self.key = key
         self.speakerName = speakerName
         (offset, sigma, halfWidth, events) = (nil, 0, 0, 0)
-        (soundRest, screenRest, screenSource, way, measuredAt) = (
+        (audioRest, screenRest, screenSource, way, measuredAt) = (
             0, 0, "unknown", CalibrationMethod.differences.rawValue, 0
         )
     }

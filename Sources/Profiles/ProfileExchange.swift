@@ -48,7 +48,7 @@ extension LatencyProfile {
             ("speaker", .text(key.speaker)), ("name", .text(speakerName)), ("screen", .text(key.screen)),
             ("mode", .text(key.mode)), ("route", .text(key.route)), ("offset_ms", .optional(offset, decimals: 6)),
             ("sigma_ms", .real(sigma, decimals: 6)), ("half_width_ms", .real(halfWidth, decimals: 6)),
-            ("events", .integer(events)), ("sound_ms", .real(soundRest, decimals: 6)),
+            ("events", .integer(events)), ("sound_ms", .real(audioRest, decimals: 6)),
             ("screen_ms", .real(screenRest, decimals: 6)), ("screen_source", .text(screenSource)), ("way", .text(way)),
             ("measured_at", .integer(Int(measuredAt))), ("room", .optional(room?.run)),
             ("room_behind_ms", .optional(room?.behindFirst, decimals: 6)),
@@ -71,7 +71,7 @@ extension LatencyProfile {
         offset = number("offset_ms")
         (self.sigma, self.halfWidth) = (sigma, halfWidth)
         events = object.integer("events").flatMap { (0...10_000).contains($0) ? Int($0) : nil } ?? 0
-        soundRest = number("sound_ms") ?? offset ?? 0
+        audioRest = number("sound_ms") ?? offset ?? 0
         screenRest = number("screen_ms") ?? 0
         screenSource = text("screen_source") ?? "unknown"
         way = text("way") ?? CalibrationMethod.microphone.rawValue

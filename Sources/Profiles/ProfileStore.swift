@@ -128,7 +128,7 @@ extension LatencyProfile {
         if record["offset-ms"] != nil, offset == nil { return nil }
         (self.sigma, self.halfWidth) = (sigma, halfWidth)
         events = record["events"].flatMap { DecimalNumber.integer($0) } ?? 0
-        soundRest = number("sound-ms") ?? offset ?? 0
+        audioRest = number("sound-ms") ?? offset ?? 0
         screenRest = number("screen-ms") ?? 0
         screenSource = record["screen-source"] ?? "unknown"
         way = record["way"] ?? CalibrationMethod.microphone.rawValue
@@ -151,7 +151,7 @@ extension LatencyProfile {
         record["sigma-ms"] = Decimals.text(sigma, 6)
         record["half-width-ms"] = Decimals.text(halfWidth, 6)
         record["events"] = String(events)
-        record["sound-ms"] = Decimals.text(soundRest, 6)
+        record["sound-ms"] = Decimals.text(audioRest, 6)
         record["screen-ms"] = Decimals.text(screenRest, 6)
         record["screen-source"] = screenSource
         record["way"] = way

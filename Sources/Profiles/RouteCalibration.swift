@@ -5,7 +5,7 @@ package import SyncRendering
 /// during playback. Any thread.
 package final class RouteCalibration: Sendable {
     /// One output and its calibration.
-    package struct Part {
+    package struct CalibratedOutput {
         package let speaker: OutputIdentity
         package let use: ProfileChoice.Use
         let output: any AudioOutput
@@ -21,7 +21,7 @@ package final class RouteCalibration: Sendable {
         }
     }
 
-    private struct Place: Equatable {
+    private struct ScreenMode: Equatable {
         var screen: String?
         var mode: String?
     }
@@ -35,7 +35,7 @@ package final class RouteCalibration: Sendable {
     private let readEdition = Lock<Int64?>(nil)
     /// The outputs of the last request, which may not have joined the group yet.
     private let wanted = Lock<[any AudioOutput]>([])
-    private let place = Lock(Place())
+    private let screenMode = Lock(ScreenMode())
     /// Stored profiles, nil until read. The lock is held while delays are set, so that of two threads the later choice
     /// is applied last.
     private let profiles = Lock<[LatencyProfile]?>(nil)
@@ -62,10 +62,10 @@ package final class RouteCalibration: Sendable {
     /// - Returns: true if they have changed.
     @discardableResult
     package func setScreen(_ screen: String?, mode: String?) -> Bool {
-        place.withLock { place in
-            let now = Place(screen: screen, mode: mode)
-            defer { place = now }
-            return place != now
+        screenMode.withLock { screenMode in
+            let now = ScreenMode(screen: screen, mode: mode)
+            defer { screenMode = now }
+            return screenMode != now
         }
     }
 
@@ -80,7 +80,7 @@ package final class RouteCalibration: Sendable {
     /// - Parameter wanted: outputs that play or are about to; nil means the group's members.
     /// - Returns: the calibrations of the outputs of the first group.
     @discardableResult
-    package func apply(to wanted: [any AudioOutput]? = nil) -> [Part] {
+    package func apply(to wanted: [any AudioOutput]? = nil) -> [CalibratedOutput] {
         if let wanted { self.wanted.withLock { $0 = wanted } }
         return profiles.withLock { kept in
             let profiles = kept ?? readStored()
@@ -88,15 +88,18 @@ package final class RouteCalibration: Sendable {
             var outputs = (wanted ?? group.members).map { (group, $0) }
             for other in others.withLock({ $0 }) { outputs += other.members.map { (other, $0) } }
             let known = outputs.compactMap { owner, output in identify(output).map { (owner, output, $0) } }
-            let place = place.withLock { $0 }
+            let screenMode = screenMode.withLock { $0 }
             let choice = ProfileChoice(
-                for: known.map { ProfileChoice.Member(speaker: $0.2.key, route: $0.2.route) }, screen: place.screen,
-                mode: place.mode, among: profiles)
+                for: known.map { ProfileChoice.Member(speaker: $0.2.key, route: $0.2.route) },
+                screen: screenMode.screen,
+                mode: screenMode.mode, among: profiles)
             return zip(known, choice.uses).compactMap { pair, use in
                 let (owner, output, speaker) = pair
                 owner.setDelay(use.correction, of: output)
                 guard owner === group else { return nil }
-                return group.number(of: output).map { Part(speaker: speaker, use: use, output: output, number: $0) }
+                return group.number(of: output).map {
+                    CalibratedOutput(speaker: speaker, use: use, output: output, number: $0)
+                }
             }
         }
     }
@@ -118,12 +121,12 @@ package final class RouteCalibration: Sendable {
     }
 
     /// Returns a summary for the user at the start of playback; nil without calibrations.
-    package static func remark(_ parts: [Part]) -> String? {
-        let words = parts.compactMap { part -> String? in
-            guard let profile = part.use.profile else { return nil }
-            let place = part.use.isExact ? "" : ", measured with \(profile.key.screen) (\(profile.key.mode))"
-            return "'\(part.speaker.name)' \(Decimals.signed(part.use.correction.inMilliseconds, 1)) ms\(place)"
+    package static func remark(_ outputs: [CalibratedOutput]) -> String? {
+        let phrases = outputs.compactMap { output -> String? in
+            guard let profile = output.use.profile else { return nil }
+            let screen = output.use.isExact ? "" : ", measured with \(profile.key.screen) (\(profile.key.mode))"
+            return "'\(output.speaker.name)' \(Decimals.signed(output.use.correction.inMilliseconds, 1)) ms\(screen)"
         }
-        return words.isEmpty ? nil : "calibrated: " + words.joined(separator: "; ")
+        return phrases.isEmpty ? nil : "calibrated: " + phrases.joined(separator: "; ")
     }
 }

@@ -44,7 +44,7 @@ import Testing
             kitchen.key
                 == .init(speaker: "3EA790B32481", screen: "0", mode: "unpaced full-screen", route: "buffered"))
         #expect(kitchen.offset == -2.586019 && kitchen.sigma == 0.000023 && kitchen.halfWidth == 0.000015)
-        #expect(kitchen.soundRest == 0.007093 && kitchen.screenRest == 2.593113 && kitchen.screenSource == "unknown")
+        #expect(kitchen.audioRest == 0.007093 && kitchen.screenRest == 2.593113 && kitchen.screenSource == "unknown")
         #expect(kitchen.events == 12 && kitchen.way == "microphone" && kitchen.measuredAt == 1_795_345_467)
         #expect(kitchen.room == nil)
         #expect(kitchen.shares.map(\.name) == ["queue", "network", "speaker"])

@@ -70,7 +70,7 @@ import Testing
             key: .init(speaker: "3EA790B32481", screen: "TV", mode: "60-Hz full-screen", route: "buffered"),
             speakerName: "Küche")
         (profile.offset, profile.sigma, profile.halfWidth, profile.events) = (-81.25, 0.5, 0.25, 12)
-        (profile.soundRest, profile.screenRest, profile.screenSource) = (-40, 41.25, "measured")
+        (profile.audioRest, profile.screenRest, profile.screenSource) = (-40, 41.25, "measured")
         (profile.way, profile.measuredAt, profile.shares) = (CalibrationMethod.light.rawValue, 1_795_345_467, shares)
         profile.room = .init(run: "1795345376-1", behindFirst: 12.125)
         return profile

@@ -17,7 +17,7 @@ import Testing
             key: LatencyProfile.Key(speaker: "toy-\(room)", screen: screen, mode: mode, route: "toy"), speakerName: room
         )
         profile.offset = late
-        profile.soundRest = late
+        profile.audioRest = late
         return profile
     }
 

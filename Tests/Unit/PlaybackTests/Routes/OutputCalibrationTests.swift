@@ -13,7 +13,7 @@ import Testing
             key: LatencyProfile.Key(speaker: "toy-\(room)", screen: screen, mode: "60-Hz window", route: "toy"),
             speakerName: room)
         profile.offset = late
-        profile.soundRest = late
+        profile.audioRest = late
         return profile
     }
 

@@ -57,7 +57,7 @@ import Testing
         #expect(notes.isEmpty)
         #expect(profiles.map(\.key.speaker) == ["local-plughw_CARD_PCH_DEV_0", "local-default"])
         let headset = try #require(profiles.last)
-        #expect(headset.offset == 212.375 && headset.soundRest == 231.5 && headset.screenRest == 19.125)
+        #expect(headset.offset == 212.375 && headset.audioRest == 231.5 && headset.screenRest == 19.125)
         #expect(headset.sigma == 0.31 && headset.events == 12 && headset.measuredAt == 1_763_700_000)
         #expect(headset.key.screen == "DELL U2720Q 27\"" && headset.shares.count == 3)
         #expect(profiles.allSatisfy { $0.key.isOfUnknownSink })

@@ -22,7 +22,7 @@ import Testing
             key: LatencyProfile.Key(speaker: speaker, screen: screen, mode: mode, route: route),
             speakerName: "Room \(speaker)")
         profile.offset = offset
-        profile.soundRest = (offset ?? 0) + 40
+        profile.audioRest = (offset ?? 0) + 40
         profile.screenRest = 40
         profile.screenSource = "measured"
         profile.room = room.map { LatencyProfile.Room(run: $0.run, behindFirst: $0.behind) }
