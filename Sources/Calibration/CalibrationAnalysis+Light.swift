@@ -7,7 +7,7 @@ extension CalibrationAnalysis {
         /// Milliseconds per event; nil where no flash was detected.
         var delays: [Double?]
         /// The fit through all delays.
-        var line: OffsetStatistics
+        var fit: OffsetStatistics
     }
 
     /// Returns the screen's delays from the channel without chirps, or nil if no channel contains flashes.
@@ -46,13 +46,13 @@ extension CalibrationAnalysis {
             readings.append((flash.frame / clock.rate, delay))
         }
         guard Double(readings.count) >= EventPattern.minShare * Double(flashed.count),
-            let line = OffsetStatistics(readings, floor: 4)
+            let fit = OffsetStatistics(readings, floor: 4)
         else {
             guard expectsLight else { return nil }
             throw Self.failed(
                 "the screen never flashed before the light sensor (\(readings.count) of \(flashed.count) flashes seen); "
                     + "put the sensor at the centre of the screen, and the window in front")
         }
-        return Light(delays: delays, line: line)
+        return Light(delays: delays, fit: fit)
     }
 }

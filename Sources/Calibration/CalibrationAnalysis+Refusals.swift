@@ -60,8 +60,8 @@ extension CalibrationAnalysis {
 
     /// Returns the reason why the run was not found in the recording.
     func diagnosis(of find: Find, channel: Int, _ clock: RecordingClock) -> TalkieError {
-        let level = SoundLevel(recording.channels[channel])
-        guard level.peak > SoundLevel.silence else {
+        let level = AudioLevel(recording.channels[channel])
+        guard level.peak > AudioLevel.silence else {
             return Self.failed(
                 "the recording is silent; check that it is from the right device, that the device is not muted, and that the speaker plays"
             )
@@ -91,7 +91,7 @@ extension CalibrationAnalysis {
                 "\(fitting) of \(record.events.count) sounds have the expected timing; the speaker or the computer was interrupted; try again"
             )
         }
-        if level.rms < SoundLevel.quiet {
+        if level.rms < AudioLevel.quiet {
             return Self.failed(
                 "the recording is too quiet (\(Decimals.text(level.decibels, 0)) dB); turn the speaker or the microphone up"
             )

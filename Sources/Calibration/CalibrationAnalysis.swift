@@ -56,25 +56,26 @@ package struct CalibrationAnalysis {
         guard finds[best].isHeard(record) else { throw diagnosis(of: finds[best], channel: best, clock) }
         let light = try light(apartFrom: best, finds, clock)
         var answers: [SpeakerAnswer] = []
-        var lines: [OffsetStatistics] = []
+        var allStatistics: [OffsetStatistics] = []
         for index in record.speakers.indices {
-            let (answer, line) = try self.answer(
+            let (answer, statistics) = try self.answer(
                 for: index, fit: finds[best].fits[index], channel: best, light: light, clock: clock)
             answers.append(answer)
-            lines.append(line)
+            allStatistics.append(statistics)
         }
         for index in answers.indices.dropFirst() {
-            answers[index].behindFirst = answers[index].soundRest - answers[0].soundRest
+            answers[index].behindFirst = answers[index].audioRest - answers[0].audioRest
             answers[index].behindFirstHalfWidth =
-                (lines[index].halfWidth95 * lines[index].halfWidth95 + lines[0].halfWidth95 * lines[0].halfWidth95)
+                (allStatistics[index].halfWidth95 * allStatistics[index].halfWidth95 + allStatistics[0].halfWidth95
+                * allStatistics[0].halfWidth95)
                 .squareRoot()
         }
         let several = record.speakers.count > 1
-        let knowsPicture = light != nil || (record.display != nil && (!several || isHeardAtSource))
-        for index in answers.indices { answers[index].knowsPicture = knowsPicture }
-        let way: CalibrationMethod = light != nil ? .light : knowsPicture ? .microphone : .differences
+        let isOffsetKnown = light != nil || (record.display != nil && (!several || isHeardAtSource))
+        for index in answers.indices { answers[index].isOffsetKnown = isOffsetKnown }
+        let way: CalibrationMethod = light != nil ? .light : isOffsetKnown ? .microphone : .differences
         return CalibrationAnswer(
-            way: way, display: record.display, speakers: answers, remarks: remarks(answers, clock, knowsPicture))
+            way: way, display: record.display, speakers: answers, remarks: remarks(answers, clock, isOffsetKnown))
     }
 
     // MARK: Sound
@@ -148,28 +149,28 @@ package struct CalibrationAnalysis {
             readings.append(reading)
         }
         let candidates = readings.indices.filter { readings[$0].rejection == nil }
-        let line = OffsetStatistics(
+        let statistics = OffsetStatistics(
             candidates.map { (readings[$0].time, readings[$0].offset ?? 0) }, floor: Self.outlierFloor)
-        for index in line?.outliers ?? [] { readings[candidates[index]].rejection = "outlier" }
-        guard let line, line.used.count >= min(Self.minUsedEvents, events.count) else {
+        for index in statistics?.outliers ?? [] { readings[candidates[index]].rejection = "outlier" }
+        guard let statistics, statistics.used.count >= min(Self.minUsedEvents, events.count) else {
             throw tooFew(readings, of: name)
         }
-        guard line.sigma <= Self.largestSigma else {
+        guard statistics.sigma <= Self.largestSigma else {
             throw Self.failed(
-                "the sounds of '\(name)' scatter by \(Decimals.text(line.sigma, 1)) ms; the computer or the network is too busy, or the room is too noisy"
+                "the sounds of '\(name)' scatter by \(Decimals.text(statistics.sigma, 1)) ms; the computer or the network is too busy, or the room is too noisy"
             )
         }
-        let drift = line.slope * 1000
-        guard drift.magnitude <= Self.largestDrift || drift.magnitude < 3 * line.slopeError * 1000 else {
+        let drift = statistics.slope * 1000
+        guard drift.magnitude <= Self.largestDrift || drift.magnitude < 3 * statistics.slopeError * 1000 else {
             throw Self.failed(
                 "the sound of '\(name)' moves by \(Decimals.signed(drift, 0)) ppm, so it is still synchronizing or was disturbed; try again"
             )
         }
-        return (assembled(for: speaker, readings: readings, line: line, light: light), line)
+        return (assembled(for: speaker, readings: readings, statistics: statistics, light: light), statistics)
     }
 
     private func assembled(
-        for speaker: Int, readings: [SpeakerAnswer.Reading], line: OffsetStatistics, light: Light?
+        for speaker: Int, readings: [SpeakerAnswer.Reading], statistics: OffsetStatistics, light: Light?
     ) -> SpeakerAnswer {
         // Without a refresh rate the flip is late by the same amount for films. With a fixed
         // rate early and late flips cancel.
@@ -179,18 +180,18 @@ package struct CalibrationAnalysis {
                 record.events.compactMap { event in event.flashed.map { ($0 - event.due).inMilliseconds } })
         }
         var screen = flip
-        var (sigma, halfWidth) = (line.sigma, line.halfWidth95)
+        var (sigma, halfWidth) = (statistics.sigma, statistics.halfWidth95)
         var share = SpeakerAnswer.ScreenShare.unknown
         if let light {
-            screen += light.line.level
-            sigma = (sigma * sigma + light.line.sigma * light.line.sigma).squareRoot()
-            halfWidth = (halfWidth * halfWidth + light.line.halfWidth95 * light.line.halfWidth95).squareRoot()
+            screen += light.fit.level
+            sigma = (sigma * sigma + light.fit.sigma * light.fit.sigma).squareRoot()
+            halfWidth = (halfWidth * halfWidth + light.fit.halfWidth95 * light.fit.halfWidth95).squareRoot()
             share = .measured
         } else if let stated = record.display?.statedDelay {
             screen += stated.inMilliseconds
             share = .stated
         }
-        let offset = line.level - screen
+        let offset = statistics.level - screen
         let points = readings.map { reading in
             var point = reading
             point.offset = reading.offset.map { $0 - screen }
@@ -200,8 +201,9 @@ package struct CalibrationAnalysis {
             speaker: record.speakers[speaker], offset: offset, sigma: sigma,
             interval: (offset - halfWidth)...(offset + halfWidth), readings: points,
             // 1 ms per second is 1000 ppm.
-            drift: (line.slope * 1000, line.slopeError * 1000), soundRest: line.level, screenRest: screen,
-            screenShare: share, knowsPicture: true)
+            drift: (statistics.slope * 1000, statistics.slopeError * 1000), audioRest: statistics.level,
+            screenRest: screen,
+            screenShare: share, isOffsetKnown: true)
     }
 
     private func isClipped(_ peak: ChirpFinder.Peak, _ channel: Int, _ clock: RecordingClock) -> Bool {
@@ -213,9 +215,9 @@ package struct CalibrationAnalysis {
         return Double(full) > Self.clippedShare * Double(end - first)
     }
 
-    private func remarks(_ answers: [SpeakerAnswer], _ clock: RecordingClock, _ knowsPicture: Bool) -> [String] {
+    private func remarks(_ answers: [SpeakerAnswer], _ clock: RecordingClock, _ isOffsetKnown: Bool) -> [String] {
         var remarks: [String] = []
-        if !knowsPicture {
+        if !isOffsetKnown {
             remarks.append(
                 "with one microphone and several speakers only the differences between them are measured, not the picture"
             )

@@ -7,10 +7,10 @@ extension SpeakerAnswer {
     var json: [(String, JSONValue)] {
         [
             ("speaker", .text(speaker.name)), ("id", .text(speaker.key)), ("route", .text(speaker.route)),
-            ("offset_ms", knowsPicture ? .real(offset, decimals: 3) : .null), ("sigma_ms", .real(sigma, decimals: 3)),
+            ("offset_ms", isOffsetKnown ? .real(offset, decimals: 3) : .null), ("sigma_ms", .real(sigma, decimals: 3)),
             (
                 "ci95_ms",
-                knowsPicture
+                isOffsetKnown
                     ? .array([.real(interval.lowerBound, decimals: 3), .real(interval.upperBound, decimals: 3)]) : .null
             ),
             ("events_used", .integer(used)),
@@ -20,16 +20,16 @@ extension SpeakerAnswer {
                     rejected.map {
                         .object([
                             ("event", .integer($0.event)), ("reason", .text($0.rejection ?? "")),
-                            ("offset_ms", .optional(knowsPicture ? $0.offset : nil, decimals: 3)),
+                            ("offset_ms", .optional(isOffsetKnown ? $0.offset : nil, decimals: 3)),
                         ])
                     })
             ),
             ("drift_ppm", .optional(drift?.ppm, decimals: 2)),
             ("drift_error_ppm", .optional(drift?.error, decimals: 2)),
-            ("verdict", knowsPicture ? .text(verdict.word) : .null),
+            ("verdict", isOffsetKnown ? .text(verdict.name) : .null),
             (
                 "recommendations",
-                knowsPicture
+                isOffsetKnown
                     ? .array(
                         zip(LipSyncVerdict.limits, verdict.isMet).map { limit, isMet in
                             .object([
@@ -39,7 +39,7 @@ extension SpeakerAnswer {
                             ])
                         }) : .null
             ),
-            ("sound_ms", .real(soundRest, decimals: 3)), ("screen_ms", .real(screenRest, decimals: 3)),
+            ("sound_ms", .real(audioRest, decimals: 3)), ("screen_ms", .real(screenRest, decimals: 3)),
             ("screen_source", .text(screenShare.rawValue)), ("behind_first_ms", .optional(behindFirst, decimals: 3)),
             ("behind_first_half_width_ms", .optional(behindFirstHalfWidth, decimals: 3)),
         ]
@@ -51,7 +51,7 @@ extension SpeakerAnswer {
             "  " + name + String(repeating: " ", count: max(1, 12 - name.count)) + value
         }
         var lines = ["\(speaker.name) (\(speaker.route))"]
-        if knowsPicture {
+        if isOffsetKnown {
             lines.append(
                 row(
                     "offset",
@@ -77,7 +77,7 @@ extension SpeakerAnswer {
                     "\(Decimals.signed(drift.ppm, 1)) ± \(Decimals.text(drift.error, 1)) ppm (positive: sound is increasingly late)"
                 ))
         }
-        guard knowsPicture else { return lines.joined(separator: "\n") + "\n" }
+        guard isOffsetKnown else { return lines.joined(separator: "\n") + "\n" }
         lines.append(row("verdict", verdict.sentence + ", as measured"))
         for (limit, isMet) in zip(LipSyncVerdict.limits, verdict.isMet) {
             let range =

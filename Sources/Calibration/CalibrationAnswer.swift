@@ -49,7 +49,7 @@ package struct SpeakerAnswer: Sendable {
     /// measured.
     var drift: (ppm: Double, error: Double)?
     /// The delay of the sound relative to its due time, in milliseconds. `offset` is this minus `screenRest`.
-    var soundRest: Double
+    var audioRest: Double
     /// The delay of the picture relative to its due time, in milliseconds.
     var screenRest: Double
     /// The source of the screen's own delay.
@@ -59,12 +59,12 @@ package struct SpeakerAnswer: Sendable {
     /// Half the width of the 95 % confidence interval of `behindFirst`, in milliseconds.
     var behindFirstHalfWidth: Double?
     /// Whether `offset` is valid; false if only differences between speakers were measured.
-    var knowsPicture: Bool
+    var isOffsetKnown: Bool
 
     package init(
         speaker: OutputIdentity, offset: Double, sigma: Double, interval: ClosedRange<Double>, readings: [Reading],
-        drift: (ppm: Double, error: Double)? = nil, soundRest: Double, screenRest: Double, screenShare: ScreenShare,
-        behindFirst: Double? = nil, behindFirstHalfWidth: Double? = nil, knowsPicture: Bool
+        drift: (ppm: Double, error: Double)? = nil, audioRest: Double, screenRest: Double, screenShare: ScreenShare,
+        behindFirst: Double? = nil, behindFirstHalfWidth: Double? = nil, isOffsetKnown: Bool
     ) {
         self.speaker = speaker
         self.offset = offset
@@ -72,12 +72,12 @@ package struct SpeakerAnswer: Sendable {
         self.interval = interval
         self.readings = readings
         self.drift = drift
-        self.soundRest = soundRest
+        self.audioRest = audioRest
         self.screenRest = screenRest
         self.screenShare = screenShare
         self.behindFirst = behindFirst
         self.behindFirstHalfWidth = behindFirstHalfWidth
-        self.knowsPicture = knowsPicture
+        self.isOffsetKnown = isOffsetKnown
     }
 
     /// The number of used events.

@@ -42,7 +42,7 @@ package struct CalibrationPlot {
         for (index, speaker) in answer.speakers.enumerated() {
             let colour = Self.colours[index % Self.colours.count]
             let middle =
-                speaker.knowsPicture ? speaker.offset : speaker.soundRest - (answer.speakers.first?.soundRest ?? 0)
+                speaker.isOffsetKnown ? speaker.offset : speaker.audioRest - (answer.speakers.first?.audioRest ?? 0)
             let half = (speaker.interval.upperBound - speaker.interval.lowerBound) / 2
             body +=
                 "<path d=\"M\(x(0)) \(y(middle - half))L\(x(span)) \(y(middle - half))L\(x(span)) \(y(middle + half))L\(x(0)) \(y(middle + half))Z\" fill=\"\(colour)\" fill-opacity=\"0.15\"/>\n"
@@ -75,15 +75,15 @@ package struct CalibrationPlot {
     }
 
     private var title: String {
-        answer.speakers.first?.knowsPicture == false
+        answer.speakers.first?.isOffsetKnown == false
             ? "Sound after the first speaker, in ms" : "Sound minus picture, in ms: above 0 sound is later"
     }
 
     /// Returns the drawn value: the offset, or the delay to the first speaker if only differences were measured.
     private func shown(_ reading: SpeakerAnswer.Reading, of speaker: SpeakerAnswer) -> Double? {
         guard let offset = reading.offset else { return nil }
-        if speaker.knowsPicture { return offset }
-        return offset + speaker.screenRest - (answer.speakers.first?.soundRest ?? 0)
+        if speaker.isOffsetKnown { return offset }
+        return offset + speaker.screenRest - (answer.speakers.first?.audioRest ?? 0)
     }
 
     /// Returns 1, 2 or 5 times a power of ten that gives about six grid lines.

@@ -154,11 +154,11 @@ package struct CalibrationRecord: Sendable, Equatable {
         }
         events = []
         for event in object.objects("events", maxCount: Self.maxEvents) ?? [] {
-            guard let sound = event.object("sound"), let flash = event.object("flash"),
+            guard let audio = event.object("sound"), let flash = event.object("flash"),
                 let speaker = event.integer("speaker").flatMap({ Int(exactly: $0) }),
                 speakers.indices.contains(speaker),
-                let number = sound.integer("code"), let code = ChirpCode.all.first(where: { $0.number == number }),
-                let due = instant(sound.integer("host_ns"))
+                let number = audio.integer("code"), let code = ChirpCode.all.first(where: { $0.number == number }),
+                let due = instant(audio.integer("host_ns"))
             else { throw .unreadable("contains an invalid event") }
             let length = flash.real("length_ms") ?? 0
             events.append(

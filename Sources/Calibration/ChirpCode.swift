@@ -33,15 +33,15 @@ package struct ChirpCode: Hashable, Sendable {
     func value(at time: Double) -> (real: Double, imaginary: Double) {
         guard time >= 0, time < Self.length else { return (0, 0) }
         let (order, rises) = Self.plans[number]
-        let part = Self.length / Double(order.count)
+        let interval = Self.length / Double(order.count)
         let width = (Self.band.upperBound - Self.band.lowerBound) / Double(order.count)
-        let index = min(order.count - 1, Int(time / part))
+        let index = min(order.count - 1, Int(time / interval))
         // The phase is continuous: each part adds its mean frequency times its duration.
         var turns = 0.0
-        for earlier in 0..<index { turns += (Self.band.lowerBound + (Double(order[earlier]) + 0.5) * width) * part }
-        let since = time - Double(index) * part
+        for earlier in 0..<index { turns += (Self.band.lowerBound + (Double(order[earlier]) + 0.5) * width) * interval }
+        let since = time - Double(index) * interval
         let low = Self.band.lowerBound + Double(order[index]) * width
-        let (first, slope) = rises[index] ? (low, width / part) : (low + width, -width / part)
+        let (first, slope) = rises[index] ? (low, width / interval) : (low + width, -width / interval)
         turns += first * since + slope * since * since / 2
         let phase = 2 * Double.pi * turns
         let edge = Self.length * Self.fade

@@ -34,7 +34,7 @@ package struct EyeAndEarGuide: Equatable {
     }
 
     /// The message for a terminal in one line.
-    package var line: String {
+    package var summary: String {
         "passage \(number) of \(count)\(wasTooSoon ? ", that was too soon" : ""): SPACE when flash and sound coincide"
     }
 

@@ -45,7 +45,7 @@ package struct EyeAndEarTrial: Equatable {
                         nanoseconds: StimulusPlan.before.wholeNanoseconds
                             + Int64(clamping: Double(number) * Self.period * 1e9, in: 0...1 << 60)),
                     speaker: 0, isLong: false,
-                    soundDelay: .nanoseconds(
+                    audioDelay: .nanoseconds(
                         Int64(clamping: (first + Double(number) * step) * 1e6, in: .min ... .max)))
             })
     }

@@ -16,11 +16,11 @@ extension LatencyProfile {
                 speaker: answer.speaker.key, screen: whole.display?.name ?? "", mode: whole.display?.mode ?? "",
                 route: answer.speaker.route),
             speakerName: answer.speaker.name)
-        offset = answer.knowsPicture ? answer.offset : nil
+        offset = answer.isOffsetKnown ? answer.offset : nil
         sigma = answer.sigma
         halfWidth = (answer.interval.upperBound - answer.interval.lowerBound) / 2
         events = answer.used
-        audioRest = answer.soundRest
+        audioRest = answer.audioRest
         screenRest = answer.screenRest
         screenSource = answer.screenShare.rawValue
         way = whole.way.rawValue

@@ -25,19 +25,19 @@ struct LipSyncVerdict: Equatable {
     ]
 
     /// One word: `good`, `unnoticed`, `noticeable`, `unacceptable`.
-    let word: String
+    let name: String
     let isMet: [Bool]
 
     init(offset: Double) {
         isMet = Self.limits.map { $0.range.contains(offset) }
-        word =
+        name =
             isMet[0] && isMet[1]
             ? "good" : isMet[2] ? "unnoticed" : isMet[3] ? "noticeable" : "unacceptable"
     }
 
     /// The assessment as a phrase for the user.
     var sentence: String {
-        switch word {
+        switch name {
         case "good": "within every recommendation"
         case "unnoticed": "not noticeable for most viewers"
         case "noticeable": "noticeable, but accepted by most viewers"

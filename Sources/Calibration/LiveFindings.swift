@@ -32,23 +32,23 @@ package final class LiveFindings {
         self.finder = finder
         let reach = Int(clamping: Double(microphone.sampleRate) * (Self.timeout + 1), in: 0...1 << 32)
         let first = max(0, microphone.frames - reach)
-        let sound = microphone.recording(from: first)
-        let anchors = sound.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) }
-        let recording = Recording(sampleRate: sound.sampleRate, channels: [[]], anchors: anchors)
-        guard let clock = RecordingClock(recording), let samples = sound.channels.first,
+        let audio = microphone.recording(from: first)
+        let anchors = audio.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) }
+        let recording = Recording(sampleRate: audio.sampleRate, channels: [[]], anchors: anchors)
+        guard let clock = RecordingClock(recording), let samples = audio.channels.first,
             let peak = finder.find([event.code], in: samples)[event.code]?.max(by: { $0.likeness < $1.likeness })
         else { return }
         offsets.append(clock.nanoseconds(of: peak.frame + Double(first), since: due) / 1e6)
     }
 
     /// The plot as one line: `|        . .:.     | +52.3 ms`.
-    package var line: String {
+    package var histogram: String {
         guard !offsets.isEmpty else { return "" }
         let middle = OffsetStatistics.median(offsets)
         var counts = [Int](repeating: 0, count: Self.columns)
         for offset in offsets {
-            let place = ((offset - middle) / Self.span + 0.5) * Double(Self.columns)
-            counts[Int(clamping: place.rounded(.down), in: 0...Self.columns - 1)] += 1
+            let column = ((offset - middle) / Self.span + 0.5) * Double(Self.columns)
+            counts[Int(clamping: column.rounded(.down), in: 0...Self.columns - 1)] += 1
         }
         let marks: [Character] = [" ", ".", ":", "⋮"]
         let plot = String(counts.map { marks[min($0, marks.count - 1)] })

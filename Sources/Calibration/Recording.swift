@@ -69,14 +69,14 @@ struct RecordingClock: Equatable {
         let readings = Self.thinned(anchors).map {
             (time: Double($0.frame), value: height($0) - Double($0.frame) * nominal)
         }
-        guard let line = OffsetStatistics(readings, floor: 100_000) else {
+        guard let fit = OffsetStatistics(readings, floor: 100_000) else {
             perFrame = (height(last) - height(first)) / Double(last.frame - first.frame)
             origin = height(first) - Double(first.frame) * perFrame
             return
         }
-        let middle = line.used.reduce(0) { $0 + readings[$1].time } / Double(line.used.count)
-        perFrame = nominal + line.slope
-        origin = line.level - line.slope * middle
+        let middle = fit.used.reduce(0) { $0 + readings[$1].time } / Double(fit.used.count)
+        perFrame = nominal + fit.slope
+        origin = fit.level - fit.slope * middle
     }
 
     /// Returns at most 200 anchors, evenly selected: the cost of the fit is quadratic.

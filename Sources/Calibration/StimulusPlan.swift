@@ -13,13 +13,13 @@ package struct StimulusPlan: Sendable, Equatable {
         /// The event's bit of the run's code word.
         package var isLong: Bool
         /// The intended delay of the sound relative to the flash; non-zero only for comparisons by eye and ear.
-        var soundDelay: Duration = .zero
+        var audioDelay: Duration = .zero
 
-        init(time: MediaTime, speaker: Int, isLong: Bool, soundDelay: Duration = .zero) {
+        init(time: MediaTime, speaker: Int, isLong: Bool, audioDelay: Duration = .zero) {
             self.time = time
             self.speaker = speaker
             self.isLong = isLong
-            self.soundDelay = soundDelay
+            self.audioDelay = audioDelay
         }
 
         /// The duration of the flash.
@@ -71,10 +71,10 @@ package struct StimulusPlan: Sendable, Equatable {
         // Events are displaced from an even grid, so that the total duration does not grow.
         let spread = min(0.35 * mean, mean - Self.shortestInterval) / 2
         events = (0..<count).map { number in
-            let moment =
+            let seconds =
                 Self.before.inSeconds + Double(number) * mean + Double.random(in: -spread...spread, using: &generator)
             // Multiples of 100 µs are exact in every unit.
-            let time = MediaTime(value: Int64(clamping: moment * 10_000, in: 0...1 << 40), timescale: 10_000)
+            let time = MediaTime(value: Int64(clamping: seconds * 10_000, in: 0...1 << 40), timescale: 10_000)
             return Event(time: time, speaker: number % speakers, isLong: Bool.random(using: &generator))
         }
     }

@@ -42,7 +42,7 @@ package final class StimulusRun {
     /// The first error of an output. Written by the feeder threads and the run's thread.
     private let trouble = Lock<OutputError?>(nil)
     private var renderers: [AudioRenderer] = []
-    private var sounds: [StimulusSound] = []
+    private var stimuli: [StimulusAudio] = []
     private var flips: [MediaTime: HostInstant] = [:]
     /// What the sound cards' sinks reported at the end; nil for other outputs.
     package private(set) var sinks: [SinkKnowledge?] = []
@@ -75,16 +75,16 @@ package final class StimulusRun {
         progress(.opening)
         // The screen opens while the speakers connect.
         screen?.open(for: PixelSize(width: 1280, height: 720))
-        openSound()
+        openAudio()
         try awaitScreen()
-        showFirstPicture()
+        enqueueFrames()
         synchronizer.setRate(1, time: .zero)
         guard let start = try awaitStart() else { return nil }
         while synchronizer.currentTime() < plan.duration, !isOver() {
             guard interruption.status == nil else { return nil }
             try runIteration()
-            let moment = synchronizer.currentTime()
-            progress(.events(plan.events.count { $0.time < moment }, start: start))
+            let time = synchronizer.currentTime()
+            progress(.events(plan.events.count { $0.time < time }, start: start))
         }
         sinks = outputs.map { ($0 as? SoundCard)?.sink }
         shares = outputs.map { LatencyLedger.stated($0.latency, isCard: $0.kind == .soundCard) }
@@ -94,7 +94,7 @@ package final class StimulusRun {
 
     // MARK: Opening
 
-    private func openSound() {
+    private func openAudio() {
         for (index, output) in outputs.enumerated() {
             let renderer = AudioRenderer(codecs: FilmAudioCodecs(), contentKind: .testSignal, events: events)
             renderer.onEvent { [wake, trouble] event in
@@ -112,7 +112,7 @@ package final class StimulusRun {
                 trouble.withLock { $0 = $0 ?? OutputError(.failed, refusal.message) }
             }
             renderers.append(renderer)
-            sounds.append(StimulusSound(plan, speaker: index))
+            stimuli.append(StimulusAudio(plan, speaker: index))
         }
         feed()
     }
@@ -134,12 +134,12 @@ package final class StimulusRun {
     }
 
     /// Enqueues all frames; they are two pictures only, so they fit at once.
-    private func showFirstPicture() {
+    private func enqueueFrames() {
         guard let screen else { return }
         let shape = screen.status.area
-        let (black, white) = (SolidPicture(grey: 0, filling: shape), SolidPicture(grey: 255, filling: shape))
-        func enqueue(_ picture: SolidPicture, at time: MediaTime) {
-            layer.enqueue(SampleBuffer(payload: .videoFrame(picture), presentationTime: time, flags: .sync))
+        let (black, white) = (SolidFrame(grey: 0, filling: shape), SolidFrame(grey: 255, filling: shape))
+        func enqueue(_ frame: SolidFrame, at time: MediaTime) {
+            layer.enqueue(SampleBuffer(payload: .videoFrame(frame), presentationTime: time, flags: .sync))
         }
         enqueue(black, at: .zero)
         for event in plan.events {
@@ -178,7 +178,7 @@ package final class StimulusRun {
     private func feed() {
         for index in renderers.indices {
             while renderers[index].isReadyForMoreMediaData {
-                guard let buffer = sounds[index].read() else {
+                guard let buffer = stimuli[index].read() else {
                     renderers[index].finish()
                     break
                 }

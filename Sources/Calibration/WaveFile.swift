@@ -20,7 +20,7 @@ package enum WaveFile {
     ///
     /// - Throws: `unreadable` with a predicate for the error message.
     package static func read(_ bytes: [UInt8]) throws(FileFailure) -> Recording {
-        func word(_ offset: Int, _ count: Int) -> Int? {
+        func integer(_ offset: Int, _ count: Int) -> Int? {
             guard offset >= 0, count <= 4, offset <= bytes.count - count else { return nil }
             return (0..<count).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
         }
@@ -31,10 +31,10 @@ package enum WaveFile {
         guard isTag(0, "RIFF"), isTag(8, "WAVE") else { throw .unreadable("is not a WAV file") }
         var format: Format?
         var position = 12
-        while let size = word(position + 4, 4) {
+        while let size = integer(position + 4, 4) {
             let body = position + 8
             if isTag(position, "fmt ") {
-                format = try self.format(body, size, word)
+                format = try self.format(body, size, integer)
             } else if isTag(position, "data") {
                 guard let format else { throw .unreadable("has samples before its format description") }
                 // Programs that write to a pipe leave 0 or the maximum.
@@ -48,13 +48,14 @@ package enum WaveFile {
     }
 
     private static func format(
-        _ body: Int, _ size: Int, _ word: (Int, Int) -> Int?
+        _ body: Int, _ size: Int, _ integer: (Int, Int) -> Int?
     ) throws(FileFailure) -> Format {
-        guard size >= 16, var tag = word(body, 2), let channels = word(body + 2, 2), let rate = word(body + 4, 4),
-            let bits = word(body + 14, 2)
+        guard size >= 16, var tag = integer(body, 2), let channels = integer(body + 2, 2),
+            let rate = integer(body + 4, 4),
+            let bits = integer(body + 14, 2)
         else { throw .unreadable("is truncated in its format description") }
         // WAVE_FORMAT_EXTENSIBLE: the sub-format GUID begins with the actual tag.
-        if tag == 0xFFFE, size >= 40, let real = word(body + 24, 2) { tag = real }
+        if tag == 0xFFFE, size >= 40, let real = integer(body + 24, 2) { tag = real }
         guard (tag == 1 && (bits == 16 || bits == 24 || bits == 32)) || (tag == 3 && bits == 32) else {
             throw .unreadable(
                 "has an unsupported sample format; record 16, 24 or 32 bits without compression")
@@ -77,11 +78,11 @@ package enum WaveFile {
         var channels: [[Float]] = []
         data.withUnsafeBytes { bytes in
             for channel in 0..<kept {
-                var place = channel * format.bytesPerSample
+                var offset = channel * format.bytesPerSample
                 var samples = [Float](repeating: 0, count: frames)
                 for frame in 0..<frames {
-                    samples[frame] = value(bytes, place, format)
-                    place += width
+                    samples[frame] = value(bytes, offset, format)
+                    offset += width
                 }
                 channels.append(samples)
             }
@@ -89,16 +90,16 @@ package enum WaveFile {
         return Recording(sampleRate: format.rate, channels: channels, anchors: [])
     }
 
-    private static func value(_ bytes: UnsafeRawBufferPointer, _ place: Int, _ format: Format) -> Float {
+    private static func value(_ bytes: UnsafeRawBufferPointer, _ offset: Int, _ format: Format) -> Float {
         switch format.bytesPerSample {
         case 2:
-            let raw = UInt16(bytes[place]) | UInt16(bytes[place + 1]) << 8
+            let raw = UInt16(bytes[offset]) | UInt16(bytes[offset + 1]) << 8
             return Float(Int16(bitPattern: raw)) / 32768
         case 3:
-            let raw = UInt32(bytes[place]) << 8 | UInt32(bytes[place + 1]) << 16 | UInt32(bytes[place + 2]) << 24
+            let raw = UInt32(bytes[offset]) << 8 | UInt32(bytes[offset + 1]) << 16 | UInt32(bytes[offset + 2]) << 24
             return Float(Int32(bitPattern: raw) >> 8) / 8_388_608
         default:
-            let raw = bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
+            let raw = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
             guard format.isFloat else { return Float(Int32(bitPattern: UInt32(littleEndian: raw))) / 2_147_483_648 }
             let sample = Float(bitPattern: UInt32(littleEndian: raw))
             // A non-finite sample would invalidate every sum.

@@ -48,7 +48,7 @@ extension CalibrationSession {
                 var answer: Double?
                 func showText() {
                     screen.show(ScreenMessage(guide.text, for: Self.untilReplaced))
-                    terminal.show(status: guide.line)
+                    terminal.show(status: guide.summary)
                 }
                 showText()
                 let played = try run.play(
@@ -115,7 +115,7 @@ extension CalibrationSession {
         let answer = SpeakerAnswer(
             speaker: speakers[0], offset: judgement.offset, sigma: judgement.sigma,
             interval: (judgement.offset - judgement.halfWidth)...(judgement.offset + judgement.halfWidth),
-            readings: readings, soundRest: judgement.offset, screenRest: 0, screenShare: .inside, knowsPicture: true)
+            readings: readings, audioRest: judgement.offset, screenRest: 0, screenShare: .inside, isOffsetKnown: true)
         let record = CalibrationRecord(
             run: String(UInt64.random(in: .min ... .max), radix: 16), speakers: speakers, display: passages.display,
             events: [], shares: passages.shares)

@@ -242,7 +242,7 @@ package struct CalibrationSession {
                     case .opening: progress("opening \(outputs.speakers.map(\.name).joined(separator: ", ")) …")
                     case .events(let count, let start):
                         live?.evaluateNextEvent(start: start, now: .now)
-                        progress("event \(count) of \(plan.events.count)  \(live?.line ?? "")")
+                        progress("event \(count) of \(plan.events.count)  \(live?.histogram ?? "")")
                     }
                 }
                 guard let played else { return nil }

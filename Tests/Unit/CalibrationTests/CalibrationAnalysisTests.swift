@@ -73,7 +73,7 @@ import Testing
         room.delays = [0, 15, -20, 200]
         let answer = try room.answer()
         for (speaker, delay) in zip(answer.speakers, room.delays) {
-            #expect(abs(speaker.soundRest - delay) < 0.05)
+            #expect(abs(speaker.audioRest - delay) < 0.05)
         }
     }
 
@@ -84,7 +84,7 @@ import Testing
             recording: room.recording(), record: room.record, isHeardAtSource: false
         ).answer()
         #expect(answer.way == .differences)
-        #expect(answer.speakers.allSatisfy { !$0.knowsPicture })
+        #expect(answer.speakers.allSatisfy { !$0.isOffsetKnown })
         #expect(abs(try #require(answer.speakers[1].behindFirst) - 12) < 0.05)
     }
 

@@ -146,8 +146,8 @@ import Testing
     @Test func aPassageLeadsFromOneSideThroughTheMatchToTheOther() {
         let trial = EyeAndEarTrial.fine(around: -70, fromLate: true)
         let plan = trial.plan
-        #expect(plan.events.first?.soundDelay == .milliseconds(80))
-        #expect(plan.events.last?.soundDelay == .milliseconds(-220))
+        #expect(plan.events.first?.audioDelay == .milliseconds(80))
+        #expect(plan.events.last?.audioDelay == .milliseconds(-220))
         #expect(abs(trial.delay(at: plan.events[15].time) + 70) < 1e-6)
         #expect(plan.duration.duration < .seconds(60))
     }
@@ -195,6 +195,6 @@ import Testing
 
     @Test(arguments: [(0, "good"), (-16, "unnoticed"), (60, "unnoticed"), (130, "noticeable"), (-95, "unacceptable")])
     func offsetsAreJudgedByWhatTheRecommendationsSay(offset: Double, word: String) {
-        #expect(LipSyncVerdict(offset: offset).word == word)
+        #expect(LipSyncVerdict(offset: offset).name == word)
     }
 }

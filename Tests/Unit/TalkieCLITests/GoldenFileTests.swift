@@ -81,14 +81,14 @@ import Testing
             speaker: kitchen, offset: -2.5, sigma: 0.5, interval: -2.75 ... -2.25,
             readings: [
                 .init(event: 0, time: 0, offset: -2.5), .init(event: 1, time: 1, offset: 90, rejection: "REASON"),
-            ], drift: (1.5, 0.25), soundRest: 0.25, screenRest: 2.75, screenShare: .stated, behindFirst: 3,
-            behindFirstHalfWidth: 0.125, knowsPicture: true)
+            ], drift: (1.5, 0.25), audioRest: 0.25, screenRest: 2.75, screenShare: .stated, behindFirst: 3,
+            behindFirstHalfWidth: 0.125, isOffsetKnown: true)
     }
 
     private var roomAnswer: SpeakerAnswer {
         SpeakerAnswer(
             speaker: OutputIdentity(key: "sink-a", name: "Card", query: "local", route: "card"), offset: 0, sigma: 0,
-            interval: 0...0, readings: [], soundRest: 0, screenRest: 0, screenShare: .unknown, knowsPicture: false)
+            interval: 0...0, readings: [], audioRest: 0, screenRest: 0, screenShare: .unknown, isOffsetKnown: false)
     }
 
     private func calibrationRecord() throws -> CalibrationRecord {

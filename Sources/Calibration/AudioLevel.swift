@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// The level of a recording; full scale is 1.
-struct SoundLevel {
+struct AudioLevel {
     /// Peak below which nothing was recorded: one step of 16 bits is 3e-5.
     static let silence: Float = 1e-4
     /// RMS of an empty room: −60 dB.

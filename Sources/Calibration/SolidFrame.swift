@@ -3,7 +3,7 @@ internal import MediaCore
 /// A uniform grey frame that fills a screen.
 ///
 /// `@unchecked Sendable`: the pixels are written in `init` and only read afterwards.
-final class SolidPicture: VideoFrame, @unchecked Sendable {
+final class SolidFrame: VideoFrame, @unchecked Sendable {
     let size = PixelSize(width: 64, height: 64)
     let pixelFormat = PixelFormat.bgra
     let pixelAspect: Ratio

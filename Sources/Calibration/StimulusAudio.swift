@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Generates one speaker's audio of a run on demand: silence, and chirps at their times.
-struct StimulusSound {
+struct StimulusAudio {
     static let sampleRate = 48_000
     /// Frames per buffer.
     private static let piece = 4800
@@ -26,7 +26,7 @@ struct StimulusSound {
         var mono = [Float](repeating: 0, count: Int(count))
         for event in events {
             let onset =
-                (event.time.seconds + event.soundDelay.inSeconds) * Double(Self.sampleRate) - Double(next)
+                (event.time.seconds + event.audioDelay.inSeconds) * Double(Self.sampleRate) - Double(next)
             guard onset < Double(count), onset > -Double(Self.sampleRate) else { continue }
             event.code.add(to: &mono, onset: onset, rate: Double(Self.sampleRate))
         }
