@@ -127,7 +127,7 @@ package final class Kiosk: Sendable {
             inhibitor = awake
             try distributor.start(
                 recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
-                outputNews: { mailbox.post(.output($0, isLost: $1)) })
+                onOutputEvent: { mailbox.post(.output($0, isLost: $1)) })
             director = try KioskDirector(
                 stage: KioskStage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,

@@ -181,9 +181,9 @@ package enum PlaySession {
         do throws(ExhaustionError) {
             try distributor.start(
                 recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
-                outputNews: { mailbox.post(.output($0, isLost: $1)) },
+                onOutputEvent: { mailbox.post(.output($0, isLost: $1)) },
                 outputMoved: { mailbox.post(.outputMoved($0)) },
-                clockNews: { mailbox.post(.clock($0, $1)) })
+                onClockEvent: { mailbox.post(.clock($0, $1)) })
         } catch {
             throw TalkieError(error)
         }

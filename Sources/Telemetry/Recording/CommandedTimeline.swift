@@ -44,9 +44,9 @@ struct CommandedTimeline {
 
     /// Returns the due time of a media time on the scheduled or else the current segment; nil while paused.
     func instant(ofFilm film: Double) -> HostInstant? {
-        guard let line = scheduled ?? current, line.rate > 0 else { return nil }
-        let elapsed = (film - line.film) / line.rate * 1e9
+        guard let segment = scheduled ?? current, segment.rate > 0 else { return nil }
+        let elapsed = (film - segment.film) / segment.rate * 1e9
         guard elapsed.magnitude < 9e18 else { return nil }
-        return HostInstant(nanoseconds: line.host.nanoseconds &+ Int64(elapsed))
+        return HostInstant(nanoseconds: segment.host.nanoseconds &+ Int64(elapsed))
     }
 }

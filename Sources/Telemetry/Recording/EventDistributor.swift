@@ -41,19 +41,20 @@ package final class EventDistributor: Sendable {
     /// - Parameters:
     ///   - file: The record; closed by `stop`. Nil: statistics only.
     ///   - complain: Receives a message when recording stops or resumes.
-    ///   - outputNews: Called when an output is lost or restored.
+    ///   - onOutputEvent: Called when an output is lost or restored.
     ///   - outputMoved: Called when a sound card continues on another device.
-    ///   - clockNews: Called when a speaker's clock stalls, is ready again, or is doubted (once per output).
+    ///   - onClockEvent: Called when a speaker's clock stalls, is ready again, or is doubted (once per output).
     /// - Throws: If the system refuses a thread; the file is then closed.
     package func start(
         recordingTo file: consuming TimelineFile? = nil,
         complain: @escaping @Sendable (String) -> Void = { _ in },
-        outputNews: @escaping @Sendable (_ output: OutputID, _ isLost: Bool) -> Void = { _, _ in },
+        onOutputEvent: @escaping @Sendable (_ output: OutputID, _ isLost: Bool) -> Void = { _, _ in },
         outputMoved: @escaping @Sendable (_ output: OutputID) -> Void = { _ in },
-        clockNews: @escaping @Sendable (_ output: OutputID, _ state: SpeakerClockState) -> Void = { _, _ in }
+        onClockEvent: @escaping @Sendable (_ output: OutputID, _ state: SpeakerClockState) -> Void = { _, _ in }
     ) throws(ExhaustionError) {
         let recorder = Recorder(
-            file: file, distributor: self, outputNews: outputNews, outputMoved: outputMoved, clockNews: clockNews,
+            file: file, distributor: self, onOutputEvent: onOutputEvent, outputMoved: outputMoved,
+            onClockEvent: onClockEvent,
             complain: complain)
         try thread.withLock { (thread) throws(ExhaustionError) in
             guard thread == nil else { return }
@@ -87,9 +88,9 @@ package final class EventDistributor: Sendable {
     private final class Recorder: @unchecked Sendable {
         private var writer: TimelineWriter?
         private let distributor: EventDistributor
-        private let outputNews: @Sendable (OutputID, Bool) -> Void
+        private let onOutputEvent: @Sendable (OutputID, Bool) -> Void
         private let outputMoved: @Sendable (OutputID) -> Void
-        private let clockNews: @Sendable (OutputID, SpeakerClockState) -> Void
+        private let onClockEvent: @Sendable (OutputID, SpeakerClockState) -> Void
         /// Outputs whose clock has stalled; bounded by the number of outputs.
         private var clockless: Set<OutputID> = []
         private var doubted: Set<OutputID> = []
@@ -99,15 +100,15 @@ package final class EventDistributor: Sendable {
 
         init(
             file: consuming TimelineFile?, distributor: EventDistributor,
-            outputNews: @escaping @Sendable (OutputID, Bool) -> Void,
+            onOutputEvent: @escaping @Sendable (OutputID, Bool) -> Void,
             outputMoved: @escaping @Sendable (OutputID) -> Void,
-            clockNews: @escaping @Sendable (OutputID, SpeakerClockState) -> Void,
+            onClockEvent: @escaping @Sendable (OutputID, SpeakerClockState) -> Void,
             complain: @escaping @Sendable (String) -> Void
         ) {
-            self.clockNews = clockNews
+            self.onClockEvent = onClockEvent
             if let file = file.take() { writer = TimelineWriter(file: file, at: distributor.clock.now) }
             self.distributor = distributor
-            self.outputNews = outputNews
+            self.onOutputEvent = onOutputEvent
             self.outputMoved = outputMoved
             self.complain = complain
             batch.reserveCapacity(EventDistributor.batchSize)
@@ -125,7 +126,7 @@ package final class EventDistributor: Sendable {
                     lastFlush = now
                     writer?.performDueWork(at: distributor.clock.now)
                 }
-                if let complaint = writer?.takeComplaint() { complain(complaint) }
+                if let complaint = writer?.consumeComplaint() { complain(complaint) }
                 if isLast { break }
                 distributor.wake.wait(until: now.advanced(by: EventDistributor.interval))
             }
@@ -156,15 +157,15 @@ package final class EventDistributor: Sendable {
                 for entry in batch {
                     writer?.write(entry)
                     switch entry.event {
-                    case .outputLost(let output): outputNews(output, true)
-                    case .outputRestored(let output): outputNews(output, false)
+                    case .outputLost(let output): onOutputEvent(output, true)
+                    case .outputRestored(let output): onOutputEvent(output, false)
                     case .outputMoved(let output): outputMoved(output)
                     case .clock(.stalled, let output):
-                        if clockless.insert(output).inserted { clockNews(output, .stalled) }
+                        if clockless.insert(output).inserted { onClockEvent(output, .stalled) }
                     case .clock(.ready, let output):
-                        if clockless.remove(output) != nil { clockNews(output, .ready) }
+                        if clockless.remove(output) != nil { onClockEvent(output, .ready) }
                     case .clock(.doubted, let output):
-                        if doubted.insert(output).inserted { clockNews(output, .doubted) }
+                        if doubted.insert(output).inserted { onClockEvent(output, .doubted) }
                     default: break
                     }
                 }

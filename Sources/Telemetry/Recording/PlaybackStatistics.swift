@@ -12,23 +12,23 @@ package struct PlaybackStatistics: Sendable {
     /// The number of underruns of all outputs.
     package internal(set) var underruns = 0
     /// The mean lateness of recent frames (negative: early); nil before the first frame after a start or seek.
-    var pictureError: Duration?
+    var videoError: Duration?
     /// The number of events lost to a full log.
     var lostEvents = 0
 
     /// The last report of the output with the lowest index.
-    private var sound: (output: Int, error: Duration)?
-    private var line = CommandedTimeline()
+    private var audio: (output: Int, error: Duration)?
+    private var timeline = CommandedTimeline()
 
     package init() {}
 
     /// The last reported lateness of the first output; nil before the first report after a start or seek.
-    var soundError: Duration? { sound?.error }
+    var audioError: Duration? { audio?.error }
 
     /// Sound against picture; nil until both are known.
     package var offset: Duration? {
-        guard let soundError, let pictureError else { return nil }
-        return soundError - pictureError
+        guard let audioError, let videoError else { return nil }
+        return audioError - videoError
     }
 
     /// Weight of one frame in the running mean: about the last second at 24 frames per second.
@@ -41,20 +41,20 @@ package struct PlaybackStatistics: Sendable {
             shownFrames += 1
             lastShown = presented
             // A frame shown while paused has no due time.
-            guard line.rate(at: presented) > 0, line.rate(at: target) > 0 else { return }
+            guard timeline.rate(at: presented) > 0, timeline.rate(at: target) > 0 else { return }
             let error = presented - target
-            pictureError = pictureError.map { $0 + (error - $0) * Self.smoothing } ?? error
+            videoError = videoError.map { $0 + (error - $0) * Self.smoothing } ?? error
         case .framesDropped(let count, _, _): droppedFrames += count
         case .anchor(let media, let host, let rate, _):
-            line.command(film: media.seconds, host: host, rate: rate, at: entry.at)
-            pictureError = nil
-            sound = nil
+            timeline.command(film: media.seconds, host: host, rate: rate, at: entry.at)
+            videoError = nil
+            audio = nil
         case .steered(let media, let host, let rate, let speed, _):
-            line.bend(film: media.seconds, host: host, rate: rate, speed: speed)
+            timeline.bend(film: media.seconds, host: host, rate: rate, speed: speed)
         case .audioDrift(let error, _, let output):
-            if sound == nil || output.index <= sound!.output { sound = (output.index, error) }
+            if audio == nil || output.index <= audio!.output { audio = (output.index, error) }
         case .outputLost(let output), .outputMoved(let output), .outputLeft(let output, _, _):
-            if sound?.output == output.index { sound = nil }
+            if audio?.output == output.index { audio = nil }
         case .underrun: underruns += 1
         case .audioAccepted, .audioHeard, .latency, .outputRestored, .outputJoined, .clock, .speakerAnchored, .resumed,
             .startWaits:

@@ -14,7 +14,7 @@ struct TimelineContext {
     private var routes: [Int: Stated] = [:]
     private var calibrations: [Int: Stated] = [:]
     /// The last commanded anchor, and the last rate correction since.
-    private var line: EventLog.Entry?
+    private var anchor: EventLog.Entry?
     private var bend: EventLog.Entry?
     /// The last reported anchor of each output.
     private var claims: [Int: EventLog.Entry] = [:]
@@ -41,7 +41,7 @@ struct TimelineContext {
     mutating func record(_ entry: EventLog.Entry) {
         switch entry.event {
         case .anchor:
-            (line, bend) = (entry, nil)
+            (anchor, bend) = (entry, nil)
             claims.removeAll(keepingCapacity: true)
         case .steered: bend = entry
         case .audioHeard(_, _, let output), .speakerAnchored(_, _, _, let output):
@@ -64,6 +64,6 @@ struct TimelineContext {
     }
 
     var entries: [EventLog.Entry] {
-        [line, bend].compactMap { $0 } + claims.keys.sorted().compactMap { claims[$0] }
+        [anchor, bend].compactMap { $0 } + claims.keys.sorted().compactMap { claims[$0] }
     }
 }

@@ -14,15 +14,15 @@ struct TimelineWriter: ~Copyable {
     private var file: TimelineFile
     private var buffer: LineBuffer
     private var state = State.writing
-    /// A message for the user since the last `takeComplaint`.
+    /// A message for the user since the last `consumeComplaint`.
     private(set) var complaint: String?
     /// `context`: what the next file begins with. `recent`: the part of it not yet written to disk.
     private var context = TimelineContext()
     private var recent = TimelineContext()
-    private var part = 1
-    private var partBegan: HostInstant
+    private var fileNumber = 1
+    private var fileBegan: HostInstant
     /// Size of the current file in bytes after the last complete write.
-    private var whole = 0
+    private var writtenCount = 0
 
     private enum State {
         case writing
@@ -40,12 +40,12 @@ struct TimelineWriter: ~Copyable {
     ) {
         self.file = file
         buffer = LineBuffer(write: write)
-        partBegan = instant
+        fileBegan = instant
         head(at: instant)
     }
 
     private mutating func head(at instant: HostInstant) {
-        let number = file.rotation == nil ? nil : part
+        let number = file.rotation == nil ? nil : fileNumber
         buffer.line {
             $0.add("event", "timeline")
             $0.add("host_ns", instant)
@@ -78,15 +78,15 @@ struct TimelineWriter: ~Copyable {
     private mutating func add(_ remark: TimelineRemark, at instant: HostInstant) {
         switch remark {
         case .film(let name): line("film", at: instant) { $0.add("name", text: name) }
-        case .gaplessBoundary(let name, let moment, let origin):
+        case .gaplessBoundary(let name, let time, let origin):
             line("film", at: instant) {
                 $0.add("name", text: name)
-                $0.add("film", moment)
+                $0.add("film", time)
                 $0.add("origin", origin)
             }
-        case .loop(let moment, let origin):
+        case .loop(let time, let origin):
             line("loop", at: instant) {
-                $0.add("film", moment)
+                $0.add("film", time)
                 $0.add("origin", origin)
             }
         case .phase(let phase): line("state", at: instant) { $0.add("phase", text: phase) }
@@ -127,7 +127,7 @@ struct TimelineWriter: ~Copyable {
     mutating func flush(at instant: HostInstant, waiting timeout: Duration = .zero) {
         guard case .writing = state else { return }
         guard let code = buffer.flush(to: file.descriptor, waiting: timeout) else {
-            whole = buffer.written
+            writtenCount = buffer.written
             recent = TimelineContext()
             return
         }
@@ -150,8 +150,8 @@ struct TimelineWriter: ~Copyable {
     }
 
     private mutating func cutBack() {
-        if ftruncate(file.descriptor, whole) == 0 { lseek(file.descriptor, whole, Int32(SEEK_SET)) }
-        buffer.written = whole
+        if ftruncate(file.descriptor, writtenCount) == 0 { lseek(file.descriptor, writtenCount, Int32(SEEK_SET)) }
+        buffer.written = writtenCount
     }
 
     /// Time between retries while the disk is full.
@@ -177,10 +177,10 @@ struct TimelineWriter: ~Copyable {
                 return
             }
             lacksFile = false
-            (part, partBegan, whole, buffer.written) = (part + 1, instant, 0, 0)
+            (fileNumber, fileBegan, writtenCount, buffer.written) = (fileNumber + 1, instant, 0, 0)
         }
         state = .writing
-        if whole == 0 { begin(at: instant) }
+        if writtenCount == 0 { begin(at: instant) }
         restate(recent, isAgain: false)
         write(lost: missing, at: instant)
         flush(at: instant)
@@ -207,9 +207,9 @@ struct TimelineWriter: ~Copyable {
     private mutating func turnOverIfDue(at instant: HostInstant) {
         guard case .writing = state, let rotation = file.rotation else { return }
         let isLarge = rotation.maxSize.map { buffer.written >= $0 } ?? false
-        let isOld = rotation.maxAge.map { instant - partBegan >= $0 } ?? false
+        let isOld = rotation.maxAge.map { instant - fileBegan >= $0 } ?? false
         guard isLarge || isOld else { return }
-        let next = part + 1
+        let next = fileNumber + 1
         line("end", at: instant) { $0.add("next", next) }
         flush(at: instant)
         guard case .writing = state else { return }
@@ -224,7 +224,7 @@ struct TimelineWriter: ~Copyable {
             state = .paused(missing: 0, until: instant.advanced(by: Self.pause))
             return
         }
-        (part, partBegan, whole, buffer.written) = (part + 1, instant, 0, 0)
+        (fileNumber, fileBegan, writtenCount, buffer.written) = (fileNumber + 1, instant, 0, 0)
         begin(at: instant)
         flush(at: instant)
     }
@@ -232,7 +232,7 @@ struct TimelineWriter: ~Copyable {
     /// Writes the beginning of a file: the first line and the state recorded in earlier files.
     private mutating func begin(at instant: HostInstant) {
         head(at: instant)
-        if part > 1 { restate(context, isAgain: true, at: instant) }
+        if fileNumber > 1 { restate(context, isAgain: true, at: instant) }
     }
 
     /// Writes a state.
@@ -271,7 +271,7 @@ struct TimelineWriter: ~Copyable {
         flush(at: instant, waiting: Self.lastTimeout)
     }
 
-    mutating func takeComplaint() -> String? {
+    mutating func consumeComplaint() -> String? {
         complaint.take()
     }
 

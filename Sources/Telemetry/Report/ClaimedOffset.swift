@@ -20,15 +20,15 @@ struct ClaimedOffset {
     /// Whether the last report is a speaker's anchor, which is valid until the next one.
     private var isHeld = false
     private(set) var quantities = QuantileSketch()
-    private(set) var trend = TrendLine()
+    private(set) var trend = LinearTrend()
     private(set) var series = DecimatedSeries()
     /// The number of frames without a valid sound report.
     private(set) var unmatched = 0
 
     /// Adds a displayed frame.
-    mutating func shown(_ picture: Shown) {
+    mutating func shown(_ frame: Shown) {
         if waiting.count >= Self.maxWaiting { compareWaiting() }
-        waiting.append(picture)
+        waiting.append(frame)
     }
 
     /// Adds a sound report: the lateness `error` in ms at `seconds`.
@@ -37,19 +37,19 @@ struct ClaimedOffset {
     mutating func heard(error: Double, at seconds: Double, holds: Bool = false) {
         isHeld = holds
         var rest = 0
-        for picture in waiting {
-            guard picture.seconds <= seconds else {
-                waiting[rest] = picture
+        for frame in waiting {
+            guard frame.seconds <= seconds else {
+                waiting[rest] = frame
                 rest += 1
                 continue
             }
             guard let last, seconds > last.seconds else {
                 // The first report after a start also applies to the frames before it.
-                compare(picture, with: error)
+                compare(frame, with: error)
                 continue
             }
-            let share = max(0, (picture.seconds - last.seconds) / (seconds - last.seconds))
-            compare(picture, with: last.error + (error - last.error) * share)
+            let share = max(0, (frame.seconds - last.seconds) / (seconds - last.seconds))
+            compare(frame, with: last.error + (error - last.error) * share)
         }
         waiting.removeLast(waiting.count - rest)
         last = (seconds, error)
@@ -57,9 +57,9 @@ struct ClaimedOffset {
 
     /// Compares the waiting frames with the last report if it is valid; counts the others as unmatched.
     mutating func compareWaiting() {
-        for picture in waiting {
-            if let last, isHeld || picture.seconds - last.seconds <= Self.belief {
-                compare(picture, with: last.error)
+        for frame in waiting {
+            if let last, isHeld || frame.seconds - last.seconds <= Self.belief {
+                compare(frame, with: last.error)
             } else {
                 unmatched += 1
             }
@@ -79,10 +79,10 @@ struct ClaimedOffset {
         last = nil
     }
 
-    private mutating func compare(_ picture: Shown, with sound: Double) {
-        let offset = sound - picture.error
+    private mutating func compare(_ frame: Shown, with sound: Double) {
+        let offset = sound - frame.error
         quantities.add(offset)
-        trend.add(x: picture.seconds, y: offset)
-        series.add(offset, at: picture.seconds)
+        trend.add(x: frame.seconds, y: offset)
+        series.add(offset, at: frame.seconds)
     }
 }

@@ -119,11 +119,11 @@ struct HeardRecord {
         spans.sort { $0.instant < $1.instant }
         anchors.sort { $0.received < $1.received }
         underruns.sort()
-        keepHoles()
+        discardUnresumedHoles()
     }
 
     /// Keeps only underruns after which sound resumed on the same anchor; the end of a film is not one.
-    private mutating func keepHoles() {
+    private mutating func discardUnresumedHoles() {
         var (span, anchor) = (0, 0)
         underruns.removeAll { moment in
             while span < spans.count, spans[span].instant < moment { span += 1 }

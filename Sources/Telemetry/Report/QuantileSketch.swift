@@ -56,7 +56,7 @@ struct QuantileSketch {
 }
 
 /// A least-squares line through any number of points, in constant memory.
-struct TrendLine {
+struct LinearTrend {
     private var count = 0.0
     private var meanX = 0.0
     private var meanY = 0.0

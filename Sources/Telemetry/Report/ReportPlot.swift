@@ -32,7 +32,7 @@ struct ReportPlot {
         panel(
             "offset in ms, as reported: above 0 sound is later than picture",
             routes.map { (name(of: $0), $0.offset.series, $0.offset.quantities) })
-        panel("picture in ms: above 0 later than due", [("", report.pictureSeries, report.pictureError)])
+        panel("picture in ms: above 0 later than due", [("", report.videoSeries, report.videoError)])
         panel("sound in ms: above 0 later than due", routes.map { (name(of: $0), $0.errorSeries, $0.error) })
         events()
         let height = y + 24

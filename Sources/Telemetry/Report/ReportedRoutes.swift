@@ -45,20 +45,20 @@ struct ReportedRoutes {
     /// Ends the validity of earlier sound reports, at a new start of sound.
     mutating func restart() {
         unheard.restart()
-        for place in all.indices { all[place].offset.restart() }
+        for known in all.indices { all[known].offset.restart() }
     }
 
     /// Adds a frame that became visible at an instant, in nanoseconds, to the routes that are audible then.
-    mutating func shown(_ picture: ClaimedOffset.Shown, at instant: Int64) {
-        unheard.shown(picture)
-        for place in all.indices where all[place].isHeard(at: instant) { all[place].offset.shown(picture) }
+    mutating func shown(_ frame: ClaimedOffset.Shown, at instant: Int64) {
+        unheard.shown(frame)
+        for known in all.indices where all[known].isHeard(at: instant) { all[known].offset.shown(frame) }
     }
 
     /// Calls `body` with a route, created if necessary. Returns false beyond the maximum number of routes.
     mutating func update(_ key: Int64, _ body: (inout Route) -> Void) -> Bool {
         guard let index = Int(exactly: key), index >= 0 else { return false }
-        if let place = all.firstIndex(where: { $0.index == index }) {
-            body(&all[place])
+        if let known = all.firstIndex(where: { $0.index == index }) {
+            body(&all[known])
         } else {
             guard all.count < TimelineContext.maxRoutes else { return false }
             var route = Route(index: index)
@@ -71,7 +71,7 @@ struct ReportedRoutes {
 
     /// Compares the waiting frames and sorts the routes by index, after the last line.
     mutating func finish() {
-        for place in all.indices { all[place].offset.compareWaiting() }
+        for known in all.indices { all[known].offset.compareWaiting() }
         all.sort { $0.index < $1.index }
     }
 }

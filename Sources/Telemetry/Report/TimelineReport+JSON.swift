@@ -5,7 +5,7 @@ extension TimelineReport {
     package var json: JSONValue {
         .object([
             ("claimed", .flag(true)),
-            ("sound_from_speaker_record", .flag(heardMoments > 0)),
+            ("sound_from_speaker_record", .flag(matchedSamples > 0)),
             ("sign", .text("positive: sound later than picture")),
             ("program", .text(program)),
             ("seconds", .real(seconds, decimals: 3)),
@@ -22,7 +22,7 @@ extension TimelineReport {
                         ])
                     })
             ),
-            ("picture_error_ms", Self.json(of: pictureError)),
+            ("picture_error_ms", Self.json(of: videoError)),
             ("frames", .integer(frames)),
             ("dropped_late", .integer(droppedLate)),
             ("skipped_before_decoding", .integer(skippedBeforeDecoding)),

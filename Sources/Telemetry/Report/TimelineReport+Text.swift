@@ -18,12 +18,12 @@ extension TimelineReport {
         for route in routes { lines += routeText(route) }
         for change in changes {
             let name = routes.first { $0.index == change.route }.map { "'\($0.name)'" } ?? "route \(change.route)"
-            let place = change.film.magnitude < 1e8 ? Decimals.clock(seconds: max(0, change.film)) : "?"
+            let position = change.film.magnitude < 1e8 ? Decimals.clock(seconds: max(0, change.film)) : "?"
             lines.append(
-                "change    \(name) \(change.hasJoined ? "is heard" : "is silent") from \(place) of the film")
+                "change    \(name) \(change.hasJoined ? "is heard" : "is silent") from \(position) of the film")
         }
         if routes.isEmpty { lines.append("offset    no sound was recorded to compare with the picture") }
-        lines.append("picture   " + Self.quantityText(pictureError, late: "late"))
+        lines.append("picture   " + Self.quantityText(videoError, late: "late"))
         lines.append(
             "          \(frames) shown, \(droppedLate) dropped late (\(shareText(droppedLate))), "
                 + "\(skippedBeforeDecoding) skipped before decoding\(screenMode.map { "; screen \($0)" } ?? "")")
@@ -89,7 +89,7 @@ extension TimelineReport {
                 "an audio delay of \(Decimals.signed(delayWanted * 1000, 0)) ms was requested and is not included in the offset"
             )
         }
-        if heard != nil, heardMoments == 0 {
+        if heard != nil, matchedSamples == 0 {
             remarks.append("the speaker's record does not belong to this timeline")
         }
         if lostEvents > 0 {

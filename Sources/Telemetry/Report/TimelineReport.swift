@@ -28,8 +28,8 @@ package struct TimelineReport {
     var routes: [ReportedRoutes.Route] { outputs.all }
     /// The route changes within films.
     private(set) var changes: [Change] = []
-    private(set) var pictureError = QuantileSketch()
-    private(set) var pictureSeries = DecimatedSeries()
+    private(set) var videoError = QuantileSketch()
+    private(set) var videoSeries = DecimatedSeries()
     private(set) var frames = 0
     private(set) var droppedLate = 0
     private(set) var skippedBeforeDecoding = 0
@@ -54,7 +54,7 @@ package struct TimelineReport {
     private(set) var seconds = 0.0
 
     /// The commanded timeline.
-    private(set) var line = CommandedTimeline()
+    private(set) var timeline = CommandedTimeline()
     private var origin: Int64?
     private var heads = 0
     private var parser = JSONReader()
@@ -62,7 +62,7 @@ package struct TimelineReport {
     /// The record of a software speaker; if set it replaces the player's reports about sound.
     var heard: HeardRecord?
     /// The number of samples of the speaker's record that match a reported anchor.
-    private(set) var heardMoments = 0
+    private(set) var matchedSamples = 0
 
     init() {}
 
@@ -172,7 +172,7 @@ package struct TimelineReport {
         case .delayWanted(let delay): delayWanted = delay
         case .lost(let count): lostEvents = lostEvents.clampedAdding(count)
         case .commanded(let film, let anchor, let rate):
-            line.command(
+            timeline.command(
                 film: film, host: HostInstant(nanoseconds: anchor), rate: rate, at: HostInstant(nanoseconds: instant))
             outputs.restart()
             if rate > 0 {
@@ -180,7 +180,7 @@ package struct TimelineReport {
                 anchorSeries.add(1, at: max(now, seconds(of: anchor)))
             }
         case .bent(let film, let anchor, let rate, let speed):
-            line.bend(film: film, host: HostInstant(nanoseconds: anchor), rate: rate, speed: speed)
+            timeline.bend(film: film, host: HostInstant(nanoseconds: anchor), rate: rate, speed: speed)
             guard speed > 0, rate.isFinite, speed.isFinite else { return true }
             let bend = (rate / speed - 1) * 1e6
             if bend.magnitude > (furthestBend ?? 0).magnitude || furthestBend == nil { furthestBend = bend }
@@ -195,7 +195,7 @@ package struct TimelineReport {
             dropSeries.add(Double(count), at: now)
         case .heard, .drift, .latency, .calibrated, .underrun, .routeOpened, .routeLost, .routeRestored, .routeJoined,
             .routeLeft:
-            return addSound(event, at: instant, now: now)
+            return addAudio(event, at: instant, now: now)
         }
         return true
     }
@@ -206,17 +206,17 @@ package struct TimelineReport {
         guard !overflow, shown.magnitude < 1e8 else { return false }
         frames += 1
         // A frame shown while paused has no due time.
-        guard line.rate(at: HostInstant(nanoseconds: presented)) > 0,
-            line.rate(at: HostInstant(nanoseconds: target)) > 0
+        guard timeline.rate(at: HostInstant(nanoseconds: presented)) > 0,
+            timeline.rate(at: HostInstant(nanoseconds: target)) > 0
         else { return true }
         let error = Double(late) / 1e6
-        pictureError.add(error)
-        pictureSeries.add(error, at: shown)
+        videoError.add(error)
+        videoSeries.add(error, at: shown)
         outputs.shown(.init(seconds: shown, error: error), at: presented)
         return true
     }
 
-    private mutating func addSound(_ event: TimelineEvent, at instant: Int64, now: Double) -> Bool {
+    private mutating func addAudio(_ event: TimelineEvent, at instant: Int64, now: Double) -> Bool {
         switch event {
         case .drift(let error, let ppm, let key):
             let isClaimed = heard == nil
@@ -235,7 +235,7 @@ package struct TimelineReport {
                 return outputs.update(key) { _ in }
             }
             let heard = seconds(of: anchor)
-            guard let due = line.instant(ofFilm: film)?.nanoseconds else { return outputs.update(key) { _ in } }
+            guard let due = timeline.instant(ofFilm: film)?.nanoseconds else { return outputs.update(key) { _ in } }
             let (late, overflow) = anchor.subtractingReportingOverflow(due)
             guard !overflow, heard.magnitude < 1e8 else { return false }
             // Outputs apply the user-provided delay, so the difference contains it.
@@ -294,12 +294,14 @@ package struct TimelineReport {
 
     private mutating func add(_ point: HeardRecord.Point, of claim: HeardRecord.Claim) {
         // The commanded speed without clock correction: the speaker's sound follows its own clock.
-        let speed = line.speed(at: HostInstant(nanoseconds: point.instant))
-        guard speed > 0, let due = line.instant(ofFilm: claim.film + point.seconds * speed)?.nanoseconds else { return }
+        let speed = timeline.speed(at: HostInstant(nanoseconds: point.instant))
+        guard speed > 0, let due = timeline.instant(ofFilm: claim.film + point.seconds * speed)?.nanoseconds else {
+            return
+        }
         let (late, overflow) = point.instant.subtractingReportingOverflow(due)
         let now = seconds(of: point.instant)
         guard !overflow, now.magnitude < 1e8 else { return }
-        heardMoments += 1
+        matchedSamples += 1
         let error = Double(late) / 1e6 - delayWanted * 1000
         _ = outputs.update(claim.route) { $0.heard(error: error - $0.calibration * 1000, at: now) }
     }

@@ -96,7 +96,7 @@ final class KioskRig: @unchecked Sendable {
         let events = EventLog(clock: clock)
         distributor = EventDistributor(log: events)
         let file = timeline.map { try! TimelineFile(creating: $0, rotation: nil) }
-        try! distributor.start(recordingTo: file, outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
+        try! distributor.start(recordingTo: file, onOutputEvent: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
         var options = PlayerOptions()
         (options.playsVideo, options.stopsAtFailures) = (false, configuration.wall == nil)
         options.checksPackets = true

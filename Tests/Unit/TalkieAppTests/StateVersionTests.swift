@@ -138,7 +138,7 @@ import Testing
         }
         #expect(route.offset.quantities.count == 48 && near(route.offset.quantities, -1.192))
         #expect(route.error.count == 20 && near(route.error, 0.004))
-        #expect(report.pictureError.count == 48 && near(report.pictureError, 0.832))
+        #expect(report.videoError.count == 48 && near(report.videoError, 0.832))
     }
 
     @Test func aTimelineOfANewerTalkieIsRefusedWithAReason() throws {

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func aTrendNeedsItsSpanOfTime() {
-        var trend = TrendLine()
+        var trend = LinearTrend()
         for x in 0..<10 { trend.add(x: Double(x), y: 3 * Double(x) + 1) }
         #expect(trend.slope(over: 10) == nil)
         trend.add(x: 10, y: 31)

@@ -18,7 +18,7 @@ import Testing
         #expect(route.offset.quantities.worst == 5)
         #expect(route.offset.quantities.count == 750)
         #expect(route.offset.unmatched == 0)
-        #expect(report.pictureError.quantiles([0.5]) == [2])
+        #expect(report.videoError.quantiles([0.5]) == [2])
         #expect(route.error.quantiles([0.5]) == [7])
         #expect(report.frames == 750 && report.garbageLines == 0)
         #expect(report.text.contains("claimed"))

@@ -135,7 +135,7 @@ import Testing
         }
         let reported = Lock<[SpeakerClockState]>([])
         let distributor = EventDistributor(log: log, clock: clock)
-        try distributor.start(clockNews: { output, state in
+        try distributor.start(onClockEvent: { output, state in
             #expect(output == OutputID(2))
             reported.withLock { $0.append(state) }
         })

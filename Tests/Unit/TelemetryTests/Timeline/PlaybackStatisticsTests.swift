@@ -30,10 +30,10 @@ import Testing
     @Test mutating func framesShownWhileTimeIsStoppedDoNotCountAsLate() {
         record(.anchor(media: .zero, host: instant(1000), rate: 1, generation: 1), at: 0)
         frame(due: 10, shown: 500)
-        #expect(statistics.pictureError == nil)
+        #expect(statistics.videoError == nil)
         #expect(statistics.shownFrames == 1)
         frame(due: 1042, shown: 1043)
-        #expect(statistics.pictureError == .milliseconds(1))
+        #expect(statistics.videoError == .milliseconds(1))
     }
 
     @Test mutating func aJumpForgetsWhatWasTrueBefore() {
@@ -41,17 +41,17 @@ import Testing
         frame(due: 40, shown: 60)
         record(.audioDrift(error: .milliseconds(5), correctionPPM: 0, output: OutputID(0)), at: 70)
         record(.anchor(media: .zero, host: instant(100), rate: 1, generation: 2), at: 80)
-        #expect(statistics.offset == nil && statistics.pictureError == nil && statistics.soundError == nil)
+        #expect(statistics.offset == nil && statistics.videoError == nil && statistics.audioError == nil)
     }
 
     @Test mutating func theFirstOutputSpeaksForAllUntilItIsLost() {
         record(.audioDrift(error: .milliseconds(9), correctionPPM: 0, output: OutputID(1)))
-        #expect(statistics.soundError == .milliseconds(9))
+        #expect(statistics.audioError == .milliseconds(9))
         record(.audioDrift(error: .milliseconds(1), correctionPPM: 0, output: OutputID(0)))
         record(.audioDrift(error: .milliseconds(8), correctionPPM: 0, output: OutputID(1)))
-        #expect(statistics.soundError == .milliseconds(1))
+        #expect(statistics.audioError == .milliseconds(1))
         record(.outputLost(output: OutputID(0)))
         record(.audioDrift(error: .milliseconds(7), correctionPPM: 0, output: OutputID(1)))
-        #expect(statistics.soundError == .milliseconds(7))
+        #expect(statistics.audioError == .milliseconds(7))
     }
 }

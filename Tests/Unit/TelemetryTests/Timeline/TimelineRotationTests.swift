@@ -189,28 +189,28 @@ import Testing
         writer.write(frame(1))
         writer.write(frame(2))
         writer.performDueWork(at: clock.now)
-        let complaint = writer.takeComplaint() ?? ""
+        let complaint = writer.consumeComplaint() ?? ""
         #expect(complaint.contains("No space left on device") && complaint.contains("when there is space"))
         writer.write(.film("next.mkv"), at: clock.now)
         writer.write(frame(3))
         for _ in 0..<3 {
             clock.advance(by: TimelineWriter.pause)
             writer.performDueWork(at: clock.now)
-            let more = writer.takeComplaint()
+            let more = writer.consumeComplaint()
             #expect(more == nil, "complaintCount once")
         }
         disk.room.withLock { $0 = .max }
         clock.advance(by: .seconds(9))
         writer.performDueWork(at: clock.now)
-        let early = writer.takeComplaint()
+        let early = writer.consumeComplaint()
         #expect(early == nil, "it is tried now and then")
         clock.advance(by: .seconds(1))
         writer.performDueWork(at: clock.now)
-        let tooEarly = writer.takeComplaint()
+        let tooEarly = writer.consumeComplaint()
         #expect(tooEarly == nil, "a disk with room for one line is no news")
         clock.advance(by: TimelineWriter.relief)
         writer.performDueWork(at: clock.now)
-        let relief = writer.takeComplaint() ?? ""
+        let relief = writer.consumeComplaint() ?? ""
         #expect(relief.contains("is written again; 4 events are missing"))
         writer.write(frame(4))
         writer.finish(at: clock.now)
@@ -255,7 +255,7 @@ import Testing
             disk.room.withLock { $0 = second % 12 == 0 ? 150 : 0 }
             writer.write(frame(second))
             writer.performDueWork(at: clock.now)
-            if writer.takeComplaint() != nil { complaintCount += 1 }
+            if writer.consumeComplaint() != nil { complaintCount += 1 }
             clock.advance(by: .seconds(1))
         }
         #expect(complaintCount == 1)
@@ -263,7 +263,7 @@ import Testing
         for second in 0..<60 {
             writer.write(frame(second))
             writer.performDueWork(at: clock.now)
-            if writer.takeComplaint() != nil { complaintCount += 1 }
+            if writer.consumeComplaint() != nil { complaintCount += 1 }
             clock.advance(by: .seconds(1))
         }
         writer.finish(at: clock.now)
