@@ -20,8 +20,8 @@ public struct SoundDestination: Sendable {
     ///   `notPermitted` if it requires a PIN or a password, or this computer a permission.
     public init(speakers: [String], notice: @escaping (String) -> Void = { _ in }) throws(TalkieError) {
         registry = OutputRegistry()
-        output = try SoundRoute(
-            to: (speakers.isEmpty ? ["local"] : speakers).map { SoundRoute.Request($0) }, in: registry, notice: notice
+        output = try AudioRoute(
+            to: (speakers.isEmpty ? ["local"] : speakers).map { AudioRoute.Request($0) }, in: registry, notice: notice
         ).output
         warnings = registry.notes
     }

@@ -91,7 +91,7 @@ final class SpeakerFinder: Sendable {
 
     private func search(for name: String) {
         do throws(TalkieError) {
-            let outputs = try registry.outputs(at: registry.places(named: [name], until: interruption))
+            let outputs = try registry.outputs(at: registry.destinations(named: [name], until: interruption))
             for output in outputs { output.preopening?.open() }
             wanted.withLock { $0.names.removeAll { $0 == name } }
             report(.found(name, outputs))

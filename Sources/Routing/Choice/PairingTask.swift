@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// A pairing with a place that may wait for a PIN. Any thread.
+/// A pairing with a destination that may wait for a PIN. Any thread.
 final class PairingTask: Sendable {
     private struct State {
         var isAsking = false
@@ -11,15 +11,15 @@ final class PairingTask: Sendable {
     /// How long a PIN is awaited: speakers display one for about a minute.
     private static let timeout = Duration.seconds(120)
 
-    let place: OutputPlace
+    let destination: OutputPlace
     private let state = Lock(State())
     private let answered = Signal()
     private let interruption = Interruption()
 
-    init(_ place: OutputPlace) { self.place = place }
+    init(_ destination: OutputPlace) { self.destination = destination }
 
-    /// The identifier of the place.
-    var id: String { place.id }
+    /// The identifier of the destination.
+    var id: String { destination.id }
     /// Whether the PIN is awaited.
     var isAsking: Bool { state.withLock { $0.isAsking && $0.answer == nil } }
     /// Whether the user has cancelled it.
@@ -33,7 +33,7 @@ final class PairingTask: Sendable {
     }
 
     /// Returns the answer. The other receiver of a stereo pair has a PIN of its own; a cancellation is for both.
-    private func takeAnswer() -> String?? {
+    private func waitForAnswer() -> String?? {
         state.withLock { state in
             guard case .some(.some(let pin)) = state.answer else { return state.answer }
             (state.answer, state.isAsking) = (nil, false)
@@ -43,18 +43,19 @@ final class PairingTask: Sendable {
 
     /// Pairs. Blocks on the network, the disk and the PIN.
     ///
-    /// - Parameter wantsPIN: Called when the place displays its PIN.
-    func run(_ wish: PairingWish, in registry: OutputRegistry, wantsPIN: @escaping () -> Void) throws(TalkieError)
+    /// - Parameter wantsPIN: Called when the destination displays its PIN.
+    func run(_ action: PairingWish, in registry: OutputRegistry, wantsPIN: @escaping () -> Void) throws(TalkieError)
         -> PairingOutcome
     {
         // Both receivers of a stereo pair are found by their name only.
-        let name = place.kind == .stereoPair || place.id.hasPrefix("name:") ? place.name : place.id
-        return try registry.pair(name, wish, until: interruption) { [self] _ in
+        let name =
+            destination.kind == .stereoPair || destination.id.hasPrefix("name:") ? destination.name : destination.id
+        return try registry.pair(name, action, until: interruption) { [self] _ in
             state.withLock { $0.isAsking = true }
             wantsPIN()
             let deadline = HostInstant.now.advanced(by: Self.timeout)
             while HostInstant.now < deadline {
-                if let answer = takeAnswer() { return answer }
+                if let answer = waitForAnswer() { return answer }
                 answered.wait(until: deadline)
                 answered.clear()
             }

@@ -2,7 +2,8 @@ public import MediaCore
 public import Playback
 public import SyncRendering
 
-/// Selects the outputs of a player: executes the user's choice, maintains the list of places and updates the picker.
+/// Selects the outputs of a player: executes the user's choice, maintains the list of destinations and updates the
+/// picker.
 ///
 /// Use it on one thread or actor. Calls do not block, except `close`: the results of searches and choices are posted as
 /// events, which the owner passes to `handle`. All sound of the player is distributed by the controller; do not call
@@ -10,15 +11,15 @@ public import SyncRendering
 public final class RouteController {
     /// An event for `handle`, posted from any thread.
     public enum Event: Sendable {
-        /// The available places have changed.
+        /// The available destinations have changed.
         case offered(OutputOffer)
-        /// The result of a choice, with the identifiers of its places.
+        /// The result of a choice, with the identifiers of its destinations.
         case changed(RouteChange, [String])
         /// The outputs of a choice could not be created.
         case failed(TalkieError, [String])
-        /// A place displays its PIN, which is to be entered; by identifier.
+        /// A destination displays its PIN, which is to be entered; by identifier.
         case pinWanted(String)
-        /// The result of a pairing with a place, by identifier.
+        /// The result of a pairing with a destination, by identifier.
         case paired(Result<PairingOutcome, TalkieError>, String)
         /// A volume was set on outputs that were created for it; the error if that failed.
         case volumeSet(TalkieError?)
@@ -29,31 +30,31 @@ public final class RouteController {
     private let router: TrackRouter
     private let home: OutputPlace
     private let clock: any HostClock
-    /// The places at the start.
+    /// The destinations at the start.
     private let initial: [OutputPlace]
     private let post: @Sendable (Event) -> Void
     private var detector: RouteDetector?
     private var reading: Task<Void, Never>?
     private var offered: [OutputPlace]
-    /// The identifiers of a choice of which no place is offered yet.
+    /// The identifiers of a choice of which no destination is offered yet.
     private var awaited: [String] = []
-    /// Why the list of places may be incomplete; nil if there is no reason.
+    /// Why the list of destinations may be incomplete; nil if there is no reason.
     private var note: String?
     /// When the search began; nil before that.
     private var searchStart: HostInstant?
     /// How long a search lasts before the list states that it has found nothing.
     private static let searchTime = Duration.seconds(3)
-    /// The current places: the last choice that was not refused.
+    /// The current destinations: the last choice that was not refused.
     public private(set) var chosen: [OutputPlace]
-    /// The languages of places whose audio track is not the player's main one, by place identifier.
+    /// The languages of destinations whose audio track is not the player's main one, by destination identifier.
     package private(set) var languages: [String: [String]]
-    /// The places and languages before the pending choice; nil if none is pending.
+    /// The destinations and languages before the pending choice; nil if none is pending.
     private var before: (chosen: [OutputPlace], languages: [String: [String]])?
-    /// The likely places by the history, until the user chooses or they have been offered.
+    /// The likely destinations by the history, until the user chooses or they have been offered.
     private var remembered: [String]?
-    /// The created outputs by place identifier. The `route choice` threads add to it.
+    /// The created outputs by destination identifier. The `route choice` threads add to it.
     private let outputs = Lock<[String: [any AudioOutput]]>([:])
-    /// The volumes to set on outputs that a `route choice` thread is creating, by place identifier.
+    /// The volumes to set on outputs that a `route choice` thread is creating, by destination identifier.
     private let awaitedVolumes = Lock<[String: Double]>([:])
     /// The open picker; nil if it is closed.
     public private(set) var picker: RoutePicker?
@@ -67,9 +68,10 @@ public final class RouteController {
     /// - Parameters:
     ///   - player: A player with audio outputs; one without refuses every choice.
     ///   - registry: The registry that made the player's outputs.
-    ///   - routes: The places that play at the start.
-    ///   - languages: The languages of those that play another audio track than the main one, by place identifier.
-    ///   - home: This computer: the place to use when everything else is lost.
+    ///   - routes: The destinations that play at the start.
+    ///   - languages: The languages of those that play another audio track than the main one, by destination
+    ///     identifier.
+    ///   - home: This computer: the destination to use when everything else is lost.
     ///   - clock: The clock of the search.
     ///   - post: Called on any thread; must not block.
     public init(
@@ -94,17 +96,17 @@ public final class RouteController {
         if !languages.isEmpty { restoreTracks() }
     }
 
-    /// Plays the current places with their languages, without a report.
+    /// Plays the current destinations with their languages, without a report.
     private func restoreTracks() {
         let routes = outputs.withLock { outputs in chosen.map { route($0, to: outputs[$0.id] ?? []) } }
         router.apply(routes.filter { !$0.outputs.isEmpty }) { _ in }
     }
 
-    private func route(_ place: OutputPlace, to outputs: [any AudioOutput]) -> TrackRoute {
-        TrackRoute(id: place.id, outputs: outputs, languages: languages[place.id] ?? [])
+    private func route(_ destination: OutputPlace, to outputs: [any AudioOutput]) -> TrackRoute {
+        TrackRoute(id: destination.id, outputs: outputs, languages: languages[destination.id] ?? [])
     }
 
-    /// Stops looking for places. Blocks until the providers have ended. Playback continues.
+    /// Stops looking for destinations. Blocks until the providers have ended. Playback continues.
     public func close() {
         pairing?.task.answer(nil)
         reading?.cancel()
@@ -113,37 +115,40 @@ public final class RouteController {
 
     /// Whether the picker is open.
     public var isOpen: Bool { picker != nil }
-    /// Whether there is more than one place, as far as is known. A program needs no button for the picker otherwise.
+    /// Whether there is more than one destination, as far as is known. A program needs no button for the picker
+    /// otherwise.
     public var hasChoice: Bool { offered.count > 1 }
-    /// Whether audio plays, or is about to, on another place than `home`.
+    /// Whether audio plays, or is about to, on another destination than `home`.
     public var isElsewhere: Bool { chosen.contains { $0.id != home.id } }
-    /// Whether a current place has no sound or does not answer.
+    /// Whether a current destination has no sound or does not answer.
     public var hasProblem: Bool {
         let state = player.state
         return chosen.contains { problem(of: $0, in: state) != nil }
     }
-    /// The names of the current places, with their languages if they can differ, and their problems: `Kitchen`, `This
-    /// computer · English, Kitchen · German (no sound, trying again)`.
+    /// The names of the current destinations, with their languages if they can differ, and their problems: `Kitchen`,
+    /// `This computer · English, Kitchen · German (no sound, trying again)`.
     public var name: String {
         let state = player.state
-        return chosen.map { place in
-            let title = RoutePicker.title(place.name, language: language(of: place, in: state))
-            return problem(of: place, in: state).map { "\(title) (\($0))" } ?? title
+        return chosen.map { destination in
+            let title = RoutePicker.title(destination.name, language: language(of: destination, in: state))
+            return problem(of: destination, in: state).map { "\(title) (\($0))" } ?? title
         }.joined(separator: ", ")
     }
-    /// The identifiers of the current places.
+    /// The identifiers of the current destinations.
     package var ids: [String] { chosen.map(\.id) }
 
     // MARK: Picker
 
-    /// Opens the picker and starts looking for places.
+    /// Opens the picker and starts looking for destinations.
     public func openPicker() {
         startSearch()
         var picker = RoutePicker()
         picker.update(rows)
         picker.notice = searchNotice
-        // The likely place is selected in advance.
-        if let likely = remembered?.first(where: { id in !chosen.contains { $0.id == id } }) { picker.go(to: likely) }
+        // The likely destination is selected in advance.
+        if let likely = remembered?.first(where: { id in !chosen.contains { $0.id == id } }) {
+            picker.select(to: likely)
+        }
         self.picker = picker
     }
 
@@ -153,7 +158,8 @@ public final class RouteController {
         picker = nil
     }
 
-    /// Starts looking for places; continues until `close`, so that later openings are fast. Later calls have no effect.
+    /// Starts looking for destinations; continues until `close`, so that later openings are fast. Later calls have no
+    /// effect.
     public func startSearch() {
         guard detector == nil else { return }
         searchStart = clock.now
@@ -186,14 +192,14 @@ public final class RouteController {
         return Sentences.joined("No speakers found", note)
     }
 
-    /// What is wrong with a current place, for display after its name; nil if nothing is.
+    /// What is wrong with a current destination, for display after its name; nil if nothing is.
     private func problem(of route: OutputPlace, in state: PlayerState) -> String? {
         guard !state.outputProblems.isEmpty, let own = outputs.withLock({ $0[route.id] }) else { return nil }
         let ids = player.allOutputs.filter { one in own.contains { $0 === one.output } }.map(\.id)
         return state.outputProblems.lazy.filter { ids.contains($0.output) }.compactMap(\.phrase).first
     }
 
-    /// The places, as rows of the picker.
+    /// The destinations, as rows of the picker.
     public var rows: [RoutePicker.Row] {
         let state = player.state
         let isChoice = Self.languages(of: state).count > 1
@@ -213,20 +219,21 @@ public final class RouteController {
 
     // MARK: Languages
 
-    /// The audio track that a current place plays; nil if there is none.
+    /// The audio track that a current destination plays; nil if there is none.
     private func track(of route: OutputPlace, in state: PlayerState) -> Track? {
         guard let languages = languages[route.id], router.isSeparate(route.id) else { return state.audioTrack }
         return MediaSummary(container: "", tracks: state.audioTracks).track(.audio, languages: languages)
     }
 
-    /// The language that a current place plays; nil if all play the main track, or if it is unknown.
+    /// The language that a current destination plays; nil if all play the main track, or if it is unknown.
     private func language(of route: OutputPlace, in state: PlayerState) -> String? {
         guard chosen.contains(where: { languages[$0.id] != nil }) else { return nil }
         return track(of: route, in: state)?.languageName.map(PrintableText.of)
     }
 
-    /// Selects the languages of a place in order of preference; empty: the main audio track. Only this place is
-    /// interrupted. The result is posted as that of a choice. A place that is not chosen plays them later.
+    /// Selects the languages of a destination in order of preference; empty: the main audio track. Only this
+    /// destination is interrupted. The result is posted as that of a choice. A destination that is not chosen plays
+    /// them later.
     public func setLanguages(_ wanted: [String], of id: String) {
         let wanted = wanted.isEmpty ? nil : wanted
         guard languages[id] != wanted else { return }
@@ -248,7 +255,7 @@ public final class RouteController {
         return all
     }
 
-    /// Selects the next language of the film for a place.
+    /// Selects the next language of the film for a destination.
     private func cycleLanguage(of id: String) {
         guard let route = chosen.first(where: { $0.id == id }) else {
             picker?.notice = "Select the output first; then it has a language."
@@ -267,18 +274,18 @@ public final class RouteController {
 
     /// Handles a key, by mpv's name. Returns false if the picker is closed or does not use it.
     public func press(_ key: String) -> Bool {
-        guard let wish = picker?.press(key) else { return false }
-        if let wish { carryOut(wish) }
+        guard let action = picker?.press(key) else { return false }
+        if let action { carryOut(action) }
         return true
     }
 
     /// Handles the pointer on a part of a row; `turned` is the number of wheel steps, 0 for a click.
-    public func point(at row: Int, _ part: RoutePicker.Part, turned: Int) {
-        if let wish = picker?.point(at: row, part, turned: turned) { carryOut(wish) }
+    public func point(at row: Int, _ part: RoutePicker.Element, turned: Int) {
+        if let action = picker?.point(at: row, part, turned: turned) { carryOut(action) }
     }
 
-    private func carryOut(_ wish: RoutePicker.Wish) {
-        switch wish {
+    private func carryOut(_ action: RoutePicker.Action) {
+        switch action {
         case .close: closePicker()
         case .play(let ids): choose(ids)
         case .playAndClose(let id):
@@ -297,23 +304,24 @@ public final class RouteController {
 
     // MARK: Pairing
 
-    /// Begins the pairing with a place from the list: asks for its password, or lets it display its PIN.
+    /// Begins the pairing with a destination from the list: asks for its password, or lets it display its PIN.
     private func beginPairing(with id: String, adds: Bool) {
-        guard let place = offered.first(where: { $0.id == id }), let kind = place.pairing else { return }
+        guard let destination = offered.first(where: { $0.id == id }), let kind = destination.pairing else { return }
         switch kind {
         case .password:
-            picker?.entry = RoutePicker.Entry(id: id, name: PrintableText.of(place.name), kind: kind, adds: adds)
+            picker?.entry = RoutePicker.Entry(id: id, name: PrintableText.of(destination.name), kind: kind, adds: adds)
         case .pin: start(.pin(nil), with: id, adds: adds)
         }
     }
 
-    /// Pairs with a place for a controller: with a password, or with a PIN. Without a code the place displays its PIN.
+    /// Pairs with a destination for a controller: with a password, or with a PIN. Without a code the destination
+    /// displays its PIN.
     ///
     /// - Parameter reply: Called once, on any thread, with a sentence for the user.
     package func pair(
         with id: String, code: String?, _ reply: @escaping @Sendable (Result<String, TalkieError>) -> Void
     ) {
-        guard let place = offered.first(where: { $0.id == id }), let kind = place.pairing else {
+        guard let destination = offered.first(where: { $0.id == id }), let kind = destination.pairing else {
             return reply(.failure(TalkieError(.invalidArgument, "this output needs no pairing")))
         }
         if let code, kind == .pin, let pairing, pairing.task.id == id, pairing.task.isAsking {
@@ -333,19 +341,19 @@ public final class RouteController {
 
     /// Starts a pairing on a thread of its own; the results are posted.
     private func start(
-        _ wish: PairingWish, with id: String, adds: Bool,
+        _ action: PairingWish, with id: String, adds: Bool,
         _ reply: (@Sendable (Result<String, TalkieError>) -> Void)? = nil
     ) {
-        guard let place = offered.first(where: { $0.id == id }) else { return }
+        guard let destination = offered.first(where: { $0.id == id }) else { return }
         pairing?.task.answer(nil)
-        let task = PairingTask(place)
+        let task = PairingTask(destination)
         pairing = (task, adds, reply)
-        picker?.notice = "Pairing with \(PrintableText.of(place.name)) …"
+        picker?.notice = "Pairing with \(PrintableText.of(destination.name)) …"
         let (registry, post) = (registry, post)
         do throws(ExhaustionError) {
             _ = try WorkerThread.start(name: "route choice") {
                 do throws(TalkieError) {
-                    let outcome = try task.run(wish, in: registry) { post(.pinWanted(id)) }
+                    let outcome = try task.run(action, in: registry) { post(.pinWanted(id)) }
                     post(.paired(.success(outcome), id))
                 } catch {
                     post(.paired(.failure(error), id))
@@ -365,16 +373,16 @@ public final class RouteController {
         }
         guard isOpen else { return pairing.task.answer(nil) }
         picker?.entry = RoutePicker.Entry(
-            id: id, name: PrintableText.of(pairing.task.place.name), kind: .pin, adds: pairing.adds)
+            id: id, name: PrintableText.of(pairing.task.destination.name), kind: .pin, adds: pairing.adds)
     }
 
-    /// Handles the result of a pairing: plays on the place, or asks again for a password. Returns a message for the
-    /// user.
+    /// Handles the result of a pairing: plays on the destination, or asks again for a password. Returns a message for
+    /// the user.
     private func endPairing(with id: String, _ result: Result<PairingOutcome, TalkieError>) -> String? {
         guard let pairing, pairing.task.id == id else { return nil }
         self.pairing = nil
         picker?.entry = nil
-        let name = PrintableText.of(pairing.task.place.name)
+        let name = PrintableText.of(pairing.task.destination.name)
         switch result {
         case .success(let outcome):
             picker?.notice = nil
@@ -401,30 +409,30 @@ public final class RouteController {
 
     // MARK: History
 
-    /// Sets the likely places by the history and starts looking for them.
+    /// Sets the likely destinations by the history and starts looking for them.
     package func expect(_ ids: [String]) {
         guard ids != self.ids else { return }
         remembered = ids
         startSearch()
     }
 
-    /// The likely places, once all are available without obstacle; nil before that and during a choice.
+    /// The likely destinations, once all are available without obstacle; nil before that and during a choice.
     package var likely: [OutputPlace]? {
         guard let remembered, before == nil else { return nil }
         let routes = remembered.compactMap { id in offered.first { $0.id == id && $0.obstacle == nil } }
         return routes.count == remembered.count ? routes : nil
     }
 
-    /// Clears the likely places, once they were offered or used.
+    /// Clears the likely destinations, once they were offered or used.
     package func forgetLikely() { remembered = nil }
 
     // MARK: Choice
 
-    /// Switches the audio to these places, by identifier. Returns at once; the result is posted. The old places play
-    /// until the new ones do, and continue if these cannot.
+    /// Switches the audio to these destinations, by identifier. Returns at once; the result is posted. The old
+    /// destinations play until the new ones do, and continue if these cannot.
     ///
-    /// While none of the places is offered, the choice waits for the first list that has one, until another choice.
-    /// Places that are not offered when others are, and repeated ones, are ignored.
+    /// While none of the destinations is offered, the choice waits for the first list that has one, until another
+    /// choice. Destinations that are not offered when others are, and repeated ones, are ignored.
     public func choose(_ ids: [String]) {
         var routes: [OutputPlace] = []
         for id in ids where !routes.contains(where: { $0.id == id }) {
@@ -437,7 +445,7 @@ public final class RouteController {
         applyChoice()
     }
 
-    /// Plays the current places with their languages; the result is posted.
+    /// Plays the current destinations with their languages; the result is posted.
     private func applyChoice() {
         picker?.notice = nil
         let (registry, router, post, outputs) = (registry, router, post, outputs)
@@ -475,7 +483,7 @@ public final class RouteController {
         outputs.withLock { $0[route.id] }?.compactMap { player.knownVolume(of: $0) }.max()
     }
 
-    /// Sets the volume of a place, 0…130; creates its outputs if necessary.
+    /// Sets the volume of a destination, 0…130; creates its outputs if necessary.
     public func setVolume(_ volume: Double, of id: String) {
         let isBeingCreated = awaitedVolumes.withLock { volumes in
             guard volumes[id] != nil else { return false }
@@ -491,7 +499,7 @@ public final class RouteController {
         }
     }
 
-    /// Creates the outputs of a place on a thread of its own, since that reads files and checks ports. Sets their
+    /// Creates the outputs of a destination on a thread of its own, since that reads files and checks ports. Sets their
     /// volume to the newest one that is awaited, and posts the result.
     private func createOutputs(at route: OutputPlace) {
         let (registry, player, post, outputs, awaited) = (registry, player, post, outputs, awaitedVolumes)
@@ -538,7 +546,7 @@ public final class RouteController {
             note = offer.note
             if !awaited.isEmpty { choose(awaited) }
             if isOpen, let notice = searchNotice { picker?.notice = notice }
-            return takeNotes()
+            return freshNotes()
         case .changed(.superseded, _): return nil
         case .changed(.changed(_, let without), let ids):
             guard ids == chosen.map(\.id) else { return nil }
@@ -555,8 +563,8 @@ public final class RouteController {
             }
             return withNotes("Sound: \(name)")
         case .changed(.refused(let refusals), let ids):
-            return takeBack(ids, because: refusals.map(\.description).joined(separator: "\n"))
-        case .failed(let failure, let ids): return takeBack(ids, because: failure.message)
+            return revert(ids, because: refusals.map(\.description).joined(separator: "\n"))
+        case .failed(let failure, let ids): return revert(ids, because: failure.message)
         case .pinWanted(let id):
             askForPIN(of: id)
             return nil
@@ -567,7 +575,7 @@ public final class RouteController {
         }
     }
 
-    private func takeBack(_ ids: [String], because reason: String) -> String? {
+    private func revert(_ ids: [String], because reason: String) -> String? {
         guard ids == chosen.map(\.id), let old = before else { return nil }
         (chosen, languages) = old
         before = nil
@@ -579,12 +587,12 @@ public final class RouteController {
     // MARK: Notes about files
 
     /// Returns the notes about files added since the last call; nil if there are none.
-    private func takeNotes() -> String? {
+    private func freshNotes() -> String? {
         let notes = registry.notes
         let fresh = notes.filter { !reportedNotes.contains($0) }
         reportedNotes = notes
         return fresh.isEmpty ? nil : fresh.joined(separator: "\n")
     }
 
-    private func withNotes(_ text: String) -> String { takeNotes().map { "\(text)\n\($0)" } ?? text }
+    private func withNotes(_ text: String) -> String { freshNotes().map { "\(text)\n\($0)" } ?? text }
 }

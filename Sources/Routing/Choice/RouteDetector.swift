@@ -1,29 +1,29 @@
 internal import MediaCore
 public import SyncRendering
 
-/// Maintains the list of available places.
+/// Maintains the list of available destinations.
 ///
 /// Each provider runs on a separate thread, from the creation of the detector until `stop` or its release. Obstacles to
 /// discovery are in `OutputOffer.note`. Callable from any thread.
 public final class RouteDetector: Sendable {
-    private let board: StateBroadcaster<OutputOffer>
+    private let publisher: StateBroadcaster<OutputOffer>
     private let interruption = Interruption()
     private let threads: Lock<[WorkerThread]>
 
     /// Starts one thread per provider.
     ///
-    /// - Parameter known: Places that are listed until all providers have reported.
+    /// - Parameter known: Destinations that are listed until all providers have reported.
     public init(_ registry: OutputRegistry, known: [OutputPlace] = []) {
-        let board = StateBroadcaster(OutputOffer(places: known))
+        let publisher = StateBroadcaster(OutputOffer(places: known))
         let offers = Lock<[OutputOffer?]>(registry.providers.map { _ in nil })
         let interruption = interruption
-        self.board = board
+        self.publisher = publisher
         let report: @Sendable (Int, OutputOffer) -> Void = { number, offer in
             // Merged and published under the lock, so that an older list never replaces a newer one.
             offers.withLock { offers in
                 offers[number] = offer
-                let whole = Self.merge(offers, known)
-                board.update { $0 = whole }
+                let merged = Self.merge(offers, known)
+                publisher.update { $0 = merged }
             }
         }
         var workers: [WorkerThread] = []
@@ -42,47 +42,51 @@ public final class RouteDetector: Sendable {
 
     deinit {
         interruption.raise(status: 0)
-        board.finish()
+        publisher.finish()
     }
 
-    /// Merges the places of one device: the first without an obstacle, otherwise the first that a pairing makes usable,
-    /// otherwise the first.
-    static func merge(_ places: [OutputPlace]) -> [OutputPlace] {
+    /// Merges the destinations of one device: the first without an obstacle, otherwise the first that a pairing makes
+    /// usable, otherwise the first.
+    static func merge(_ destinations: [OutputPlace]) -> [OutputPlace] {
         var merged: [OutputPlace] = []
-        for place in places {
-            // Two places of one provider are two devices, of which one may be forged.
-            guard let index = merged.firstIndex(where: { $0.id == place.id && $0.provider != place.provider }) else {
-                merged.append(place)
+        for destination in destinations {
+            // Two destinations of one provider are two devices, of which one may be forged.
+            guard
+                let index = merged.firstIndex(where: { $0.id == destination.id && $0.provider != destination.provider })
+            else {
+                merged.append(destination)
                 continue
             }
             let known = merged[index]
             let isBetter =
-                known.obstacle != nil && (place.obstacle == nil || known.pairing == nil && place.pairing != nil)
-            if isBetter { merged[index] = place }
+                known.obstacle != nil
+                && (destination.obstacle == nil || known.pairing == nil && destination.pairing != nil)
+            if isBetter { merged[index] = destination }
         }
         return merged
     }
 
-    /// Merges the offers; known places stay listed until all providers have reported.
+    /// Merges the offers; known destinations stay listed until all providers have reported.
     private static func merge(_ offers: [OutputOffer?], _ known: [OutputPlace]) -> OutputOffer {
-        var places = merge(offers.compactMap { $0 }.flatMap(\.places))
+        var destinations = merge(offers.compactMap { $0 }.flatMap(\.places))
         if offers.contains(where: { $0 == nil }) {
-            places = known.filter { place in !places.contains { $0.id == place.id } } + places
+            destinations =
+                known.filter { destination in !destinations.contains { $0.id == destination.id } } + destinations
         }
-        return OutputOffer(places: places, note: offers.compactMap { $0?.note }.first)
+        return OutputOffer(places: destinations, note: offers.compactMap { $0?.note }.first)
     }
 
     /// The current offer.
-    public var offer: OutputOffer { board.value }
+    public var offer: OutputOffer { publisher.value }
 
     /// The current offer and all later ones. A slow consumer skips offers but always receives the last one. Ends with
     /// `stop`.
-    public var offers: AsyncStream<OutputOffer> { board.values }
+    public var offers: AsyncStream<OutputOffer> { publisher.values }
 
     /// Ends all providers and joins their threads.
     public func stop() {
         interruption.raise(status: 0)
         for thread in threads.withLock({ $0 }) { thread.join() }
-        board.finish()
+        publisher.finish()
     }
 }

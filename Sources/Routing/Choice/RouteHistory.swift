@@ -2,12 +2,12 @@ internal import Glibc
 internal import MediaCore
 package import Storage
 
-/// The recent places of audio, used to suggest one: a small file with the newest 64 entries.
+/// The recent destinations of audio, used to suggest one: a small file with the newest 64 entries.
 ///
 /// Folders are stored as hashes, which only allow comparison. A damaged file is moved aside, one of a newer version is
 /// left unchanged; both count as empty. Methods block on the disk.
 public struct RouteHistory: Sendable {
-    /// One film and its places.
+    /// One film and its destinations.
     public struct Entry: Hashable, Sendable {
         /// The hash of the film's folder or host; see `folder(of:)`.
         public var folder: UInt64
@@ -15,7 +15,7 @@ public struct RouteHistory: Sendable {
         public var hour: Int
         /// The film's duration in minutes; nil for live streams.
         public var minutes: Int?
-        /// The place identifiers (`OutputPlace.id`).
+        /// The destination identifiers (`OutputPlace.id`).
         public var routes: [String]
 
         package init(folder: UInt64, hour: Int, minutes: Int?, routes: [String]) {
@@ -62,7 +62,7 @@ public struct RouteHistory: Sendable {
             }
             var kept = (entries + [entry]).suffix(Self.maxEntries)
             var bytes = Self.record(kept).encoded()
-            // Entries with many places are long, and the file size is limited.
+            // Entries with many destinations are long, and the file size is limited.
             while bytes.count > StateFolder.fileLimit, kept.count > 1 {
                 kept = kept.dropFirst()
                 bytes = Self.record(kept).encoded()
@@ -80,7 +80,7 @@ public struct RouteHistory: Sendable {
 
     private static func key(_ number: Int) -> String { "evening-\(number)" }
 
-    /// Returns the most likely places for a film; nil if too little is known.
+    /// Returns the most likely destinations for a film; nil if too little is known.
     ///
     /// Entries are weighted by folder, then hour, then duration, and less with age.
     ///
@@ -103,19 +103,19 @@ public struct RouteHistory: Sendable {
 
     /// Returns a hash (FNV-1a, RFC 9923) of a film's folder, or of the host of an address.
     public static func folder(of address: String) -> UInt64 {
-        var parts = address.split(separator: "/", omittingEmptySubsequences: false)
-        if parts.count > 1 { parts.removeLast() } else { parts = ["."] }
+        var components = address.split(separator: "/", omittingEmptySubsequences: false)
+        if components.count > 1 { components.removeLast() } else { components = ["."] }
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in parts.joined(separator: "/").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        for byte in components.joined(separator: "/").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         return hash
     }
 
     /// The current local hour, 0…23.
     public static var hour: Int {
         var now = time(nil)
-        var parts = tm()
-        localtime_r(&now, &parts)
-        return Int(parts.tm_hour)
+        var components = tm()
+        localtime_r(&now, &components)
+        return Int(components.tm_hour)
     }
 
     /// The class of a duration: short, episode, film, or live.
@@ -131,13 +131,15 @@ public struct RouteHistory: Sendable {
     }
 
     private static func entry(_ text: String) -> Entry? {
-        let parts = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard parts.count == 4, let folder = UInt64(parts[0]), let hour = Int(parts[1]), (0..<24).contains(hour) else {
+        let components = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard components.count == 4, let folder = UInt64(components[0]), let hour = Int(components[1]),
+            (0..<24).contains(hour)
+        else {
             return nil
         }
-        let minutes = Int(parts[2])
-        guard minutes != nil || parts[2] == "live" else { return nil }
-        let routes = parts[3].split(separator: ",").compactMap { hex in
+        let minutes = Int(components[2])
+        guard minutes != nil || components[2] == "live" else { return nil }
+        let routes = components[3].split(separator: ",").compactMap { hex in
             Hexadecimal.bytes(String(hex)).map { String(decoding: $0, as: UTF8.self) }
         }
         guard !routes.isEmpty, routes.count <= maxRoutes else { return nil }

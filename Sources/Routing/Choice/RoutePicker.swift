@@ -1,18 +1,18 @@
 internal import MediaCore
 public import SyncRendering
 
-/// The list of places from which the user chooses: its contents, and the meaning of keys and pointer events. A value
-/// without side effects; `RouteController` owns it and performs what the user requests.
+/// The list of destinations from which the user chooses: its contents, and the meaning of keys and pointer events. A
+/// value without side effects; `RouteController` owns it and performs what the user requests.
 public struct RoutePicker: Sendable, Equatable {
     /// A row of the list.
     public struct Row: Sendable, Hashable, Identifiable {
-        /// The identifier of the place (`OutputPlace.id`).
+        /// The identifier of the destination (`OutputPlace.id`).
         public let id: String
-        /// The name of the place: `This computer`, `Kitchen`.
+        /// The name of the destination: `This computer`, `Kitchen`.
         public let name: String
-        /// The kind of the place, for its icon.
+        /// The kind of the destination, for its icon.
         public internal(set) var kind = OutputPlace.Kind.speaker
-        /// The language of its audio track, if the places can play different ones; otherwise nil.
+        /// The language of its audio track, if the destinations can play different ones; otherwise nil.
         public internal(set) var language: String?
         /// Whether it plays or is about to.
         public internal(set) var isTicked: Bool
@@ -36,16 +36,16 @@ public struct RoutePicker: Sendable, Equatable {
         public var title: String { RoutePicker.title(name, language: language) }
     }
 
-    /// Returns the name of a place with its language, if there is one.
+    /// Returns the name of a destination with its language, if there is one.
     static func title(_ name: String, language: String?) -> String { language.map { "\(name) · \($0)" } ?? name }
 
     /// A PIN or a password that the user enters.
     struct Entry: Hashable {
-        /// The place, by identifier and name.
+        /// The destination, by identifier and name.
         let id: String
         let name: String
         let kind: OutputPlace.Pairing
-        /// Whether the place is added to the current ones once it is paired.
+        /// Whether the destination is added to the current ones once it is paired.
         var adds = false
         /// Whether the last one was wrong.
         var isRetry = false
@@ -65,7 +65,7 @@ public struct RoutePicker: Sendable, Equatable {
     }
 
     /// The part of a row under the pointer.
-    public enum Part: Hashable, Sendable {
+    public enum Element: Hashable, Sendable {
         /// The check mark; the text; the language.
         case mark, text, language
         /// The volume bar, at a position of 0…1.
@@ -73,18 +73,18 @@ public struct RoutePicker: Sendable, Equatable {
     }
 
     /// An action requested by the user.
-    enum Wish: Hashable {
+    enum Action: Hashable {
         /// Close the list.
         case close
-        /// Play on these places, by identifier; never empty.
+        /// Play on these destinations, by identifier; never empty.
         case play([String])
-        /// Play only on this place and close the list.
+        /// Play only on this destination and close the list.
         case playAndClose(String)
-        /// Set the volume of a place.
+        /// Set the volume of a destination.
         case setVolume(String, Double)
-        /// Select the next language of the film for a place.
+        /// Select the next language of the film for a destination.
         case cycleLanguage(String)
-        /// Pair with a place, by identifier, then play there: in addition to the current ones, or only there.
+        /// Pair with a destination, by identifier, then play there: in addition to the current ones, or only there.
         case pair(String, adds: Bool)
         /// Pair with the PIN or password that was entered.
         case enter(Entry)
@@ -101,25 +101,25 @@ public struct RoutePicker: Sendable, Equatable {
     public private(set) var rows: [Row] = []
     /// The identifier of the selected row, which stays selected when other rows change.
     private(set) var current: String?
-    /// The reason why a request has no effect, or why places may be missing; nil if there is none.
+    /// The reason why a request has no effect, or why destinations may be missing; nil if there is none.
     public internal(set) var notice: String?
     /// The PIN or password that is being entered; nil: none.
     var entry: Entry?
 
     /// Replaces the rows and keeps the selection.
     mutating func update(_ rows: [Row]) {
-        let place = index
+        let previousIndex = index
         self.rows = rows
         if current == nil || !rows.contains(where: { $0.id == current }) {
             // The next row, or the one that plays.
             current =
-                place.flatMap { rows.isEmpty ? nil : rows[min($0, rows.count - 1)].id }
+                previousIndex.flatMap { rows.isEmpty ? nil : rows[min($0, rows.count - 1)].id }
                 ?? (rows.first { $0.isTicked } ?? rows.first)?.id
         }
     }
 
     /// Selects a row.
-    mutating func go(to id: String) { if rows.contains(where: { $0.id == id }) { current = id } }
+    mutating func select(to id: String) { if rows.contains(where: { $0.id == id }) { current = id } }
 
     /// The index of the selected row.
     public var index: Int? { rows.firstIndex { $0.id == current } }
@@ -128,7 +128,7 @@ public struct RoutePicker: Sendable, Equatable {
 
     /// Handles a key. Returns nil for an unused key, which then has its usual function; `.some(nil)` if there is
     /// nothing to do.
-    mutating func press(_ key: String) -> Wish?? {
+    mutating func press(_ key: String) -> Action?? {
         if entry != nil { return .some(edit(with: key)) }
         switch key {
         case "UP", "k": move(by: -1)
@@ -147,7 +147,7 @@ public struct RoutePicker: Sendable, Equatable {
     }
 
     /// Handles a key while a PIN or a password is entered.
-    private mutating func edit(with key: String) -> Wish? {
+    private mutating func edit(with key: String) -> Action? {
         switch key {
         case "ENTER", "KP_ENTER":
             guard let entry, !entry.text.isEmpty else { return nil }
@@ -165,7 +165,7 @@ public struct RoutePicker: Sendable, Equatable {
     }
 
     /// Handles the pointer on a part of a row; `turned` is the number of wheel steps, 0 for a click.
-    mutating func point(at row: Int, _ part: Part, turned: Int) -> Wish? {
+    mutating func point(at row: Int, _ part: Element, turned: Int) -> Action? {
         guard rows.indices.contains(row) else { return nil }
         current = rows[row].id
         if entry != nil {
@@ -187,15 +187,15 @@ public struct RoutePicker: Sendable, Equatable {
         current = rows[min(rows.count - 1, max(0, (index ?? 0) + distance))].id
     }
 
-    private func playOnly(_ place: Int) -> Wish? {
-        let row = rows[place]
+    private func playOnly(_ previousIndex: Int) -> Action? {
+        let row = rows[previousIndex]
         if row.pairing != nil { return .pair(row.id, adds: false) }
         if let obstacle = row.obstacle { return .explain("\(row.name): \(obstacle)") }
         return .playAndClose(row.id)
     }
 
-    private func toggle(_ place: Int) -> Wish? {
-        let row = rows[place]
+    private func toggle(_ previousIndex: Int) -> Action? {
+        let row = rows[previousIndex]
         var ticked = rows.filter(\.isTicked).map(\.id)
         if row.isTicked {
             ticked.removeAll { $0 == row.id }
@@ -207,18 +207,18 @@ public struct RoutePicker: Sendable, Equatable {
         return .play(ticked + [row.id])
     }
 
-    private mutating func changeVolume(_ place: Int, by step: Double) -> Wish? {
-        guard let volume = rows[place].volume else {
-            return .explain("\(rows[place].name): its volume is unknown until it plays")
+    private mutating func changeVolume(_ previousIndex: Int, by step: Double) -> Action? {
+        guard let volume = rows[previousIndex].volume else {
+            return .explain("\(rows[previousIndex].name): its volume is unknown until it plays")
         }
-        return setVolume(place, to: volume + step)
+        return setVolume(previousIndex, to: volume + step)
     }
 
-    private mutating func setVolume(_ place: Int, to volume: Double) -> Wish? {
+    private mutating func setVolume(_ previousIndex: Int, to volume: Double) -> Action? {
         // Limited to 100, or to the current value if the master volume has raised it above.
-        let volume = min(max(100, rows[place].volume ?? 100), max(0, volume))
-        rows[place].volume = volume
-        return .setVolume(rows[place].id, volume)
+        let volume = min(max(100, rows[previousIndex].volume ?? 100), max(0, volume))
+        rows[previousIndex].volume = volume
+        return .setVolume(rows[previousIndex].id, volume)
     }
 
     // MARK: Display
@@ -233,7 +233,7 @@ public struct RoutePicker: Sendable, Equatable {
     package var hint: String { entry.map { "\($0.prompt)   \(Self.entryKeys)" } ?? notice ?? Self.keys }
 
     /// The list as one line, for a terminal.
-    package var line: String {
+    package var terminalText: String {
         if entry != nil { return hint }
         return rows.map { row in
             let mark = row.pending != nil ? "…" : row.problem != nil ? "!" : row.isTicked ? "x" : " "

@@ -30,7 +30,7 @@ package final class TrackRouter: Sendable {
     /// Guarded by the lock `state`.
     private struct State {
         /// The added sounds by route.
-        var sounds: [String: SoundID] = [:]
+        var tracks: [String: SoundID] = [:]
         var mainLanguages: [String] = []
         /// The number of the last request.
         var request = 0
@@ -45,7 +45,7 @@ package final class TrackRouter: Sendable {
     package init(_ player: Player) { self.player = player }
 
     /// Whether a route has an added sound.
-    package func isSeparate(_ id: String) -> Bool { state.withLock { $0.sounds[id] != nil } }
+    package func isSeparate(_ id: String) -> Bool { state.withLock { $0.tracks[id] != nil } }
 
     /// Plays these routes only. Outputs that change between the main track and one of their own are closed in between.
     ///
@@ -58,11 +58,11 @@ package final class TrackRouter: Sendable {
             if !languages.isEmpty, languages != state.mainLanguages { player.selectAudioTrack(languages: languages) }
             state.mainLanguages = languages
             var ended: [SoundID] = []
-            for (id, sound) in state.sounds {
+            for (id, sound) in state.tracks {
                 if let route = added.first(where: { $0.id == id }) {
                     player.setTrack(.languages(route.languages), of: sound)
                 } else {
-                    state.sounds[id] = nil
+                    state.tracks[id] = nil
                     ended.append(sound)
                 }
             }
@@ -86,12 +86,12 @@ package final class TrackRouter: Sendable {
     private static func divide(
         _ routes: [TrackRoute], _ state: State
     ) -> (main: [any AudioOutput], languages: [String], added: [TrackRoute]) {
-        let others = routes.filter { $0.languages.isEmpty || state.sounds[$0.id] == nil }
+        let others = routes.filter { $0.languages.isEmpty || state.tracks[$0.id] == nil }
         guard !others.isEmpty else {
             return (routes.first?.outputs ?? [], routes.first?.languages ?? [], Array(routes.dropFirst()))
         }
         var languages = TrackRoute.mainLanguages(of: others)
-        // Those that play the main track continue with it beside places without a language.
+        // Those that play the main track continue with it beside destinations without a language.
         if !state.mainLanguages.isEmpty, others.contains(where: { $0.languages == state.mainLanguages }) {
             languages = state.mainLanguages
         }
@@ -129,9 +129,9 @@ package final class TrackRouter: Sendable {
     private func add(_ routes: [TrackRoute], _ request: Int) {
         state.withLock { state in
             guard state.request == request else { return }
-            for route in routes where state.sounds[route.id] == nil {
+            for route in routes where state.tracks[route.id] == nil {
                 let volumes = route.outputs.map { player.knownVolume(of: $0) }
-                state.sounds[route.id] = player.addSound(track: .languages(route.languages), to: route.outputs)
+                state.tracks[route.id] = player.addSound(track: .languages(route.languages), to: route.outputs)
                 for (output, volume) in zip(route.outputs, volumes) {
                     if let volume { player.setVolume(volume, of: output) }
                 }

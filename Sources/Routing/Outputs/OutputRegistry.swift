@@ -3,7 +3,7 @@ public import SyncRendering
 
 /// The output providers of a program. A new kind of output needs only another provider here.
 ///
-/// Callable from any thread. Calls are forwarded to the place's provider and may block as it does.
+/// Callable from any thread. Calls are forwarded to the destination's provider and may block as it does.
 public final class OutputRegistry: Sendable {
     /// By precedence, then by name.
     let providers: [any OutputProvider]
@@ -21,14 +21,14 @@ public final class OutputRegistry: Sendable {
         return certain + providers.filter { $0.match(name) == .possible }
     }
 
-    /// Returns the places of user-provided names, each once: by provider, in order of first appearance.
+    /// Returns the destinations of user-provided names, each once: by provider, in order of first appearance.
     ///
     /// A name whose provider cannot use the device is passed to the next one that may know it: a device may know
     /// several protocols.
     ///
     /// - Parameter notice: Receives a sentence about a wait.
     /// - Throws: As `OutputProvider.find`; `invalidArgument` for a name without provider.
-    public func places(
+    public func destinations(
         named names: [String], until interruption: Interruption = Interruption(),
         notice: @escaping (String) -> Void = { _ in }
     ) throws(TalkieError) -> [OutputPlace] {
@@ -41,15 +41,15 @@ public final class OutputRegistry: Sendable {
                 wanted.append((provider, [name]))
             }
         }
-        var places: [OutputPlace] = []
+        var destinations: [OutputPlace] = []
         for (provider, names) in wanted {
-            for place in try found(names, by: provider, until: interruption, notice)
-            where !places.contains(where: { $0.id == place.id }) { places.append(place) }
+            for destination in try found(names, by: provider, until: interruption, notice)
+            where !destinations.contains(where: { $0.id == destination.id }) { destinations.append(destination) }
         }
-        return places
+        return destinations
     }
 
-    /// Returns the places of names by their provider, or each by the first one that can use the device.
+    /// Returns the destinations of names by their provider, or each by the first one that can use the device.
     ///
     /// - Throws: The error of the preferred provider, unless another one refuses the device for another reason: one
     ///   whose identity is doubted gets no audio by another protocol.
@@ -65,15 +65,15 @@ public final class OutputRegistry: Sendable {
             failure = error
         }
         guard names.count == 1 else {
-            var places: [OutputPlace] = []
-            for name in names { places += try found([name], by: provider, until: interruption, notice) }
-            return places
+            var destinations: [OutputPlace] = []
+            for name in names { destinations += try found([name], by: provider, until: interruption, notice) }
+            return destinations
         }
         for other in providers(for: names[0]).drop(while: { $0 !== provider }).dropFirst() {
             do throws(TalkieError) {
-                let places = try other.find(names, until: interruption, notice: notice)
+                let destinations = try other.find(names, until: interruption, notice: notice)
                 // Empty: this provider does not know the device.
-                if !places.isEmpty { return places }
+                if !destinations.isEmpty { return destinations }
             } catch {
                 guard [.unsupported, .unavailable].contains(error.code) else { throw error }
             }
@@ -88,32 +88,32 @@ public final class OutputRegistry: Sendable {
         return provider
     }
 
-    /// Returns the outputs of a place, by its provider or the next one that can use the device. See
+    /// Returns the outputs of a destination, by its provider or the next one that can use the device. See
     /// `OutputProvider.outputs(at:)`.
     ///
-    /// - Throws: `unavailable` also for a place of an unknown provider.
-    public func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
-        guard let first = providers.firstIndex(where: { $0.name == place.provider }) else {
+    /// - Throws: `unavailable` also for a destination of an unknown provider.
+    public func outputs(at destination: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+        guard let first = providers.firstIndex(where: { $0.name == destination.provider }) else {
             throw TalkieError(
-                .unavailable, "'\(place.name)' belongs to a kind of speaker that this program does not support")
+                .unavailable, "'\(destination.name)' belongs to a kind of speaker that this program does not support")
         }
         do throws(TalkieError) {
-            return try providers[first].outputs(at: place)
+            return try providers[first].outputs(at: destination)
         } catch {
             guard error.code == .unsupported else { throw error }
             for provider in providers[(first + 1)...] {
-                // ignored: the error of the place's own provider is thrown.
-                if let outputs = try? provider.outputs(at: place), !outputs.isEmpty { return outputs }
+                // ignored: the error of the destination's own provider is thrown.
+                if let outputs = try? provider.outputs(at: destination), !outputs.isEmpty { return outputs }
             }
             throw error.asUnavailable
         }
     }
 
-    /// Returns the outputs of several places, each once.
-    public func outputs(at places: [OutputPlace]) throws(TalkieError) -> [any AudioOutput] {
+    /// Returns the outputs of several destinations, each once.
+    public func outputs(at destinations: [OutputPlace]) throws(TalkieError) -> [any AudioOutput] {
         var outputs: [any AudioOutput] = []
-        for place in places {
-            for output in try self.outputs(at: place) where !outputs.contains(where: { $0 === output }) {
+        for destination in destinations {
+            for output in try self.outputs(at: destination) where !outputs.contains(where: { $0 === output }) {
                 outputs.append(output)
             }
         }
@@ -134,7 +134,7 @@ public final class OutputRegistry: Sendable {
     /// Sentences about unreadable or unwritable state, by provider. See `OutputProvider.notes`.
     public var notes: [String] { providers.flatMap(\.notes) }
 
-    /// Stores what was learned about the places. Call it after their outputs have been closed.
+    /// Stores what was learned about the destinations. Call it after their outputs have been closed.
     public func remember() { for provider in providers { provider.remember() } }
 }
 

@@ -27,7 +27,7 @@ struct CalibrationOutputs {
         let device = arguments.audioDevice ?? SoundCardProvider.defaultDevice
         let registry = registry ?? OutputRegistry(card: SoundCardProvider(device: device), saying: .commands)
         self.registry = registry
-        let places = try registry.places(
+        let places = try registry.destinations(
             named: arguments.speakers.map(\.name), until: interruption, notice: notice)
         let outputs = try registry.outputs(at: places)
         guard outputs.count <= StimulusPlan.maxSpeakers else {

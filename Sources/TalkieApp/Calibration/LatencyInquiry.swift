@@ -52,7 +52,7 @@ package struct LatencyInquiry {
         -> [(identity: OutputIdentity, latency: OutputLatency)]
     {
         let registry = OutputRegistry(card: SoundCardProvider(device: audioDevice), saying: .commands)
-        let outputs = try registry.outputs(at: try registry.places(named: [choice.name]))
+        let outputs = try registry.outputs(at: try registry.destinations(named: [choice.name]))
         return outputs.compactMap { output in
             let identity =
                 output is SoundCard

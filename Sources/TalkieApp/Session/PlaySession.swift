@@ -75,7 +75,7 @@ package enum PlaySession {
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
                 registry: destination.registry,
-                routes: destination.route?.places ?? [], languages: destination.route?.languages ?? [:],
+                routes: destination.route?.destinations ?? [], languages: destination.route?.languages ?? [:],
                 home: destination.card.thisComputer, log: log, pageLink: sessionPage?.address, inhibitor: inhibitor),
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
         director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
@@ -134,7 +134,7 @@ package enum PlaySession {
         let card: SoundCardProvider
         let registry: OutputRegistry
         /// The outputs at the start; nil without audio.
-        let route: SoundRoute?
+        let route: AudioRoute?
 
         /// Waits for the outputs that the arguments name.
         init(
@@ -151,15 +151,15 @@ package enum PlaySession {
             }
             // A film without the language of a speaker plays there as on the others.
             let requests = arguments.speakers.map { speaker in
-                SoundRoute.Request(
+                AudioRoute.Request(
                     speaker.choice.name,
                     languages: speaker.languages.isEmpty
                         ? []
                         : speaker.languages + arguments.options.audioLanguages + arguments.options.userLanguages)
             }
             do throws(TalkieError) {
-                route = try SoundRoute(
-                    to: requests.isEmpty ? [SoundRoute.Request("local")] : requests, in: registry, until: interruption
+                route = try AudioRoute(
+                    to: requests.isEmpty ? [AudioRoute.Request("local")] : requests, in: registry, until: interruption
                 ) {
                     if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
                 }

@@ -48,7 +48,7 @@ extension ScreenBar {
     }
 }
 
-extension RoutePicker.Part {
+extension RoutePicker.Element {
     init(_ part: ScreenPanel.Element) {
         self =
             switch part {

@@ -144,7 +144,7 @@ final class SessionDirector: @unchecked Sendable {
             panel.refresh(for: films.current.address)
             controls.refreshBar()
             console.refreshMark(sign: controls.showsBar ? nil : outputs.pauseSign ?? permanentPosition)
-            console.showStatus(outputs.routes?.picker?.line)
+            console.showStatus(outputs.routes?.picker?.terminalText)
         }
         outputs.close()
         stage.screen?.stop()

@@ -97,7 +97,7 @@ final class SessionPanel {
     func point(at row: Int, _ part: ScreenPanel.Element, turned: Int) -> [[JSONValue]] {
         var commands: [[JSONValue]] = []
         if let routes, routes.isOpen {
-            routes.point(at: row, RoutePicker.Part(part), turned: turned)
+            routes.point(at: row, RoutePicker.Element(part), turned: turned)
         } else if let wish = choice?.point(at: row, turned: turned) {
             commands = carryOut(wish)
         } else if choice == nil {

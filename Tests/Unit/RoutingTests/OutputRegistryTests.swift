@@ -19,7 +19,7 @@ import Testing
 
     @Test func aNameGoesToTheProviderThatAnswersToIt() throws {
         let registry = OutputRegistry([SoundCardProvider(), toys(), AirPlayProvider()])
-        let places = try registry.places(named: ["toy:shed", "local", "toy:attic", "toy:shed"])
+        let places = try registry.destinations(named: ["toy:shed", "local", "toy:attic", "toy:shed"])
         #expect(places.map(\.id) == ["toy:shed", "toy:attic", "local"])
         let outputs = try registry.outputs(at: Array(places.prefix(2)) + [places[0]])
         #expect(outputs.count == 2 && outputs[0] === shed && outputs[1] === attic)
@@ -30,9 +30,9 @@ import Testing
             AirPlayProvider(), toys(), ClassicAirPlayProvider(), SoundCardProvider(),
         ]
         for registry in [OutputRegistry(providers), OutputRegistry(providers.reversed())] {
-            #expect(try registry.places(named: ["attic", "local"]).map(\.provider) == ["toy", "soundcard"])
+            #expect(try registry.destinations(named: ["attic", "local"]).map(\.provider) == ["toy", "soundcard"])
             #expect(registry.notes.isEmpty)
-            let error = try #require(throws: TalkieError.self) { try registry.places(named: ["tape://Deck"]) }
+            let error = try #require(throws: TalkieError.self) { try registry.destinations(named: ["tape://Deck"]) }
             #expect(error.code == .invalidArgument && error.message.contains("no output matches 'tape://Deck'"))
         }
         #expect(AirPlayProvider().match("airplay://10.0.0.7") == .certain)
@@ -41,11 +41,11 @@ import Testing
 
     @Test func placesAreRequestedWithLanguages() throws {
         let registry = OutputRegistry([toys()])
-        func route(_ requests: SoundRoute.Request...) throws(TalkieError) -> SoundRoute {
-            try SoundRoute(to: requests, in: registry) { _ in }
+        func route(_ requests: AudioRoute.Request...) throws(TalkieError) -> AudioRoute {
+            try AudioRoute(to: requests, in: registry) { _ in }
         }
         let divided = try route(.init("toy:attic", languages: ["de"]), .init("toy:shed"))
-        #expect(divided.places.map(\.id) == ["toy:attic", "toy:shed"])
+        #expect(divided.destinations.map(\.id) == ["toy:attic", "toy:shed"])
         #expect(divided.languages == ["toy:attic": ["de"]])
         #expect(divided.output.members.count == 1 && divided.output.members[0] === shed)
         #expect(attic.state.withLock { $0.openings } == 1, "opened ahead like the others")
@@ -104,7 +104,7 @@ import Testing
     @Test func aDeviceThatOneProtocolCannotUseIsPlayedToByTheNext() throws {
         let gone = TalkieError(.unsupported, "no newer protocol")
         let registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old")])
-        let place = try #require(try registry.places(named: ["Box"]).first)
+        let place = try #require(try registry.destinations(named: ["Box"]).first)
         #expect(place.provider == "old" && place.id == "Box")
         #expect(registry.identity(of: try registry.outputs(at: place)[0])?.route == "old")
         let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
@@ -113,7 +113,7 @@ import Testing
 
     @Test func ofSeveralNamesEachIsPlayedToByTheFirstProtocolThatCan() throws {
         let new = DeviceProvider("new", failure: TalkieError(.unsupported, "no newer protocol"), of: "Old")
-        let places = try OutputRegistry([new, DeviceProvider("old")]).places(named: ["Old", "New"])
+        let places = try OutputRegistry([new, DeviceProvider("old")]).destinations(named: ["Old", "New"])
         #expect(places.map(\.id) == ["Old", "New"] && places.map(\.provider) == ["old", "new"])
     }
 
@@ -122,7 +122,7 @@ import Testing
         let registry = OutputRegistry([new, DeviceProvider("old", isKnown: false)])
         for names in [["Box"], ["Box", "Shelf"]] {
             new.searches.withLock { $0 = [] }
-            #expect(throws: TalkieError(.unavailable, "there is none")) { try registry.places(named: names) }
+            #expect(throws: TalkieError(.unavailable, "there is none")) { try registry.destinations(named: names) }
             #expect(new.searches.withLock { $0 } == [names])
         }
     }
@@ -130,7 +130,7 @@ import Testing
     @Test func aDeviceOfDoubtfulIdentityIsNotPlayedToByAnotherProtocol() throws {
         let doubted = TalkieError(.notPermitted, "another speaker")
         let registry = OutputRegistry([DeviceProvider("new", failure: doubted), DeviceProvider("old")])
-        let error = try #require(throws: TalkieError.self) { try registry.places(named: ["Box"]) }
+        let error = try #require(throws: TalkieError.self) { try registry.destinations(named: ["Box"]) }
         #expect(error == doubted)
         let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
         #expect(throws: doubted) { try registry.outputs(at: offered) }
@@ -140,7 +140,7 @@ import Testing
     func aDeviceInUseIsNotTakenByAnotherProtocol(code: TalkieError.Code) throws {
         let busy = TalkieError(code, "another sender plays on it")
         let registry = OutputRegistry([DeviceProvider("new", failure: busy), DeviceProvider("old")])
-        #expect(throws: busy) { try registry.places(named: ["Box"]) }
+        #expect(throws: busy) { try registry.destinations(named: ["Box"]) }
         let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
         #expect(throws: busy) { try registry.outputs(at: offered) }
     }
@@ -149,9 +149,9 @@ import Testing
         let gone = TalkieError(.unsupported, "no newer protocol")
         let refused = TalkieError(.notPermitted, "requires its password")
         var registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old", failure: refused)])
-        #expect(throws: refused) { try registry.places(named: ["Box"]) }
+        #expect(throws: refused) { try registry.destinations(named: ["Box"]) }
         registry = OutputRegistry([DeviceProvider("new", failure: gone), DeviceProvider("old", isKnown: false)])
-        let error = try #require(throws: TalkieError.self) { try registry.places(named: ["Box"]) }
+        let error = try #require(throws: TalkieError.self) { try registry.destinations(named: ["Box"]) }
         #expect(error.code == .unavailable && error.message == gone.message)
     }
 
@@ -166,9 +166,9 @@ import Testing
 
     @Test func anUnknownNameIsReported() throws {
         let registry = OutputRegistry([SoundCardProvider(), toys()])
-        let error = try #require(throws: TalkieError.self) { try registry.places(named: ["Kitchen"]) }
+        let error = try #require(throws: TalkieError.self) { try registry.destinations(named: ["Kitchen"]) }
         #expect(error.code == .invalidArgument && error.message.contains("'Kitchen'"))
-        let gone = try #require(throws: TalkieError.self) { try registry.places(named: ["toy:cellar"]) }
+        let gone = try #require(throws: TalkieError.self) { try registry.destinations(named: ["toy:cellar"]) }
         #expect(gone.code == .unavailable)
         let foreign = OutputPlace(provider: "other", id: "x", name: "X", kind: .speaker)
         let unknown = try #require(throws: TalkieError.self) { try registry.outputs(at: foreign) }

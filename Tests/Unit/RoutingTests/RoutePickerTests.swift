@@ -55,7 +55,7 @@ import Testing
         #expect(picker.press("SPACE") == .some(.pair("Kitchen", adds: true)))
         picker.entry = RoutePicker.Entry(id: "Kitchen", name: "Kitchen", kind: .password)
         for key in ["q", "SPACE", "SHARP", "s", "UP", "x", "BS"] { #expect(picker.press(key) == .some(nil)) }
-        #expect(picker.line.hasPrefix("Password of Kitchen: ••••_"), "\(picker.line)")
+        #expect(picker.terminalText.hasPrefix("Password of Kitchen: ••••_"), "\(picker.terminalText)")
         guard case .enter(let entry)? = picker.press("ENTER") else {
             Issue.record("nothing was entered")
             return
@@ -72,7 +72,7 @@ import Testing
         kitchen.language = "German"
         var picker = picker(kitchen)
         #expect(picker.rows[0].title == "Kitchen · German")
-        #expect(picker.line.contains("Kitchen · German"))
+        #expect(picker.terminalText.contains("Kitchen · German"))
         #expect(picker.press("l") == .some(.cycleLanguage("Kitchen")))
     }
 
@@ -83,7 +83,7 @@ import Testing
         #expect(picker.point(at: 0, .level(0.52), turned: 0) == .setVolume("local", 50))
         #expect(picker.point(at: 0, .text, turned: -1) == .setVolume("local", 45))
         picker.update([row("local", volume: nil)])
-        #expect(picker.line == ">[ ] local<")
+        #expect(picker.terminalText == ">[ ] local<")
         guard case .explain? = picker.press("RIGHT") else {
             Issue.record("a volume that is not known was changed")
             return

@@ -17,7 +17,7 @@ import Talkie
         }
         thread.start()
         let registry = OutputRegistry()
-        let places = try registry.places(named: Array(words.dropFirst(2)))
+        let places = try registry.destinations(named: Array(words.dropFirst(2)))
         let isOver = DispatchSemaphore(value: 0)
         let player = Player(outputs: [memory] + (try registry.outputs(at: places)), registry: registry) { event in
             switch event {

@@ -29,7 +29,7 @@ import Testing
         ])
         let row = picker.panel.rows[0]
         #expect(row.detail == "no sound, trying again" && row.mark == .pending && !row.isDim)
-        #expect(picker.line == ">[!] Kitchen 45% (no sound, trying again)<")
+        #expect(picker.terminalText == ">[!] Kitchen 45% (no sound, trying again)<")
     }
 
     @Test(arguments: [OutputPlace.Pairing.pin, .password])

@@ -3,7 +3,7 @@ package import MediaCore
 package import SyncRendering
 
 /// The outputs for the user's audio options.
-package struct SoundRoute: Sendable {
+package struct AudioRoute: Sendable {
     /// An output that the user requests, and the languages of its audio track in order of preference.
     package struct Request: Sendable {
         let name: String
@@ -15,44 +15,46 @@ package struct SoundRoute: Sendable {
 
     /// The outputs of the main audio track: a group even for one output, so that its members can change.
     package let output: OutputGroup
-    /// The requested places, for the picker.
-    package let places: [OutputPlace]
-    /// The languages of the places that have requested some, by place.
+    /// The requested destinations, for the picker.
+    package let destinations: [OutputPlace]
+    /// The languages of the destinations that have requested some, by destination.
     package let languages: [String: [String]]
 
-    /// Finds the requested places, creates their outputs and starts to open them in the background.
+    /// Finds the requested destinations, creates their outputs and starts to open them in the background.
     ///
     /// - Parameters:
     ///   - requests: At least one.
     ///   - notice: Receives a sentence about a wait.
-    /// - Throws: As `OutputRegistry.places`; `invalidArgument` for a place that is requested with different languages.
-    ///   Errors after an interruption can be ignored.
+    /// - Throws: As `OutputRegistry.destinations`; `invalidArgument` for a destination that is requested with different
+    ///   languages. Errors after an interruption can be ignored.
     package init(
         to requests: [Request], in registry: OutputRegistry, until interruption: Interruption = Interruption(),
         notice: @escaping (String) -> Void
     ) throws(TalkieError) {
-        var places: [OutputPlace] = []
+        var destinations: [OutputPlace] = []
         var languages: [String: [String]] = [:]
         var remaining = requests[...]
-        // Each search is for one language, since a registry does not return which name has led to a place.
+        // Each search is for one language, since a registry does not return which name has led to a destination.
         while let wanted = remaining.first?.languages {
             let names = remaining.filter { $0.languages == wanted }.map(\.name)
             remaining.removeAll { $0.languages == wanted }
-            for place in try registry.places(named: names, until: interruption, notice: notice) {
-                guard !places.contains(place) else {
+            for destination in try registry.destinations(named: names, until: interruption, notice: notice) {
+                guard !destinations.contains(destination) else {
                     throw TalkieError(
                         .invalidArgument,
-                        "'\(place.name)' is requested with several languages; a speaker plays one sound track")
+                        "'\(destination.name)' is requested with several languages; a speaker plays one sound track")
                 }
-                places.append(place)
-                if !wanted.isEmpty { languages[place.id] = wanted }
+                destinations.append(destination)
+                if !wanted.isEmpty { languages[destination.id] = wanted }
             }
         }
         // A group of outputs, each with its own delay and delivery.
         var routes: [TrackRoute] = []
-        for place in places {
+        for destination in destinations {
             routes.append(
-                TrackRoute(id: place.id, outputs: try registry.outputs(at: place), languages: languages[place.id] ?? [])
+                TrackRoute(
+                    id: destination.id, outputs: try registry.outputs(at: destination),
+                    languages: languages[destination.id] ?? [])
             )
         }
         for member in routes.flatMap(\.outputs) { member.preopening?.open() }
@@ -61,6 +63,6 @@ package struct SoundRoute: Sendable {
         for output in routes.filter({ $0.languages == main }).flatMap(\.outputs)
         where !members.contains(where: { $0 === output }) { members.append(output) }
         output = OutputGroup(members: members, codecs: FilmAudioCodecs())
-        (self.places, self.languages) = (places, languages)
+        (self.destinations, self.languages) = (destinations, languages)
     }
 }
