@@ -31,7 +31,7 @@ extension Player {
 
     /// Creates a player for speakers found by name. The calibration of each one is applied.
     public convenience init(
-        destination: SoundDestination, options: PlayerOptions = PlayerOptions(),
+        destination: OutputSelection, options: PlayerOptions = PlayerOptions(),
         onEvent: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
     ) { self.init(destination.output, registry: destination.registry, options: options, onEvent: onEvent) }
 
@@ -64,9 +64,9 @@ extension Player {
             self.init(group, registry: registry, profiles: profiles, options: options, onEvent: onEvent)
             return
         }
-        var parts = Player.Parts.film(audioOutput: nil, options: options)
-        parts.subtitles?.makeDrawing = { SubtitlePainter() }
-        self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
+        var components = Player.Parts.film(audioOutput: nil, options: options)
+        components.subtitles?.makeDrawing = { SubtitlePainter() }
+        self.init(parts: components, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
     }
 
     /// Creates a player with a group of outputs.
@@ -88,20 +88,20 @@ extension Player {
             profiles: { profiles.all().profiles })
         known.calibration.withLock { $0.value = calibration }
         registry?.onIdentityChange { [weak calibration] in calibration?.apply() }
-        var parts = Player.Parts.film(audioOutput: group, options: options)
-        parts.subtitles?.makeDrawing = { SubtitlePainter() }
-        parts.calibration = calibration
+        var components = Player.Parts.film(audioOutput: group, options: options)
+        components.subtitles?.makeDrawing = { SubtitlePainter() }
+        components.calibration = calibration
         if let willOpen {
-            let (open, openListed) = (parts.open, parts.openListed)
-            parts.open = { (address, cancellation) throws(MediaError) in
+            let (open, openListed) = (components.open, components.openListed)
+            components.open = { (address, cancellation) throws(MediaError) in
                 if let media = willOpen(address) { return media }
                 return try open(address, cancellation)
             }
-            parts.openListed = { (address, cancellation) throws(MediaError) in
+            components.openListed = { (address, cancellation) throws(MediaError) in
                 if let media = willOpen(address) { return media }
                 return try openListed(address, cancellation)
             }
         }
-        self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
+        self.init(parts: components, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
     }
 }

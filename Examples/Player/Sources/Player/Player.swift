@@ -13,7 +13,7 @@ func runPlayer(_ words: [String]) -> Never {
         leftOut.forEach(say)
 
         // Step 2: outputs. Without a name it is this computer's sound card.
-        let destination = try SoundDestination(speakers: arguments.speakers, notice: say)
+        let destination = try OutputSelection(speakers: arguments.speakers, notice: say)
         destination.warnings.forEach(say)
 
         // Step 3: the player. Its events arrive on its own thread.

@@ -3,7 +3,7 @@ internal import Routing
 public import SyncRendering
 
 /// The outputs named by the user: speakers on the network, or this computer.
-public struct SoundDestination: Sendable {
+public struct OutputSelection: Sendable {
     /// The output for `Player(destination:)`; several speakers play in sync.
     public let output: OutputGroup
     /// Sentences about problems for the user.
