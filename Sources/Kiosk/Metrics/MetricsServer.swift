@@ -81,7 +81,7 @@ final class MetricsServer: Sendable {
                 server.wait(for: thread.wake, until: handler.screenshots.deadline)
             }
             bound.withLock { $0 = nil }
-            handler.screenshots.giveUp()
+            handler.screenshots.cancelRequest()
             server.close()
         }
     }

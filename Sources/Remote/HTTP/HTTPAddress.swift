@@ -12,8 +12,9 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Parses `127.0.0.1:9595`.
     package init(parsing text: String) throws(ValueError) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, let address = IPv4Address(String(parts[0])), let port = DecimalNumber.integer(parts[1]),
+        let fields = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard fields.count == 2, let address = IPv4Address(String(fields[0])),
+            let port = DecimalNumber.integer(fields[1]),
             (1...65535).contains(port)
         else { throw ValueError("an address with a port looks like \"127.0.0.1:9595\"") }
         self.init(address: address, port: UInt16(port))

@@ -54,7 +54,7 @@ package final class HTTPScreenshots {
     package var deadline: HostInstant? { held?.until }
 
     /// Answers the waiting request without an image, at the end.
-    package func giveUp() {
+    package func cancelRequest() {
         held?.exchange.answer(503, "the program is exiting\n")
         held = nil
     }

@@ -29,8 +29,8 @@ final class IPCCommandSequence: Sendable {
         guard isFirst else { return }
         var isDue = true
         while isDue {
-            guard let words = state.withLock({ $0.commands.popFirst() }) else { return end() }
-            perform(words) { [self] _ in proceed() }
+            guard let arguments = state.withLock({ $0.commands.popFirst() }) else { return end() }
+            perform(arguments) { [self] _ in proceed() }
             isDue = state.withLock { state in
                 state.due -= 1
                 return state.due > 0

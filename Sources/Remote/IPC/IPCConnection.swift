@@ -6,7 +6,7 @@ final class IPCConnection {
     let stream: LocalStream
     let output: IPCOutput
     private let session: IPCSession
-    private var lines = IPCLines()
+    private var splitter = LineSplitter()
     /// Lines that are being sent.
     private var unsent: ArraySlice<UInt8> = []
     /// Whether lines may wait to be executed.
@@ -22,9 +22,9 @@ final class IPCConnection {
     /// Whether the next request can be executed: all lines are sent, and the preceding request has ended.
     private var isReady: Bool { unsent.isEmpty && output.isReady }
     /// Whether input can be read: not while requests wait, so that the client waits too.
-    var wantsInput: Bool { !hasEnded && !lines.isFull && isReady }
+    var wantsInput: Bool { !hasEnded && !splitter.isFull && isReady }
     /// Whether lines wait to be sent.
-    var wantsOutput: Bool { !unsent.isEmpty || output.hasLines }
+    var wantsOutput: Bool { !unsent.isEmpty || output.hasPending }
     /// Whether the connection is to be closed: it is lost, the client reads nothing, or has its last reply.
     var isFinished: Bool { isBroken || (hasEnded && !hasMore && output.isIdle && !wantsOutput) }
     private var isBroken: Bool { isLost || output.isOverflowing }
@@ -33,7 +33,7 @@ final class IPCConnection {
     func receive(into buffer: inout [UInt8]) {
         switch stream.receiveNow(into: &buffer, limit: buffer.count) {
         case .bytes(let count):
-            lines.add(buffer[..<count])
+            splitter.add(buffer[..<count])
             hasMore = true
         case .nothing: break
         case .ended: hasEnded = true
@@ -44,7 +44,7 @@ final class IPCConnection {
     func proceed() {
         repeat {
             while !isBroken, isReady {
-                guard let line = lines.next() else {
+                guard let line = splitter.next() else {
                     hasMore = false
                     break
                 }
@@ -58,7 +58,7 @@ final class IPCConnection {
     /// Sends as much as fits.
     func send() {
         while !isLost {
-            if unsent.isEmpty { unsent = output.take()[...] }
+            if unsent.isEmpty { unsent = output.removeAll()[...] }
             guard !unsent.isEmpty else { return }
             switch unsent.withUnsafeBytes({ stream.send($0) }) {
             case .moved(let count): unsent = unsent.dropFirst(count)

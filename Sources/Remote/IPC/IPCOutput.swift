@@ -89,12 +89,12 @@ final class IPCOutput: Sendable {
     }
     /// Whether all requests have their replies.
     var isIdle: Bool { state.withLock { !$0.isWaiting && $0.asyncRequests == 0 } }
-    var hasLines: Bool { state.withLock { !$0.bytes.isEmpty } }
+    var hasPending: Bool { state.withLock { !$0.bytes.isEmpty } }
     /// Whether the client does not read what it receives.
     var isOverflowing: Bool { state.withLock { $0.isOverflowing } }
 
     /// Removes and returns all lines.
-    func take() -> [UInt8] {
+    func removeAll() -> [UInt8] {
         state.withLock { state in
             defer { state.bytes = [] }
             return state.bytes

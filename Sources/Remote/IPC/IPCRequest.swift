@@ -14,7 +14,7 @@ enum IPCRequest {
         /// Whether later requests are executed before this one has ended.
         var isAsync = false
         /// The command and its arguments, or what is wrong with them.
-        let words: Result<[JSONValue], IPCError>
+        let arguments: Result<[JSONValue], IPCError>
 
         /// Returns the reply.
         func reply(_ result: Result<JSONValue, IPCError>) -> JSONValue {
@@ -22,7 +22,7 @@ enum IPCRequest {
             case .success(let data): .object([("data", data), ("request_id", id), ("error", .text("success"))])
             case .failure(let error):
                 .object(
-                    [("request_id", id), ("error", .text(error.words)), ("reason", .text(error.reason))]
+                    [("request_id", id), ("error", .text(error.message)), ("reason", .text(error.reason))]
                         + (error.code.map { [("code", .text($0))] } ?? []))
             }
         }
@@ -44,14 +44,14 @@ enum IPCRequest {
             let text = String(validating: content, as: UTF8.self)
             // ignored: see above.
             let commands = text.flatMap { try? CommandText.commands(in: $0, from: .client) }
-            self = commands.map { .text($0.map { words in words.map(JSONValue.text) }) } ?? .none
+            self = commands.map { .text($0.map { list in list.map(JSONValue.text) }) } ?? .none
         }
     }
 
     private static func message(_ bytes: UnsafeRawBufferPointer, _ table: ControlTable) -> Message {
         var reader = JSONReader(maxElements: maxElements)
         guard let node = reader.read(bytes), node.isObject else {
-            return Message(id: .integer(0), words: .failure(.invalid(reason(reader.failure))))
+            return Message(id: .integer(0), arguments: .failure(.invalid(reason(reader.failure))))
         }
         let id = node["request_id"].map(JSONValue.init)
         do throws(IPCError) {
@@ -63,10 +63,10 @@ enum IPCRequest {
             guard !isAsync || id?.integer != nil else {
                 throw .invalid("a request with “async” needs an integer as “request_id”")
             }
-            let words = try words(node, table)
-            return Message(id: id ?? .integer(0), isAsync: isAsync, words: .success(words))
+            let list = try argumentList(node, table)
+            return Message(id: id ?? .integer(0), isAsync: isAsync, arguments: .success(list))
         } catch {
-            return Message(id: id ?? .integer(0), words: .failure(error))
+            return Message(id: id ?? .integer(0), arguments: .failure(error))
         }
     }
 
@@ -79,36 +79,36 @@ enum IPCRequest {
         }
     }
 
-    private static func words(_ node: JSONNode, _ table: ControlTable) throws(IPCError) -> [JSONValue] {
+    private static func argumentList(_ node: JSONNode, _ table: ControlTable) throws(IPCError) -> [JSONValue] {
         guard let command = node["command"] else { throw .invalid("“command” is missing") }
         switch JSONValue(command) {
-        case .array(let words):
-            guard words.first?.text != nil else { throw .invalid("the name of the command is missing") }
-            return words
-        case .object(let members): return try words(named: members, table)
+        case .array(let list):
+            guard list.first?.text != nil else { throw .invalid("the name of the command is missing") }
+            return list
+        case .object(let members): return try argumentList(named: members, table)
         default: throw .invalid("“command” must be an array or an object")
         }
     }
 
     /// Returns the words of a command with named arguments.
-    private static func words(
+    private static func argumentList(
         named members: [(String, JSONValue)], _ table: ControlTable
     ) throws(IPCError) -> [JSONValue] {
         var arguments = Dictionary(members) { $1 }
         guard let name = arguments.removeValue(forKey: "name"), let command = name.text.flatMap({ table.commands[$0] })
         else { throw .invalid("“name” must be the name of a command") }
-        var words = [name]
+        var list = [name]
         for (index, parameter) in command.parameters.enumerated() {
             guard let value = arguments.removeValue(forKey: parameter.name) else { continue }
             // Omitted arguments have no place in a list of words.
-            guard words.count == index + 1 else {
-                throw .invalid("\(command.name): \(command.parameters[words.count - 1].name) is missing")
+            guard list.count == index + 1 else {
+                throw .invalid("\(command.name): \(command.parameters[list.count - 1].name) is missing")
             }
-            words.append(value)
+            list.append(value)
         }
         guard arguments.isEmpty else {
             throw .invalid("the arguments of \(command.name) are \(command.parameters.map(\.name))")
         }
-        return words
+        return list
     }
 }

@@ -34,10 +34,11 @@ final class IPCSession {
     // MARK: Requests
 
     /// Executes a line; `output` is not ready until its last request has ended.
-    func execute(_ line: IPCLines.Line) {
+    func execute(_ line: LineSplitter.Line) {
         guard case .text(let bytes) = line else {
-            let error = IPCError.invalid("a line has more than \(IPCLines.maxLength) bytes")
-            return output.send(reply: IPCRequest.Message(id: .integer(0), words: .success([])).reply(.failure(error)))
+            let error = IPCError.invalid("a line has more than \(LineSplitter.maxLength) bytes")
+            return output.send(
+                reply: IPCRequest.Message(id: .integer(0), arguments: .success([])).reply(.failure(error)))
         }
         switch IPCRequest(bytes, control.table) {
         case .none: break
@@ -45,41 +46,41 @@ final class IPCSession {
             // The next request sees their effects, although they have no reply. It waits for all: otherwise a client
             // could queue any number of commands.
             output.begin(isAsync: false)
-            let sequence = IPCCommandSequence(commands) { [control, broadcast] words, reply in
-                if Self.shares(words, broadcast) {
+            let sequence = IPCCommandSequence(commands) { [control, broadcast] command, reply in
+                if Self.shares(command, broadcast) {
                     reply(.success(.null))
                 } else {
-                    control.perform(words, reply: reply)
+                    control.perform(command, reply: reply)
                 }
             } end: { [output] in
                 output.end(isAsync: false, reply: nil)
             }
             sequence.proceed()
         case .json(let message):
-            switch message.words {
+            switch message.arguments {
             case .failure(let error): output.send(reply: message.reply(.failure(error)))
-            case .success(let words): execute(words, message)
+            case .success(let command): execute(command, message)
             }
         }
     }
 
     /// Whether a command is a message to other clients; sends it.
-    private static func shares(_ words: [JSONValue], _ broadcast: Broadcast) -> Bool {
-        guard words.first?.text == "script-message" else { return false }
-        broadcast("client-message", [("args", .array(words.dropFirst().map { .text($0.words) }))])
+    private static func shares(_ command: [JSONValue], _ broadcast: Broadcast) -> Bool {
+        guard command.first?.text == "script-message" else { return false }
+        broadcast("client-message", [("args", .array(command.dropFirst().map { .text($0.words) }))])
         return true
     }
 
-    private func execute(_ words: [JSONValue], _ message: IPCRequest.Message) {
-        let arguments = Array(words.dropFirst())
+    private func execute(_ command: [JSONValue], _ message: IPCRequest.Message) {
+        let arguments = Array(command.dropFirst())
         do throws(IPCError) {
-            if let data = try answer(words[0].text ?? "", arguments) {
+            if let data = try answer(command[0].text ?? "", arguments) {
                 return output.send(reply: message.reply(.success(data)))
             }
         } catch { return output.send(reply: message.reply(.failure(error))) }
-        let isSetting = ["set_property", "set_property_string"].contains(words[0].text)
+        let isSetting = ["set_property", "set_property_string"].contains(command[0].text)
         output.begin(isAsync: message.isAsync)
-        control.perform(isSetting ? [.text("set")] + arguments : words) { [output] result in
+        control.perform(isSetting ? [.text("set")] + arguments : command) { [output] result in
             let result = result.mapError { isSetting ? IPCError(property: $0) : IPCError(command: $0) }
             output.end(isAsync: message.isAsync, reply: message.reply(result))
         }
@@ -135,7 +136,7 @@ final class IPCSession {
         case "request_log_messages":
             try expect(1)
             guard try text(0) == "no" else {
-                throw IPCError(words: "not supported", reason: "log messages are not sent")
+                throw IPCError(message: "not supported", reason: "log messages are not sent")
             }
             return .null
         case "script-message": return Self.shares([.text(command)] + arguments, broadcast) ? .null : nil
@@ -148,7 +149,7 @@ final class IPCSession {
     private func observe(_ name: String, id: Int, asText: Bool) throws(IPCError) {
         guard observerCount < Self.maxObservers else {
             throw IPCError(
-                words: "memory allocation failed", reason: "a client can observe \(Self.maxObservers) properties")
+                message: "memory allocation failed", reason: "a client can observe \(Self.maxObservers) properties")
         }
         // The reply precedes the first event.
         output.holdEvents()

@@ -63,11 +63,11 @@ final class RemotePageHandler: HTTPHandler {
                 403, "this computer is not known by the name in the address; open the link as it was printed\n")
         }
         guard request.isOfOwnPage else { return exchange.answer(403, "requests of other web pages are refused\n") }
-        let parts = request.path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0].isEmpty, token.matches(parts[1]) else {
+        let segments = request.path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        guard segments.count == 3, segments[0].isEmpty, token.matches(segments[1]) else {
             return exchange.answer(403, "open the whole link that was printed; each start has another one\n")
         }
-        switch (parts[2], request.method) {
+        switch (segments[2], request.method) {
         case ("", "GET"), ("", "HEAD"):
             exchange.answer(200, RemotePageContent.text, type: "text/html; charset=utf-8")
         case ("events", "GET"): startStream(exchange)
@@ -88,11 +88,11 @@ final class RemotePageHandler: HTTPHandler {
         }
         var reader = JSONReader(maxElements: 64)
         let value = request.body.withUnsafeBytes { reader.read($0).map(JSONValue.init) }
-        guard case .array(let words)? = value else {
+        guard case .array(let arguments)? = value else {
             return Self.refuse(exchange, 400, "a command is a JSON array: [\"seek\", 10]")
         }
         do throws(ControlError) {
-            let command = try control.table.request(words)
+            let command = try control.table.request(arguments)
             guard Self.commands.contains(command.command.name) else {
                 return Self.refuse(exchange, 403, "\(command.command.name) is not available to a page")
             }
@@ -216,7 +216,7 @@ final class RemotePageHandler: HTTPHandler {
 
     /// Answers all requests and ends all streams, at the end.
     func close() {
-        screenshots.giveUp()
+        screenshots.cancelRequest()
         for exchange in held.values { Self.refuse(exchange, 503, "the program is exiting") }
         for stream in streams { stream.end() }
         for number in observers { control.removeObserver(number) }

@@ -21,12 +21,12 @@ enum RemotePageState {
         case ("track-list", .array(let tracks)?):
             .array(
                 tracks.lazy.filter { ["audio", "sub"].contains($0["type"]?.text) }.prefix(maxTracks).map {
-                    part(of: $0, ["id", "type", "title", "lang", "forced", "selected"])
+                    members(of: $0, ["id", "type", "title", "lang", "forced", "selected"])
                 })
         case ("audio-device-list", .array(let outputs)?):
             .array(
                 outputs.prefix(maxOutputs).map {
-                    part(
+                    members(
                         of: $0,
                         [
                             "name", "description", "selected", "volume", "language", "lang", "pending", "problem",
@@ -65,7 +65,7 @@ enum RemotePageState {
             })
     }
 
-    private static func part(of object: JSONValue, _ names: [String]) -> JSONValue {
+    private static func members(of object: JSONValue, _ names: [String]) -> JSONValue {
         .object(
             names.compactMap { name in
                 guard let value = object[name] else { return nil }

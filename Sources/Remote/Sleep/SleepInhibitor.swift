@@ -119,20 +119,20 @@ package final class SleepInhibitor: Sendable {
     private func holdLock(_ report: (Event) -> Void) -> Event? {
         let refusal: String
         do throws(BusFailure) {
-            try keepBySystem(report)
+            try inhibitBySystem(report)
             return nil
         } catch {
             refusal = SystemCause.text(error.code)
         }
         do throws(BusFailure) {
-            try keepByPortal(report)
+            try inhibitByPortal(report)
             return nil
         } catch {
             return .refused(refusal)
         }
     }
 
-    private func keepBySystem(_ report: (Event) -> Void) throws(BusFailure) {
+    private func inhibitBySystem(_ report: (Event) -> Void) throws(BusFailure) {
         let (service, path, manager) =
             ("org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
         let bus = try SystemMessageBus(.system, at: buses.system, timeout: Measure.timeout)
@@ -162,7 +162,7 @@ package final class SleepInhibitor: Sendable {
         serve(bus)
     }
 
-    private func keepByPortal(_ report: (Event) -> Void) throws(BusFailure) {
+    private func inhibitByPortal(_ report: (Event) -> Void) throws(BusFailure) {
         let bus = try SystemMessageBus(.session, at: buses.session, timeout: Measure.timeout)
         defer { bus.close() }
         // org.freedesktop.portal.Inhibit: 4 is suspension, 8 is idleness. Valid until the connection is closed.

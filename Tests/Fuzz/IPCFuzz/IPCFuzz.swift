@@ -16,14 +16,14 @@ public func fuzzIPC(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     let lines = split(bytes, by: fragment)
     precondition(lines == split(bytes, by: max(1, bytes.count)))
     for case .text(let line) in lines {
-        precondition(line.count <= IPCLines.maxLength && !line.contains(0x0A))
+        precondition(line.count <= LineSplitter.maxLength && !line.contains(0x0A))
         switch IPCRequest(line, table) {
         case .none: break
         case .text(let commands): for words in commands { check(words) }
         case .json(let message):
-            switch message.words {
+            switch message.arguments {
             case .failure(let error):
-                precondition(!error.words.isEmpty && !error.reason.isEmpty)
+                precondition(!error.message.isEmpty && !error.reason.isEmpty)
                 check(message.reply(.failure(error)))
             case .success(let words):
                 check(words)
@@ -34,9 +34,9 @@ public func fuzzIPC(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     return 0
 }
 
-private func split(_ bytes: [UInt8], by fragment: Int) -> [IPCLines.Line] {
-    var lines = IPCLines()
-    var found: [IPCLines.Line] = []
+private func split(_ bytes: [UInt8], by fragment: Int) -> [LineSplitter.Line] {
+    var lines = LineSplitter()
+    var found: [LineSplitter.Line] = []
     for start in stride(from: 0, to: bytes.count, by: fragment) {
         lines.add(bytes[start..<min(bytes.count, start + fragment)])
         while let line = lines.next() { found.append(line) }

@@ -346,7 +346,7 @@ import Testing
     }
 
     @Test func aLineOfAsManyCommandsAsFitIsExecuted() {
-        client.send(String(repeating: "a;", count: IPCLines.maxLength / 2 - 20) + "set mute yes\n")
+        client.send(String(repeating: "a;", count: LineSplitter.maxLength / 2 - 20) + "set mute yes\n")
         #expect(client.request(#"["get_property","mute"]"#) == "true")
     }
 

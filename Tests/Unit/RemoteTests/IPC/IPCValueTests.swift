@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct IPCValueTests {
     private func split(_ input: [[UInt8]]) -> [String] {
-        var lines = IPCLines()
+        var lines = LineSplitter()
         var found: [String] = []
         for piece in input {
             lines.add(piece)
@@ -30,11 +30,11 @@ import Testing
     }
 
     @Test func anOverlongLineIsReportedOnceAndSkipped() {
-        let limit = IPCLines.maxLength
+        let limit = LineSplitter.maxLength
         let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 10_000)
         #expect(split(Array(repeating: piece, count: 100) + [Array("\nb\n".utf8)]) == ["overlong", "b"])
         let longest = [UInt8](repeating: UInt8(ascii: "x"), count: limit)
-        var lines = IPCLines()
+        var lines = LineSplitter()
         lines.add(longest)
         #expect(lines.next() == nil && !lines.isFull, "the newline can still arrive")
         #expect(split([longest + [0x0A, 0x62, 0x0A]]) == ["\(limit)", "b"])
@@ -56,11 +56,11 @@ import Testing
                 [("id", .integer(1)), ("name", .text(name)), ("data", name == "playlist" ? .array(films) : .text("x"))])
         }
         #expect(!output.isOverflowing)
-        let size = output.take().count
+        let size = output.removeAll().count
         #expect(size > 2 << 20, "\(size) bytes")
         let text = JSONValue.text(String(repeating: "x", count: 1 << 20))
         for _ in 0..<10 { output.send(reply: text) }
-        #expect(output.isOverflowing && output.take().count < 6 << 20)
+        #expect(output.isOverflowing && output.removeAll().count < 6 << 20)
     }
 
     @Test(arguments: [
@@ -81,7 +81,7 @@ import Testing
     @Test func namedArgumentsTakeTheirPlace() throws {
         func words(_ text: String) throws -> [JSONValue]? {
             guard case .json(let message) = IPCRequest(Array(text.utf8), .player) else { return nil }
-            return try message.words.get()
+            return try message.arguments.get()
         }
         #expect(
             try words(#" {"command":{"mode":"absolute","name":"seek","target":5}}"#) == [

@@ -1,5 +1,5 @@
 /// Splits the input of a client into lines, in bounded memory.
-struct IPCLines {
+struct LineSplitter {
     /// The maximum length of a line in bytes.
     static let maxLength = 64 << 10
 
