@@ -124,9 +124,9 @@ package struct SpeakerQuirks: Sendable {
     ///
     /// - Throws: `badOption` with the list of quirks.
     package mutating func set(_ text: String) throws(SpeakerError) {
-        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-        let name = parts.first ?? ""
-        let values = parts.count > 1 ? parts[1].split(separator: ":").map(String.init) : []
+        let fields = text.split(separator: "=", maxSplits: 1).map(String.init)
+        let name = fields.first ?? ""
+        let values = fields.count > 1 ? fields[1].split(separator: ":").map(String.init) : []
         func unusable() -> SpeakerError {
             SpeakerError(
                 .badOption,
@@ -188,8 +188,8 @@ package struct SpeakerQuirks: Sendable {
         case "timing-stops": timingStopsAfter = try seconds(0)
         case "timing-moves": movesTimingPort = true
         case "replay":
-            guard parts.count == 2 else { throw unusable() }
-            replay = try ConversationReplay(file: parts[1])
+            guard fields.count == 2 else { throw unusable() }
+            replay = try ConversationReplay(file: fields[1])
         case "resend-flood": resendFlood = Int(try number(0, 0...1_000_000))
         default: throw unusable()
         }

@@ -26,8 +26,8 @@ struct ClassicSpeakerSession: ControlSession {
 
     init(backend: any SessionBackend) {
         self.backend = backend
-        if case .password(let word) = backend.configuration.admission {
-            password = DigestPassword(word)
+        if case .password(let secret) = backend.configuration.admission {
+            password = DigestPassword(secret)
         } else {
             password = nil
         }

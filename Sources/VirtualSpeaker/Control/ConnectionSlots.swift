@@ -12,23 +12,23 @@ enum Standing: Int, Comparable, Sendable {
     static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Selects the connection to close when all seats are occupied and another one arrives.
+/// Selects the connection to close when all slots are occupied and another one arrives.
 enum ConnectionSlots {
-    struct Seat {
+    struct Slot {
         let source: IPv4Address
         let standing: Standing
     }
 
-    /// Returns the index of the seat to vacate, or nil if all have a session. `seats` is in order of arrival.
+    /// Returns the index of the slot to vacate, or nil if all have a session. `slots` is in order of arrival.
     ///
     /// An unpaired sender never interrupts a session. The address with the most connections loses one, so that a flood
     /// from one address displaces only its own connections. Unpaired connections go first, then the oldest.
-    static func vacated(_ seats: [Seat]) -> Int? {
-        let open = seats.indices.filter { seats[$0].standing < .begun }
-        let places = Dictionary(grouping: open) { seats[$0].source }.mapValues(\.count)
-        guard let highest = places.values.max() else { return nil }
-        return open.filter { places[seats[$0].source] == highest }
-            .min { (seats[$0].standing, $0) < (seats[$1].standing, $1) }
+    static func vacated(_ slots: [Slot]) -> Int? {
+        let open = slots.indices.filter { slots[$0].standing < .begun }
+        let counts = Dictionary(grouping: open) { slots[$0].source }.mapValues(\.count)
+        guard let highest = counts.values.max() else { return nil }
+        return open.filter { counts[slots[$0].source] == highest }
+            .min { (slots[$0].standing, $0) < (slots[$1].standing, $1) }
     }
 }
 
@@ -41,10 +41,10 @@ struct RequestTimeouts: Sendable {
     /// Maximum time between two complete requests, as in shairport-sync. The largest body of a session (artwork) fits.
     static let idleLimit: Duration = .seconds(60)
 
-    private var lastWhole: HostInstant
+    private var lastComplete: HostInstant
     private var began: HostInstant?
 
-    init(now: HostInstant) { lastWhole = now }
+    init(now: HostInstant) { lastComplete = now }
 
     /// Updates the timeouts after bytes arrived.
     ///
@@ -53,7 +53,7 @@ struct RequestTimeouts: Sendable {
     ///   - isPartial: Whether they end in an incomplete request.
     mutating func heard(completed: Bool, isPartial: Bool, at now: HostInstant) {
         if completed {
-            lastWhole = now
+            lastComplete = now
             began = nil
         }
         began = isPartial ? began ?? now : nil
@@ -61,13 +61,13 @@ struct RequestTimeouts: Sendable {
 
     /// Restarts the timeouts after a delay caused by the speaker.
     mutating func restart(at now: HostInstant) {
-        lastWhole = now
+        lastComplete = now
         if began != nil { began = now }
     }
 
     /// Returns the reason to close the connection, or nil if no timeout has expired.
     func verdict(_ standing: Standing, at now: HostInstant) -> String? {
         if standing < .begun, let began, now - began > Self.requestLimit { return "a request took too long" }
-        return now - lastWhole > Self.idleLimit ? "the sender sent no data" : nil
+        return now - lastComplete > Self.idleLimit ? "the sender sent no data" : nil
     }
 }

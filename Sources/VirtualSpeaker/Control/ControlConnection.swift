@@ -44,8 +44,8 @@ final class ControlConnection: Sendable {
         wakeup.raise()
     }
 
-    /// Ends the connection to free its seat. Shuts the socket down at once; no further reply is sent.
-    func giveWay() {
+    /// Ends the connection to free its slot. Shuts the socket down at once; no further reply is sent.
+    func close() {
         end("the connection was replaced by a newer one")
         stream.interrupt()
     }

@@ -75,8 +75,8 @@ struct ControlConversation {
             steps.append(.send(sealed(bytes)))
         case .garbage: steps.append(.send(sealed((0..<200).map { UInt8(truncatingIfNeeded: $0 &* 73 &+ 5) })))
         case .truncated:
-            let whole = sealed(bytes)
-            steps.append(.send(Array(whole.prefix(whole.count / 2))))
+            let sealedReply = sealed(bytes)
+            steps.append(.send(Array(sealedReply.prefix(sealedReply.count / 2))))
             steps.append(.close)
             ending = "the reply was cut on purpose"
         case .silence: break

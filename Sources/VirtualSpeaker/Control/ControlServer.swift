@@ -70,20 +70,20 @@ final class ControlServer: Sendable {
             var vacated: ControlConnection?
             if state.connections.count >= Self.connectionLimit {
                 // A connection inside `acquire` still reports `paired`; it must not be displaced.
-                let seats = state.connections.map {
-                    ConnectionSlots.Seat(source: $0.source, standing: $0 === state.owner ? .begun : $0.standing)
+                let slots = state.connections.map {
+                    ConnectionSlots.Slot(source: $0.source, standing: $0 === state.owner ? .begun : $0.standing)
                 }
-                guard state.leaving.count < Self.connectionLimit, let seat = ConnectionSlots.vacated(seats) else {
+                guard state.leaving.count < Self.connectionLimit, let slot = ConnectionSlots.vacated(slots) else {
                     return (false, nil as ControlConnection?)
                 }
-                let leaver = state.connections.remove(at: seat)
+                let leaver = state.connections.remove(at: slot)
                 state.leaving.append(leaver)
                 vacated = leaver
             }
             state.connections.append(connection)
             return (true, vacated)
         }
-        vacated?.giveWay()
+        vacated?.close()
         guard isIn else { return }
         do throws(SpeakerError) { try connection.start() } catch {
             core.record.record(.disconnected(from: stream.remote.description, reason: error.message))

@@ -75,7 +75,7 @@ final class EventServer: Sendable {
         var waiting = false
         while !thread.isStopping {
             // One outstanding request at a time.
-            if !waiting, let body = takeNext() {
+            if !waiting, let body = removeNext() {
                 let deadline = HostInstant.now.advanced(by: .seconds(2))
                 guard stream.sendCompletely(sealer.seal(Self.request(body, sequence)), until: deadline) else { return }
                 sequence += 1
@@ -98,7 +98,7 @@ final class EventServer: Sendable {
             }
         }
         // Sends a remote command queued just before `stop`; at most 100 ms.
-        if !waiting, let body = takeNext() {
+        if !waiting, let body = removeNext() {
             let deadline = HostInstant.now.advanced(by: .milliseconds(100))
             _ = stream.sendCompletely(sealer.seal(Self.request(body, sequence)), until: deadline)
         }
@@ -109,7 +109,7 @@ final class EventServer: Sendable {
         return RTSPRequest("POST", "/command", headers: headers, body: body.binary()).encoded()
     }
 
-    private func takeNext() -> PropertyList? { outgoing.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+    private func removeNext() -> PropertyList? { outgoing.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 
     private func accept() -> TCPSocket? {
         while !thread.isStopping, opens.map({ $0 > .now }) ?? true {

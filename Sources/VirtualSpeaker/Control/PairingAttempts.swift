@@ -72,7 +72,7 @@ struct PairingAttempts: Sendable {
     init() {}
 
     /// Consumes a challenge of an address. Returns nil if it is granted, otherwise the delay.
-    mutating func takeChallenge(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
+    mutating func consumeChallenge(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
         if let refusal = refusal(of: address, at: now) { return refusal }
         var own = challenges[address] ?? Allowance(tokens: Self.challengeBurst.address, last: now)
         var all = allChallenges ?? Allowance(tokens: Self.challengeBurst.all, last: now)

@@ -53,7 +53,7 @@ protocol SessionBackend: AnyObject {
     /// Returns the delay before a pairing step may proceed, or nil. The call itself counts the challenge or proof.
     func judge(_ step: PairSetupResponder.Step) -> PairSetupResponder.Refusal?
     /// Refunds the counted proof after the sender has proved knowledge of the secret.
-    func notePairingProof()
+    func refundProof()
     func pairedKey(of sender: [UInt8]) -> [UInt8]?
     func store(_ paired: PairedAccessory)
 

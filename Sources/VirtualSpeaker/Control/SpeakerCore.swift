@@ -61,14 +61,14 @@ final class SpeakerCore: Sendable {
     ) -> PairSetupResponder.Refusal? {
         let refusal = attempts.withLock { attempts in
             switch step {
-            case .challenge: attempts.takeChallenge(address, at: now)
+            case .challenge: attempts.consumeChallenge(address, at: now)
             case .proof: attempts.countAttempt(address, at: now)
             }
         }
         return refusal.map { PairSetupResponder.Refusal($0.error, after: $0.wait) }
     }
 
-    func notePairingProof(from address: IPv4Address) { attempts.withLock { $0.succeeded(address) } }
+    func refundProof(from address: IPv4Address) { attempts.withLock { $0.succeeded(address) } }
 
     func pairedKey(of sender: [UInt8]) -> [UInt8]? {
         state.withLock { state in state.paired.first { $0.identifier == sender }?.publicKey }
@@ -111,7 +111,7 @@ final class SpeakerCore: Sendable {
 
     var isTaken: Bool { state.withLock { $0.busyUntil.map { $0 > .now } ?? false } }
 
-    func noteSession(_ active: Bool) { state.withLock { $0.hasSession = active } }
+    func setHasSession(_ active: Bool) { state.withLock { $0.hasSession = active } }
 
     /// Simulates that another sender uses the speaker for `duration`.
     func occupy(for duration: Duration) { state.withLock { $0.busyUntil = .now.advanced(by: duration) } }

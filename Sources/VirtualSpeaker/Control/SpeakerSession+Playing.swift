@@ -64,20 +64,20 @@ extension SpeakerSession {
         let type = (request.headers["Content-Type"] ?? "").prefix { $0 != ";" }
         if type == "text/parameters" {
             for line in String(decoding: request.body.prefix(4096), as: UTF8.self).split(whereSeparator: \.isNewline) {
-                let parts = line.split(separator: ":", maxSplits: 1).map { $0.filter { $0 != " " } }
-                guard parts.count == 2 else { continue }
-                switch parts[0] {
+                let fields = line.split(separator: ":", maxSplits: 1).map { $0.filter { $0 != " " } }
+                guard fields.count == 2 else { continue }
+                switch fields[0] {
                 case "volume":
-                    guard let decibels = Double(parts[1]), decibels.isFinite else {
+                    guard let decibels = Double(fields[1]), decibels.isFinite else {
                         return Reply(response: RTSPResponse(status: 400, reason: Self.reason(400)))
                     }
                     backend.volume = max(-144, min(0, decibels))
                 case "progress":
-                    guard let (start, now, end) = TextParameters.progress(in: parts[1]) else {
+                    guard let (start, now, end) = TextParameters.progress(in: fields[1]) else {
                         return Reply(response: RTSPResponse(status: 400, reason: Self.reason(400)))
                     }
                     backend.record(.progress(start: start, now: now, end: end))
-                default: backend.record(.metadata(kind: String(parts[0].prefix(32)), bytes: line.utf8.count))
+                default: backend.record(.metadata(kind: String(fields[0].prefix(32)), bytes: line.utf8.count))
                 }
             }
         } else {

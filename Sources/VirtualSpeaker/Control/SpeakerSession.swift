@@ -156,7 +156,7 @@ struct SpeakerSession {
     private mutating func setUpPairing(_ request: RTSPRequest) -> Reply {
         let backend = backend
         let answer = pairSetup.respond(to: request.body) { backend.judge($0) }
-        if answer.isProven { backend.notePairingProof() }
+        if answer.isProven { backend.refundProof() }
         if let paired = answer.paired { backend.store(paired) }
         var reply = Reply(
             response: RTSPResponse(

@@ -43,7 +43,7 @@ final class SpeakerStage: SessionBackend {
     private static func gain(_ decibels: Double) -> Float { decibels <= -144 ? 0 : Float(pow(10, decibels / 20)) }
 
     func judge(_ step: PairSetupResponder.Step) -> PairSetupResponder.Refusal? { core.judge(step, from: sender) }
-    func notePairingProof() { core.notePairingProof(from: sender) }
+    func refundProof() { core.refundProof(from: sender) }
     func pairedKey(of sender: [UInt8]) -> [UInt8]? { core.pairedKey(of: sender) }
     func store(_ paired: PairedAccessory) { core.store(paired) }
     func record(_ event: SpeakerEvent) { core.record.record(event) }
@@ -52,7 +52,7 @@ final class SpeakerStage: SessionBackend {
         guard !core.isTaken, acquire() else { throw .busy }
         guard let secret else {
             self.timing = timing
-            core.noteSession(true)
+            core.setHasSession(true)
             return 0
         }
         do {
@@ -61,7 +61,7 @@ final class SpeakerStage: SessionBackend {
                 greeting: SpeakerDescription(self).propertyList, quirks: configuration.quirks)
             events = channel
             self.timing = timing
-            core.noteSession(true)
+            core.setHasSession(true)
             return channel.port
         } catch {
             throw .failed
@@ -190,7 +190,7 @@ final class SpeakerStage: SessionBackend {
         closeStream(breaking: breaking)
         events?.stop()
         clock?.stop()
-        if timing != nil { core.noteSession(false) }
+        if timing != nil { core.setHasSession(false) }
         (events, clock, timing) = (nil, nil, nil)
     }
 }

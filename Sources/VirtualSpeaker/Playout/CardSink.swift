@@ -60,7 +60,7 @@ final class CardSink: PlayoutSink, @unchecked Sendable {
             rest.prefix(count).withUnsafeBufferPointer { block.samples.update(from: $0.baseAddress!, count: count) }
             block.frames = count / 2
             block.start = MediaTime(value: start.index, timescale: Int32(sampleRate))
-            // The card's buffer is longer than `placeAhead`; the remainder of a larger burst is dropped.
+            // The card's buffer is longer than `scheduleAhead`; the remainder of a larger burst is dropped.
             _ = card.accept(block, from: 0)
             rest = rest.dropFirst(count)
             start = start.advanced(byFrames: Int64(count / 2))

@@ -16,7 +16,8 @@ extension PlayoutEngine {
     }
 
     /// Returns when a position is audible; nil while the clock is unknown, and beyond `reach`.
-    private func moment(of position: RTPTimestamp, _ anchor: PlayoutAnchor, at now: HostInstant) -> HostInstant? {
+    private func audibleInstant(of position: RTPTimestamp, _ anchor: PlayoutAnchor, at now: HostInstant) -> HostInstant?
+    {
         guard knows(anchor) else { return nil }
         let frames = Int64(anchor.position.distance(to: position))
         // 31 bits of frames times 10⁹ fit in 63 bits.
@@ -27,7 +28,7 @@ extension PlayoutEngine {
         return due
     }
 
-    private func takeRound(at now: HostInstant) -> Round {
+    private func beginRound(at now: HostInstant) -> Round {
         let horizon = now.advanced(by: decodeAhead)
         // Late packets are not decoded: that would delay those still due. The packet just before is
         // kept, because AAC overlaps by one.
@@ -42,7 +43,7 @@ extension PlayoutEngine {
                 // Moves the store out of the enum to avoid copying its queue on mutation.
                 state.store = .buffered(.init())
                 while round.packets.count < Self.packetsPerRound, let next = store.first {
-                    guard let due = moment(of: next.timestamp, anchor, at: now) else { break }
+                    guard let due = audibleInstant(of: next.timestamp, anchor, at: now) else { break }
                     guard due < horizon else {
                         round.nextDecode = due
                         break
@@ -54,7 +55,7 @@ extension PlayoutEngine {
             case .realtime(var store):
                 state.store = .realtime(.init())
                 while round.packets.count < Self.packetsPerRound, let next = store.first {
-                    guard let due = moment(of: next.packet.timestamp, anchor, at: now) else { break }
+                    guard let due = audibleInstant(of: next.packet.timestamp, anchor, at: now) else { break }
                     guard due < horizon else {
                         round.nextDecode = due
                         break
@@ -72,11 +73,11 @@ extension PlayoutEngine {
     /// The playback state: decoder, device and decoded audio. Used by the playout thread only.
     struct Playing {
         var device: VirtualDevice
-        let decoder: SoundDecoder
-        private var decoded = Queue<DecodedSound>()
+        let decoder: StreamAudioDecoder
+        private var decoded = Queue<DecodedAudio>()
         private var isDry = true
 
-        init(device: VirtualDevice, decoder: SoundDecoder) {
+        init(device: VirtualDevice, decoder: StreamAudioDecoder) {
             self.device = device
             self.decoder = decoder
         }
@@ -85,7 +86,7 @@ extension PlayoutEngine {
         ///
         /// - Returns: When to call again unless new input arrives; at once if not later than `now`.
         mutating func round(at now: HostInstant, of engine: PlayoutEngine) -> HostInstant {
-            let round = engine.takeRound(at: now)
+            let round = engine.beginRound(at: now)
             if round.isCut {
                 device.cut(at: now)
                 decoded.removeAll()
@@ -95,19 +96,23 @@ extension PlayoutEngine {
             if !round.packets.isEmpty || round.late > 0 { engine.room.raise() }
             if round.lost > 0 { engine.record.record(.lost(packets: round.lost)) }
             for packet in round.packets {
-                for sound in engine.decode(packet, decoder) { decoded.append(sound) }
+                for audio in engine.decode(packet, decoder) { decoded.append(audio) }
             }
             var late = round.late
             var next: HostInstant?
             if let anchor = round.anchor {
-                while let sound = decoded.first {
-                    guard let due = engine.moment(of: sound.position, anchor, at: now) else { break }
-                    guard due < now.advanced(by: engine.placeAhead) else {
-                        next = due.advanced(by: .zero - engine.placeAhead)
+                while let audio = decoded.first {
+                    guard let due = engine.audibleInstant(of: audio.position, anchor, at: now) else { break }
+                    guard due < now.advanced(by: engine.scheduleAhead) else {
+                        next = due.advanced(by: .zero - engine.scheduleAhead)
                         break
                     }
                     decoded.popFirst()
-                    if place(sound, due: due, now: now, gain: round.gain, engine) { isDry = false } else { late += 1 }
+                    if schedule(audio, due: due, now: now, gain: round.gain, engine) {
+                        isDry = false
+                    } else {
+                        late += 1
+                    }
                 }
             }
             if late > 0 { engine.record.record(.late(packets: late)) }
@@ -123,21 +128,21 @@ extension PlayoutEngine {
         }
 
         /// Places decoded audio. Returns false if all of it is late.
-        private mutating func place(
-            _ sound: DecodedSound, due: HostInstant, now: HostInstant, gain: Float, _ engine: PlayoutEngine
+        private mutating func schedule(
+            _ audio: DecodedAudio, due: HostInstant, now: HostInstant, gain: Float, _ engine: PlayoutEngine
         ) -> Bool {
             let rate = engine.setup.format.sampleRate
             var skipped = 0
             if due < now {
-                skipped = Int(clamping: ((now - due).inSeconds * Double(rate)).rounded(.up), in: 0...sound.frames)
+                skipped = Int(clamping: ((now - due).inSeconds * Double(rate)).rounded(.up), in: 0...audio.frames)
                 // Drops the late part only.
-                guard skipped < sound.frames else { return false }
+                guard skipped < audio.frames else { return false }
             }
-            var samples = sound.samples[(skipped * 2)...]
+            var samples = audio.samples[(skipped * 2)...]
             if gain != 1 { samples = ArraySlice(samples.map { $0 * gain }) }
             let start = due.advanced(by: HeardSpan.length(of: skipped, rate))
-            device.place(samples, position: sound.position.advanced(byFrames: Int64(skipped)), at: start)
-            engine.firstSound.withLock { if $0 == nil { $0 = start } }
+            device.schedule(samples, position: audio.position.advanced(byFrames: Int64(skipped)), at: start)
+            engine.firstAudio.withLock { if $0 == nil { $0 = start } }
             return true
         }
 
@@ -148,7 +153,7 @@ extension PlayoutEngine {
         }
     }
 
-    private func decode(_ packet: StoredPacket, _ decoder: SoundDecoder) -> [DecodedSound] {
+    private func decode(_ packet: StoredPacket, _ decoder: StreamAudioDecoder) -> [DecodedAudio] {
         var format = setup.format
         if setup.kind == .buffered {
             guard let named = StreamFormat.all.first(where: { $0.synchronizationSource == packet.source })

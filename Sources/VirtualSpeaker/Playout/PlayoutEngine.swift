@@ -16,7 +16,7 @@ struct PlayoutAnchor: Hashable, Sendable {
 ///
 /// The thread `speaker-play` decodes and places; it keeps this object alive until the owner calls `stop`.
 /// Callable from any thread; only `stop` blocks. With a manual clock there is no thread: the test runs the
-/// iterations with `takePlaying`.
+/// iterations with `beginPlaying`.
 final class PlayoutEngine: Sendable {
     struct Setup: Sendable {
         var kind: StreamKind
@@ -39,8 +39,8 @@ final class PlayoutEngine: Sendable {
     /// How long before it is audible audio is placed on the device.
     ///
     /// Covers scheduling delays of a busy computer. Audio that must not play is removed again.
-    static let bufferedPlaceAhead: Duration = .milliseconds(300)
-    static let realtimePlaceAhead: Duration = .milliseconds(100)
+    static let bufferedScheduleAhead: Duration = .milliseconds(300)
+    static let realtimeScheduleAhead: Duration = .milliseconds(100)
     /// Maximum distance of an anchor from now; larger values are invalid or malicious.
     static let reach: Duration = .seconds(86_400)
     /// Age at which the anchor is replaced by a later frame. Timestamps express distances up to 12.4 h at 48 kHz.
@@ -69,7 +69,7 @@ final class PlayoutEngine: Sendable {
 
     let setup: Setup
     let decodeAhead: Duration
-    let placeAhead: Duration
+    let scheduleAhead: Duration
     let clock: any SenderClock
     let record: SpeakerRecord
     let codecs: (any AudioCodecs)?
@@ -84,7 +84,7 @@ final class PlayoutEngine: Sendable {
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
     /// When the first audio since the last start is audible; set by the playout thread.
-    let firstSound = Lock<HostInstant?>(nil)
+    let firstAudio = Lock<HostInstant?>(nil)
     /// Raised when a buffered stream has writable space again.
     let room: PollableSignal
 
@@ -99,7 +99,7 @@ final class PlayoutEngine: Sendable {
         self.record = record
         room = try SpeakerError.signal()
         decodeAhead = setup.kind == .buffered ? Self.bufferedDecodeAhead : Self.realtimeDecodeAhead
-        placeAhead = setup.kind == .buffered ? Self.bufferedPlaceAhead : Self.realtimePlaceAhead
+        scheduleAhead = setup.kind == .buffered ? Self.bufferedScheduleAhead : Self.realtimeScheduleAhead
         state = Lock(
             State(store: setup.kind == .buffered ? .buffered(.init()) : .realtime(.init()), gain: gain))
         let origin = host.now
@@ -113,7 +113,7 @@ final class PlayoutEngine: Sendable {
             }
         let device = VirtualDevice(
             sampleRate: rate, origin: origin, oscillator: clock.deviceOscillator, sink: sink, record: record)
-        unstarted = Lock(Playing(device: device, decoder: SoundDecoder(codecs: codecs)))
+        unstarted = Lock(Playing(device: device, decoder: StreamAudioDecoder(codecs: codecs)))
         guard host.isRealTime else { return }
         let worker = try SpeakerError.thread("speaker-play", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
@@ -126,7 +126,7 @@ final class PlayoutEngine: Sendable {
     }
 
     /// When the first audio since the last start is audible; nil if there is none.
-    var playingSince: HostInstant? { firstSound.withLock { $0 } }
+    var playingSince: HostInstant? { firstAudio.withLock { $0 } }
 
     // MARK: Input from streams
 
@@ -216,7 +216,7 @@ final class PlayoutEngine: Sendable {
             state.anchor = nil
             state.isCut = true
         }
-        firstSound.withLock { $0 = nil }
+        firstAudio.withLock { $0 = nil }
         record.record(.paused)
         wakeSignal.raise()
     }
@@ -230,7 +230,7 @@ final class PlayoutEngine: Sendable {
             state.anchor = nil
             state.isCut = true
         }
-        firstSound.withLock { $0 = nil }
+        firstAudio.withLock { $0 = nil }
         record.record(.flushed(from: nil, until: sequence))
         room.raise()
         wakeSignal.raise()
@@ -257,7 +257,7 @@ final class PlayoutEngine: Sendable {
             state.store = .realtime(store)
             state.isCut = true
         }
-        firstSound.withLock { $0 = nil }
+        firstAudio.withLock { $0 = nil }
         record.record(.flushed(from: nil, until: position.rawValue))
         wakeSignal.raise()
     }
@@ -267,7 +267,7 @@ final class PlayoutEngine: Sendable {
     // MARK: The thread
 
     /// Returns the playback state for the thread, or for a test with a manual clock. Nil on the second call.
-    func takePlaying() -> Playing? {
+    func beginPlaying() -> Playing? {
         unstarted.withLock { unstarted in
             let playing = unstarted
             unstarted = nil
@@ -276,7 +276,7 @@ final class PlayoutEngine: Sendable {
     }
 
     private func run() {
-        guard var playing = takePlaying() else { return }
+        guard var playing = beginPlaying() else { return }
         while !stopping.load(ordering: .acquiring) {
             let now = host.now
             let next = playing.round(at: now, of: self)

@@ -8,10 +8,10 @@ struct StoredPacket: Sendable {
     let timestamp: RTPTimestamp
     /// The SSRC, which identifies the format of a buffered stream; 0 on a realtime one.
     let source: UInt32
-    let sound: [UInt8]
+    let audio: [UInt8]
 
     /// Size in bytes on the wire; buffer sizes are measured in these.
-    var wireBytes: Int { sound.count + BufferedPacketizer.overhead }
+    var wireBytes: Int { audio.count + BufferedPacketizer.overhead }
 }
 
 /// A FIFO queue on an array: amortized constant time; the memory of consumed elements is released in batches.

@@ -52,7 +52,7 @@ struct VirtualDevice {
     ///
     /// Contiguous audio is appended if its time agrees within `tolerance`. A larger difference is corrected by one
     /// frame per packet, dropped or repeated, as real speakers do.
-    mutating func place(_ samples: ArraySlice<Float>, position: RTPTimestamp, at instant: HostInstant) {
+    mutating func schedule(_ samples: ArraySlice<Float>, position: RTPTimestamp, at instant: HostInstant) {
         var samples = samples
         var position = position
         var start = frame(at: instant)

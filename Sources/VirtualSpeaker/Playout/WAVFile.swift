@@ -54,11 +54,11 @@ final class WAVFile: PlayoutSink {
     }
 
     /// Writes all bytes at an offset, or reports the error.
-    private func put(_ bytes: [UInt8], at place: Int64) {
+    private func put(_ bytes: [UInt8], at position: Int64) {
         var offset = 0
         while offset < bytes.count {
             let count = bytes.withUnsafeBufferPointer {
-                pwrite(descriptor, $0.baseAddress! + offset, bytes.count - offset, Int(place) + offset)
+                pwrite(descriptor, $0.baseAddress! + offset, bytes.count - offset, Int(position) + offset)
             }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { return recordError(count == 0 ? ENOSPC : errno) }
@@ -104,25 +104,25 @@ final class WAVFile: PlayoutSink {
         var real = timespec()
         clock_gettime(CLOCK_REALTIME, &real)
         let shift = Int64(real.tv_sec) * 1_000_000_000 + Int64(real.tv_nsec) - HostInstant.now.nanoseconds
-        func moment(_ frame: Int64) -> Int64 {
+        func nanoseconds(_ frame: Int64) -> Int64 {
             origin.nanoseconds + Int64(clamping: Int128(frame) * 1_000_000_000 / Int128(sampleRate))
         }
         let anchors = stride(from: 0, through: frames, by: sampleRate).map { frame -> JSONValue in
             .object([
-                ("frame", .integer(Int(frame))), ("realtime_ns", .integer(Int(moment(frame) + shift))),
-                ("monotonic_ns", .integer(Int(moment(frame)))),
+                ("frame", .integer(Int(frame))), ("realtime_ns", .integer(Int(nanoseconds(frame) + shift))),
+                ("monotonic_ns", .integer(Int(nanoseconds(frame)))),
             ])
         }
         let points = stride(from: 0, through: frames, by: max(1, sampleRate / 10)).map { frame -> JSONValue in
-            .array([.integer(Int(frame)), .integer(Int(moment(frame) + shift)), .integer(Int(moment(frame)))])
+            .array([.integer(Int(frame)), .integer(Int(nanoseconds(frame) + shift)), .integer(Int(nanoseconds(frame)))])
         }
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let text =
             JSONValue.object([
                 ("wav", .text(name)), ("rate", .integer(sampleRate)), ("sample_rate", .integer(sampleRate)),
                 ("channels", .integer(2)), ("frames", .integer(Int(frames))),
-                ("first_frame_realtime_ns", .integer(Int(moment(0) + shift))),
-                ("first_frame_monotonic_ns", .integer(Int(moment(0)))), ("anchors", .array(anchors)),
+                ("first_frame_realtime_ns", .integer(Int(nanoseconds(0) + shift))),
+                ("first_frame_monotonic_ns", .integer(Int(nanoseconds(0)))), ("anchors", .array(anchors)),
                 ("points", .array(points)),
             ]).compact + "\n"
         let side = PrivateFile.create(path + ".json", O_WRONLY)

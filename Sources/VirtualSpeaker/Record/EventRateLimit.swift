@@ -27,14 +27,14 @@ struct EventRateLimit {
     ///
     /// - Returns: Whether to report it, and messages about earlier events that were not reported.
     mutating func admit(_ event: SpeakerEvent, at now: HostInstant) -> (isAdmitted: Bool, summaries: [String]) {
-        let summaries = takeSummaries(at: now)
+        let summaries = removeSummaries(at: now)
         guard let kind = Self.kind(of: event) else { return (true, summaries) }
         windows[kind, default: Window(began: now)].count += 1
         return (windows[kind]!.count <= kind.maxEvents, summaries)
     }
 
     /// Returns a message for each expired interval with unreported events; `isLast` includes unexpired ones.
-    mutating func takeSummaries(at now: HostInstant, isLast: Bool = false) -> [String] {
+    mutating func removeSummaries(at now: HostInstant, isLast: Bool = false) -> [String] {
         Kind.allCases.compactMap { kind in
             guard let window = windows[kind], isLast || now - window.began >= Self.interval else { return nil }
             windows[kind] = nil

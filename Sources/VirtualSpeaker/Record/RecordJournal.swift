@@ -11,7 +11,7 @@ final class RecordJournal: Sendable {
     /// The descriptor, and the bytes written by any thread.
     private let file: Lock<(descriptor: Int32, bytes: Int)>
     private let maxBytes: Int
-    /// The errno of the first lost line, and whether `takeFailure` has returned it.
+    /// The errno of the first lost line, and whether `consumeFailure` has returned it.
     private let failure = Lock<(code: Int32?, isReported: Bool)>((nil, false))
     private let path: String
 
@@ -139,7 +139,7 @@ final class RecordJournal: Sendable {
     }
 
     /// Returns a message about missing lines, once; nil if there are none.
-    func takeFailure() -> String? {
+    func consumeFailure() -> String? {
         let code = failure.withLock { failure -> Int32? in
             guard let code = failure.code, !failure.isReported else { return nil }
             failure.isReported = true

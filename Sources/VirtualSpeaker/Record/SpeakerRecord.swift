@@ -83,7 +83,7 @@ package final class SpeakerRecord: Sendable {
         let (isAdmitted, summaries) = rateLimit.withLock { $0.admit(event, at: now) }
         for summary in summaries { add(.damaged(reason: summary), at: now) }
         if isAdmitted { add(event, at: now) }
-        if let reason = journal?.takeFailure() { add(.damaged(reason: reason), at: now) }
+        if let reason = journal?.consumeFailure() { add(.damaged(reason: reason), at: now) }
         changed.raise()
     }
 
@@ -116,7 +116,7 @@ package final class SpeakerRecord: Sendable {
                 return []
             }
             state.spans.append(span)
-            return state.takeFinished()
+            return state.removeFinished()
         }
         for span in finished { journal?.write(span) }
         changed.raise()
@@ -142,7 +142,7 @@ package final class SpeakerRecord: Sendable {
 
     /// Ends the record: writes the rest to the journal and makes `nextEvent` return nil.
     func close() {
-        for summary in rateLimit.withLock({ $0.takeSummaries(at: .now, isLast: true) }) {
+        for summary in rateLimit.withLock({ $0.removeSummaries(at: .now, isLast: true) }) {
             add(.damaged(reason: summary), at: .now)
         }
         finish()
@@ -163,7 +163,7 @@ package final class SpeakerRecord: Sendable {
 
 extension SpeakerRecord.State {
     /// Returns the spans not yet in the journal, except the last one, which may still be extended.
-    fileprivate mutating func takeFinished() -> [HeardSpan] {
+    fileprivate mutating func removeFinished() -> [HeardSpan] {
         let finished = Array(spans[min(journalled, spans.count - 1)..<(spans.count - 1)])
         journalled = spans.count - 1
         if spans.count > SpeakerRecord.limit {

@@ -66,7 +66,7 @@ final class BufferedReceiver: Sendable {
                         packets.map {
                             StoredPacket(
                                 sequence: $0.sequence, timestamp: $0.timestamp, source: $0.synchronizationSource,
-                                sound: $0.audio)
+                                audio: $0.audio)
                         })
                 } catch {
                     record.record(.damaged(reason: error.message))

@@ -91,7 +91,7 @@ final class RealtimeReceiver: Sendable {
         }
         engine.insert([
             StoredPacket(
-                sequence: UInt32(packet.sequence), timestamp: packet.timestamp, source: 0, sound: packet.audio)
+                sequence: UInt32(packet.sequence), timestamp: packet.timestamp, source: 0, audio: packet.audio)
         ])
     }
 

@@ -22,7 +22,7 @@ func play(_ input: ArraySlice<UInt8>) {
                 kind: kind, format: kind == .buffered ? .wire(.lossless44100) : .pcm44100, capacity: 1 << 16,
                 output: .none),
             clock: clock, gain: 1, codecs: nil, record: record, host: host),
-        var playing = engine.takePlaying()
+        var playing = engine.beginPlaying()
     else { return }
     if shape & 4 != 0 {
         // Locks the clock first, because few inputs find out how to do so.
@@ -63,7 +63,7 @@ func play(_ input: ArraySlice<UInt8>) {
                 StoredPacket(
                     sequence: sequence % (kind == .buffered ? BufferedPacketizer.sequenceModulus : 1 << 16),
                     timestamp: RTPTimestamp(rawValue: sequence &* 352 &+ (step & 64 == 0 ? 0 : number(&rest))),
-                    source: source, sound: Array(sound.prefix(length)))
+                    source: source, audio: Array(sound.prefix(length)))
             ])
         }
         let next = playing.round(at: host.now, of: engine)

@@ -64,7 +64,7 @@ private func stream(_ input: ArraySlice<UInt8>) {
         default:
             store.append(
                 StoredPacket(
-                    sequence: number, timestamp: RTPTimestamp(rawValue: number &* 1024), source: 0, sound: [kind]))
+                    sequence: number, timestamp: RTPTimestamp(rawValue: number &* 1024), source: 0, audio: [kind]))
         }
     }
     while store.popFirst() != nil {}
@@ -91,7 +91,7 @@ private func datagrams(_ input: ArraySlice<UInt8>) {
         default:
             _ = store.insert(
                 StoredPacket(
-                    sequence: number, timestamp: RTPTimestamp(rawValue: number &* 352), source: 0, sound: [kind]),
+                    sequence: number, timestamp: RTPTimestamp(rawValue: number &* 352), source: 0, audio: [kind]),
                 at: now)
         }
     }

@@ -47,7 +47,7 @@ package final class NotedBackend: SessionBackend {
         return refusal.map { PairSetupResponder.Refusal($0.error, after: $0.wait) }
     }
 
-    package func notePairingProof() { attempts.succeeded(address) }
+    package func refundProof() { attempts.succeeded(address) }
 
     package func pairedKey(of sender: [UInt8]) -> [UInt8]? { paired[sender] }
     package func store(_ accessory: PairedAccessory) { paired[accessory.identifier] = accessory.publicKey }

@@ -41,7 +41,7 @@ private final class TimeKeeper: AudioCodecs, PCMConverter {
     /// A decoder would treat a time that goes back as a seek.
     @Test func aDecodersTimeContinuesAcrossATimestampWraparound() throws {
         let keeper = TimeKeeper()
-        let decoder = SoundDecoder(codecs: keeper)
+        let decoder = StreamAudioDecoder(codecs: keeper)
         let long = StreamFormat(
             bit: 23, coding: .aacLC, sampleRate: 48000, channels: 2, bitsPerSample: 0, framesPerPacket: 1 << 24,
             synchronizationSource: 1)
@@ -49,7 +49,7 @@ private final class TimeKeeper: AudioCodecs, PCMConverter {
         var elapsed: Int64 = 0
         for sequence in 0..<UInt32(600) {
             let packet = StoredPacket(
-                sequence: sequence, timestamp: first.advanced(byFrames: elapsed), source: 1, sound: [1])
+                sequence: sequence, timestamp: first.advanced(byFrames: elapsed), source: 1, audio: [1])
             let sounds = try decoder.decode(packet, format: .wire(long))
             #expect(sounds.map(\.position) == [packet.timestamp])
             #expect(keeper.last == MediaTime(value: elapsed, timescale: 48000))

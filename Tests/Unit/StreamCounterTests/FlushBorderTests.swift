@@ -46,7 +46,7 @@ import Testing
             }
             return try unpacker.open(wire).map {
                 StoredPacket(
-                    sequence: $0.sequence, timestamp: $0.timestamp, source: $0.synchronizationSource, sound: $0.audio)
+                    sequence: $0.sequence, timestamp: $0.timestamp, source: $0.synchronizationSource, audio: $0.audio)
             }
         }
     }
@@ -54,7 +54,7 @@ import Testing
     private func drained(_ store: BufferedStore) -> [UInt8] {
         var store = store
         var numbers: [UInt8] = []
-        while let packet = store.popFirst() { numbers += packet.sound }
+        while let packet = store.popFirst() { numbers += packet.audio }
         return numbers
     }
 
@@ -109,7 +109,7 @@ import Testing
         let until = try #require(position)
         receiver.flush(until: until.sequence)
         let again = try sender.send()
-        #expect(again.map(\.sound) == (5..<10).map { [$0] })
+        #expect(again.map(\.audio) == (5..<10).map { [$0] })
         #expect(try #require(before.last).timestamp.distance(to: try #require(again.first).timestamp) == 4410)
         for packet in again { receiver.append(packet) }
         #expect(drained(receiver) == Array(5..<10))
@@ -124,13 +124,13 @@ import Testing
                 sequence: UInt32(UInt16(truncatingIfNeeded: border &- 5 &+ index)),
                 timestamp: RTPTimestamp(
                     rawValue: UInt32(truncatingIfNeeded: border &- 5 * 352 &+ index * 352)), source: 0,
-                sound: [UInt8(index)])
+                audio: [UInt8(index)])
             #expect(store.insert(packet, at: now) == .kept)
         }
         store.flush(until: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: border &+ 352)), at: now)
         var left: [UInt8] = []
         while let next = store.popFirst() {
-            left += next.packet.sound
+            left += next.packet.audio
             #expect(next.gap == 0)
         }
         #expect(left == [6, 7, 8, 9])

@@ -65,7 +65,7 @@ struct StreamRig {
             gain: 1, codecs: nil, record: record, host: host)
         playing = PlayoutEngine.Playing(
             device: VirtualDevice(sampleRate: Self.rate, origin: host.now, sink: heard, record: record),
-            decoder: SoundDecoder(codecs: nil))
+            decoder: StreamAudioDecoder(codecs: nil))
         let key = SecretBytes([UInt8](repeating: 9, count: 32))
         realtime = RealtimePacketizer(
             key: key, source: 0, firstSequence: UInt16(truncatingIfNeeded: counters.sequence),
@@ -186,7 +186,7 @@ struct StreamRig {
         guard let packet = realtimeUnpacker.open(datagram[...]) else { return }
         engine.insert([
             StoredPacket(
-                sequence: UInt32(packet.sequence), timestamp: packet.timestamp, source: 0, sound: packet.audio)
+                sequence: UInt32(packet.sequence), timestamp: packet.timestamp, source: 0, audio: packet.audio)
         ])
     }
 
@@ -202,7 +202,7 @@ struct StreamRig {
                 try bufferedUnpacker.open(wire).map {
                     StoredPacket(
                         sequence: $0.sequence, timestamp: $0.timestamp, source: $0.synchronizationSource,
-                        sound: $0.audio)
+                        audio: $0.audio)
                 })
         }
         let reach = SentAnchor.longestReach(sampleRate: Self.rate)

@@ -45,7 +45,7 @@ import Testing
     @Test func challengesAreLimitedForAnAddressAndForAllTogether() {
         var attempts = PairingAttempts()
         func attempt(_ address: IPv4Address, seconds: Double) -> PairingAttempts.Refusal? {
-            attempts.takeChallenge(address, at: start.advanced(by: .seconds(seconds)))
+            attempts.consumeChallenge(address, at: start.advanced(by: .seconds(seconds)))
         }
         var granted = (0..<1000).filter { _ in attempt(stranger, seconds: 0) == nil }.count
         #expect(granted == Int(PairingAttempts.challengeBurst.address))

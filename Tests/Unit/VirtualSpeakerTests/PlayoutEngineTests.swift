@@ -32,7 +32,7 @@ import Testing
         StoredPacket(
             sequence: sequence, timestamp: RTPTimestamp(rawValue: position),
             source: StreamFormat.lossless44100.synchronizationSource,
-            sound: LosslessEscape.frame([Int16](repeating: 7, count: 704)))
+            audio: LosslessEscape.frame([Int16](repeating: 7, count: 704)))
     }
 
     private func anchor(_ instant: PTPInstant, position: UInt32 = 0) -> PlayoutAnchor {
@@ -41,7 +41,7 @@ import Testing
 
     @Test func soundIsPlacedAtTheMomentThatTheAnchorNames() throws {
         let engine = try engine(.buffered, clock())
-        var playing = try #require(engine.takePlaying())
+        var playing = try #require(engine.beginPlaying())
         engine.insert((0..<4).map { packet($0, $0 * 352) })
         let start = PTPInstant(nanoseconds: host.now.nanoseconds).advanced(by: .seconds(1))
         #expect(engine.setAnchor(anchor(start)))
@@ -71,7 +71,7 @@ import Testing
     {
         let clock = clock(locked: false)
         let engine = try engine(kind, clock)
-        var playing = try #require(engine.takePlaying())
+        var playing = try #require(engine.beginPlaying())
         #expect(engine.setAnchor(anchor(PTPInstant(nanoseconds: nanoseconds), position: 1 << 31)))
         engine.insert((0..<4).map { packet($0, $0 &* 0x4000_0000) })
         for _ in 0..<20 {
@@ -95,7 +95,7 @@ import Testing
             host.advance(by: .milliseconds(700))
         }
         let engine = try engine(.buffered, clock)
-        var playing = try #require(engine.takePlaying())
+        var playing = try #require(engine.beginPlaying())
         for instant in [Int64.max, .min, 0] { engine.setAnchor(anchor(PTPInstant(nanoseconds: instant))) }
         engine.insert([packet(0, 0)])
         _ = playing.round(at: host.now, of: engine)

@@ -45,8 +45,8 @@ import Testing
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         #expect(try #require(size) <= 1 << 20 && size! > 1 << 19)
         #expect(try String(contentsOfFile: path, encoding: .utf8).hasSuffix("}\n"), "whole lines only")
-        #expect(journal.takeFailure()?.contains("has reached 1 MiB") == true)
-        #expect(journal.takeFailure() == nil)
+        #expect(journal.consumeFailure()?.contains("has reached 1 MiB") == true)
+        #expect(journal.consumeFailure() == nil)
     }
 
     @Test func aPipeThatNoProgramReadsIsRefusedAndOneThatIsNotReadDropsLines() throws {
@@ -60,7 +60,7 @@ import Testing
         defer { close(reader) }
         let journal = try RecordJournal(path: path)
         for _ in 0..<5000 { journal.write(.paused, at: .now) }
-        #expect(journal.takeFailure()?.contains("lines are missing") == true)
+        #expect(journal.consumeFailure()?.contains("lines are missing") == true)
     }
 
     @Test func aFloodOfBadPacketsAndConnectionsIsReportedWithinLimits() {
@@ -78,8 +78,8 @@ import Testing
         #expect(admitted == 6 * 2 * EventRateLimit.maxEvents)
         #expect(summaries.count == 10 && summaries[0] == "4960 more reports of bad packets within 10 s were omitted")
         #expect(limit.admit(.paused, at: start.advanced(by: .seconds(59))).isAdmitted)
-        #expect(limit.takeSummaries(at: start.advanced(by: .seconds(59)), isLast: true).count == 2)
-        #expect(limit.takeSummaries(at: start.advanced(by: .seconds(80))).isEmpty)
+        #expect(limit.removeSummaries(at: start.advanced(by: .seconds(59)), isLast: true).count == 2)
+        #expect(limit.removeSummaries(at: start.advanced(by: .seconds(80))).isEmpty)
     }
 
     @Test func aFloodOfRequestsIsReportedWithinLimits() {
@@ -109,7 +109,7 @@ import Testing
         let journal = try RecordJournal(path: "/dev/full")
         journal.write(.paused, at: .now)
         journal.write(.paused, at: .now)
-        #expect(journal.takeFailure()?.contains("No space left on device") == true)
-        #expect(journal.takeFailure() == nil)
+        #expect(journal.consumeFailure()?.contains("No space left on device") == true)
+        #expect(journal.consumeFailure() == nil)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 private func packet(_ sequence: UInt32) -> StoredPacket {
     StoredPacket(
-        sequence: sequence, timestamp: RTPTimestamp(rawValue: sequence &* 352), source: 0, sound: [UInt8](1...10))
+        sequence: sequence, timestamp: RTPTimestamp(rawValue: sequence &* 352), source: 0, audio: [UInt8](1...10))
 }
 
 @Suite struct BufferedStoreTests {

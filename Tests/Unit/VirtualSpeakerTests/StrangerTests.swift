@@ -7,7 +7,7 @@ import Testing
 @testable import VirtualSpeaker
 
 @Suite struct ConnectionSlotsTests {
-    private func seat(_ source: UInt32, _ standing: Standing = .stranger) -> ConnectionSlots.Seat {
+    private func seat(_ source: UInt32, _ standing: Standing = .stranger) -> ConnectionSlots.Slot {
         .init(source: IPv4Address(rawValue: source), standing: standing)
     }
 

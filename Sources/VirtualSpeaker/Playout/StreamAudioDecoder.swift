@@ -27,7 +27,7 @@ enum PacketFormat: Hashable, Sendable {
 }
 
 /// Decoded audio and its stream position; interleaved stereo.
-struct DecodedSound: Sendable {
+struct DecodedAudio: Sendable {
     let position: RTPTimestamp
     var samples: [Float]
 
@@ -37,7 +37,7 @@ struct DecodedSound: Sendable {
 /// Decodes the packets of one stream in order. Used by the playout thread only.
 ///
 /// Uncompressed audio needs no codec; compressed ALAC and AAC use `codecs`.
-final class SoundDecoder {
+final class StreamAudioDecoder {
     private let codecs: (any AudioCodecs)?
     private var format: PacketFormat?
     private var converter: (any PCMConverter)?
@@ -61,7 +61,7 @@ final class SoundDecoder {
     /// Returns the decoded audio of a packet; empty while the codec needs more input.
     ///
     /// - Throws: `MediaError` for a bad packet; later packets can still be decoded.
-    func decode(_ packet: StoredPacket, format: PacketFormat) throws(MediaError) -> [DecodedSound] {
+    func decode(_ packet: StoredPacket, format: PacketFormat) throws(MediaError) -> [DecodedAudio] {
         if format != self.format {
             self.format = format
             converter = nil
@@ -70,16 +70,16 @@ final class SoundDecoder {
         let isContinuous = next == packet.timestamp
         switch format {
         case .pcm44100:
-            next = packet.timestamp.advanced(byFrames: Int64(packet.sound.count / 4))
-            return [DecodedSound(position: packet.timestamp, samples: Self.bigEndianSamples(packet.sound))]
+            next = packet.timestamp.advanced(byFrames: Int64(packet.audio.count / 4))
+            return [DecodedAudio(position: packet.timestamp, samples: Self.bigEndianSamples(packet.audio))]
         case .wire(let wire):
-            if wire.coding == .appleLossless, let samples = LosslessEscape.samples(in: packet.sound, wire) {
+            if wire.coding == .appleLossless, let samples = LosslessEscape.samples(in: packet.audio, wire) {
                 next = packet.timestamp.advanced(byFrames: Int64(samples.count / 2))
-                return [DecodedSound(position: packet.timestamp, samples: samples)]
+                return [DecodedAudio(position: packet.timestamp, samples: samples)]
             }
-            let sounds = try convert(packet, wire, isContinuous: isContinuous)
+            let blocks = try convert(packet, wire, isContinuous: isContinuous)
             next = packet.timestamp.advanced(byFrames: Int64(wire.framesPerPacket))
-            return sounds
+            return blocks
         }
     }
 
@@ -89,8 +89,8 @@ final class SoundDecoder {
         var index = 0
         while index + 3 < bytes.count {
             for offset in [0, 2] {
-                let word = UInt16(bytes[index + offset]) << 8 | UInt16(bytes[index + offset + 1])
-                samples.append(Float(Int16(bitPattern: word)) / 32768)
+                let sample = UInt16(bytes[index + offset]) << 8 | UInt16(bytes[index + offset + 1])
+                samples.append(Float(Int16(bitPattern: sample)) / 32768)
             }
             index += 4
         }
@@ -99,7 +99,7 @@ final class SoundDecoder {
 
     private func convert(
         _ packet: StoredPacket, _ wire: StreamFormat, isContinuous: Bool
-    ) throws(MediaError) -> [DecodedSound] {
+    ) throws(MediaError) -> [DecodedAudio] {
         guard let codecs else {
             throw MediaError(.unsupported, "This speaker was built without codecs and accepts uncompressed audio only.")
         }
@@ -121,13 +121,13 @@ final class SoundDecoder {
         let time = MediaTime(value: elapsed, timescale: Int32(wire.sampleRate))
         elapsed += Int64(wire.framesPerPacket)
         let length = MediaTime(value: Int64(wire.framesPerPacket), timescale: Int32(wire.sampleRate))
-        let batch = PacketBatch(reservingBytes: packet.sound.count, packets: 1)
-        packet.sound.withUnsafeBytes {
+        let batch = PacketBatch(reservingBytes: packet.audio.count, packets: 1)
+        packet.audio.withUnsafeBytes {
             batch.append($0, as: PacketBatch.Packet(presentationTime: time, duration: length))
         }
         try converter.send(
             SampleBuffer(payload: .encodedAudio(mediaFormat, batch), presentationTime: time, duration: length))
-        var sounds: [DecodedSound] = []
+        var blocks: [DecodedAudio] = []
         while try converter.receive(into: block) {
             let start = block.start.rescaled(to: Int32(wire.sampleRate))
             var samples = Array(UnsafeBufferPointer(start: block.samples, count: block.frames * 2))
@@ -135,9 +135,9 @@ final class SoundDecoder {
                 samples = samples.map { _ in 0 }
                 mutesNext = false
             }
-            sounds.append(DecodedSound(position: base.advanced(byFrames: start), samples: samples))
+            blocks.append(DecodedAudio(position: base.advanced(byFrames: start), samples: samples))
         }
-        return sounds
+        return blocks
     }
 
     private static func mediaFormat(of wire: StreamFormat) -> AudioFormat {
