@@ -39,13 +39,13 @@ public struct OutputCapture: Sendable {
     ///   - file: 16-bit samples; its sidecar has the extension `.json`.
     ///   - channel: Counted from 0.
     package init(file: URL, channel: Int = 0) throws {
-        (samples, rate) = Self.sound(in: [UInt8](try Data(contentsOf: file)), channel)
+        (samples, rate) = Self.readSamples(in: [UInt8](try Data(contentsOf: file)), channel)
         let sidecar = file.appendingPathExtension("json")
         var anchors: [Sidecar.Anchor] = []
         if FileManager.default.fileExists(atPath: sidecar.path) {
             anchors = try JSONDecoder().decode(Sidecar.self, from: Data(contentsOf: sidecar)).anchors
         }
-        times = Self.line(through: anchors, nominal: 1e9 / rate)
+        times = Self.fitTimes(through: anchors, nominal: 1e9 / rate)
     }
 
     /// Creates a recording from samples.
@@ -65,19 +65,21 @@ public struct OutputCapture: Sendable {
         return OutputCapture(samples: samples + silence + later.samples, rate: rate, start: start)
     }
 
-    private static func sound(in bytes: [UInt8], _ channel: Int) -> (samples: [Float], rate: Double) {
-        func word(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
+    private static func readSamples(in bytes: [UInt8], _ channel: Int) -> (samples: [Float], rate: Double) {
+        func integer(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
         var offset = 12
         var (channels, rate) = (2, 48000)
         var samples: [Float] = []
         while offset + 8 <= bytes.count {
             let name = String(decoding: bytes[offset..<(offset + 4)], as: UTF8.self)
-            let size = word(offset + 4) | word(offset + 6) << 16
-            if name == "fmt " { (channels, rate) = (word(offset + 10), word(offset + 12) | word(offset + 14) << 16) }
+            let size = integer(offset + 4) | integer(offset + 6) << 16
+            if name == "fmt " {
+                (channels, rate) = (integer(offset + 10), integer(offset + 12) | integer(offset + 14) << 16)
+            }
             if name == "data" {
                 let end = min(bytes.count, offset + 8 + size) - 1
                 for position in stride(from: offset + 8 + channel * 2, to: end, by: channels * 2) {
-                    samples.append(Float(Int16(truncatingIfNeeded: word(position))) / 32768)
+                    samples.append(Float(Int16(truncatingIfNeeded: integer(position))) / 32768)
                 }
             }
             offset += 8 + size + size % 2
@@ -85,7 +87,7 @@ public struct OutputCapture: Sendable {
         return (samples, Double(rate))
     }
 
-    private static func line(through anchors: [Sidecar.Anchor], nominal: Double) -> Times {
+    private static func fitTimes(through anchors: [Sidecar.Anchor], nominal: Double) -> Times {
         let base = anchors.first?.monotonicNanoseconds ?? 0
         var times = Times(base: base, perFrame: nominal)
         var points = anchors.map { (x: $0.frame, y: $0.monotonicNanoseconds - base) }

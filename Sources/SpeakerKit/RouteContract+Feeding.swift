@@ -59,7 +59,7 @@ extension RouteContract {
         #expect(route.promises.depth.contains(ahead), "\(route.name)")
         let start = try start(route)
         let before = requests.calls
-        route.run(untilHeard: moment(2))
+        route.run(untilHeard: time(2))
         if !isDeep {
             #expect(requests.calls > before, "\(route.name): it was not asked while it played")
             let reached = try #require(renderer.progress.enqueuedUntil).seconds

@@ -8,11 +8,11 @@ extension RouteContract {
     private static func flush(
         _ route: any RecordedRoute, from second: Double, lead: Duration
     ) throws -> (result: PartialFlushResult, took: Duration) {
-        let due = try #require(route.synchronizer.timebase.snapshot.upcoming.hostInstant(of: moment(second)))
+        let due = try #require(route.synchronizer.timebase.snapshot.upcoming.hostInstant(of: time(second)))
         route.run(until: due.advanced(by: .zero - lead))
         let answer = Lock<PartialFlushResult?>(nil)
         let asked = route.now
-        route.renderer.requestFlush(fromSourceTime: moment(second)) { result in answer.withLock { $0 = result } }
+        route.renderer.requestFlush(fromSourceTime: time(second)) { result in answer.withLock { $0 = result } }
         let isAnswered = route.wait(atMost: .seconds(5)) { answer.withLock { $0 } != nil }
         try #require(isAnswered, "\(route.name): no answer")
         return (try #require(answer.withLock { $0 }), route.now - asked)
@@ -31,7 +31,7 @@ extension RouteContract {
         let start = try start(route)
         let (result, took) = try flush(route, from: end, lead: lead)
         print("\(route.name), lead \(lead.inMilliseconds) ms: \(result) after \(took.inMilliseconds) ms")
-        #expect(result == .flushed(from: moment(end)))
+        #expect(result == .flushed(from: time(end)))
         enqueue(.following, end..<(end + 2), on: route)
         route.renderer.finish()
         route.run(until: start.advanced(by: .milliseconds(Int64(end * 1000) + 2500)))

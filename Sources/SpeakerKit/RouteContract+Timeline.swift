@@ -26,23 +26,23 @@ extension RouteContract {
             "\(route.name): \(renderer.progress)")
         let start = route.now.advanced(by: synchronizer.startLead + .milliseconds(200))
         let first = synchronizer.setRate(1, time: .zero, atHostTime: start).upcoming
-        route.run(untilHeard: moment(0.5))
+        route.run(untilHeard: time(0.5))
         let asked = route.now
         let second = synchronizer.setRate(1.5).upcoming
         #expect(second.hostAnchor - asked <= route.promises.restart, "\(route.name): a change of speed takes too long")
         // Audio enqueued beyond the removal must not be audible.
         let left = Lock<HostInstant?>(nil)
         let clock = synchronizer.clock
-        synchronizer.removeRenderer(renderer, at: moment(4 + extra)) { isRemoved in
+        synchronizer.removeRenderer(renderer, at: time(4 + extra)) { isRemoved in
             if isRemoved { left.withLock { $0 = clock.now } }
         }
-        let due = try #require(second.hostInstant(of: moment(4 + extra)))
+        let due = try #require(second.hostInstant(of: time(4 + extra)))
         #expect(route.wait(atMost: .seconds(8)) { left.withLock { $0 } != nil }, "\(route.name) was not removed")
         #expect(synchronizer.renderers.isEmpty)
         // Film time continues; the re-added renderer joins at the current position.
         renderer.enqueue(Tone.buffer(hertz: 1200, frames: Int64((4 + extra) * 48000)..<Int64((9 + extra) * 48000)))
         route.addAgain()
-        let end = try #require(second.hostInstant(of: moment(9 + extra)))
+        let end = try #require(second.hostInstant(of: time(9 + extra)))
         route.run(until: end.advanced(by: .milliseconds(400)))
         let recording = try route.finish()
         try checkStart(recording, due: start, on: route)
@@ -65,7 +65,7 @@ extension RouteContract {
         }
         let bound = 45 * route.promises.factor
         if let boundary = stretches.first(where: { $0.hertz == 2000 }) {
-            let begins = error(boundary.start, try #require(second.hostInstant(of: moment(3 + extra))))
+            let begins = error(boundary.start, try #require(second.hostInstant(of: time(3 + extra))))
             let ends = error(boundary.end, due)
             print(
                 "\(route.name): at speed 1.5 \(rounded(begins)) ms late, silent \(rounded(ends)) ms after the removal")

@@ -49,7 +49,7 @@ public enum RouteContract {
     package static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 
     /// Returns a film time; `seconds` is rounded to milliseconds.
-    package static func moment(_ seconds: Double) -> MediaTime {
+    package static func time(_ seconds: Double) -> MediaTime {
         MediaTime(value: Int64((seconds * 1000).rounded()), timescale: 1000)
     }
 }
