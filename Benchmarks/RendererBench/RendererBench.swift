@@ -141,7 +141,7 @@ import TalkieTestKit
         let presenter = FramePresenter(
             layer: layer, timebase: synchronizer.timebase, output: Blank(), events: EventLog(clock: clock))
         let frame = MediaTime(value: 1, timescale: 1000)
-        let pictures = (0..<101_000).map { NumberedPicture.buffer($0, every: frame) }
+        let pictures = (0..<101_000).map { NumberedFrame.buffer($0, every: frame) }
         synchronizer.setRate(1, time: .zero)
         var result = Measurement(calls: 100_000)
         for (number, picture) in pictures.enumerated() {

@@ -4,7 +4,7 @@ internal import MediaFiles
 internal import SyncRendering
 
 /// The decoded frames of a film: when each is displayed, and its brightness.
-package struct SeenPictures: Sendable {
+package struct FilmFrames: Sendable {
     /// A decoded frame.
     package struct Seen: Sendable {
         /// Media time of the frame.
@@ -17,7 +17,7 @@ package struct SeenPictures: Sendable {
         package var size: PixelSize
     }
     /// The frames in display order.
-    package var pictures: [Seen] = []
+    package var frames: [Seen] = []
     /// The number of packets that could not be decoded.
     package var decodeErrorCount = 0
 
@@ -27,9 +27,9 @@ package struct SeenPictures: Sendable {
     package var flashes: [MediaTime] {
         var times: [MediaTime] = []
         var wasBright = false
-        for picture in pictures {
-            let isBright = (picture.brightness ?? 0) > 128
-            if isBright, !wasBright { times.append(picture.start) }
+        for frame in frames {
+            let isBright = (frame.brightness ?? 0) > 128
+            if isBright, !wasBright { times.append(frame.start) }
             wasBright = isBright
         }
         return times
@@ -40,22 +40,22 @@ package struct SeenPictures: Sendable {
     /// - Parameter time: Frames that end before it are dropped; nil: none.
     package static func decode(
         _ source: any SampleSource, showingFrom time: MediaTime? = nil, limit: Int = .max
-    ) throws -> SeenPictures {
-        guard let format = source.track.videoFormat else { return SeenPictures() }
+    ) throws -> FilmFrames {
+        guard let format = source.track.videoFormat else { return FilmFrames() }
         let decoder = try VideoDecoder(format: format)
         let converter = SoftwareFrameConverter()
         if let time { decoder.dropFrames(before: time) }
-        var seen = SeenPictures()
+        var seen = FilmFrames()
         var isOver = false
         while true {
-            while seen.pictures.count < limit, let buffer = decoder.receive() {
-                guard let picture = buffer.videoFrame, let start = buffer.presentationTime else { continue }
-                seen.pictures.append(
+            while seen.frames.count < limit, let buffer = decoder.receive() {
+                guard let frame = buffer.videoFrame, let start = buffer.presentationTime else { continue }
+                seen.frames.append(
                     Seen(
-                        start: start, duration: buffer.duration, brightness: brightness(of: picture, converter),
-                        size: picture.size))
+                        start: start, duration: buffer.duration, brightness: brightness(of: frame, converter),
+                        size: frame.size))
             }
-            if isOver || seen.pictures.count >= limit { break }
+            if isOver || seen.frames.count >= limit { break }
             if let buffer = try source.readToLastByte() {
                 try decoder.send(buffer)
             } else {
@@ -68,12 +68,12 @@ package struct SeenPictures: Sendable {
     }
 
     /// Returns the mean brightness of a small copy of the frame.
-    private static func brightness(of picture: any VideoFrame, _ converter: SoftwareFrameConverter) -> Double? {
+    private static func brightness(of frame: any VideoFrame, _ converter: SoftwareFrameConverter) -> Double? {
         let side = 16
         return withUnsafeTemporaryAllocation(byteCount: side * side * 4 + 64, alignment: 64) { pixels in
             let target = PixelTarget(
                 base: pixels.baseAddress!, stride: side * 4, size: PixelSize(width: side, height: side))
-            guard converter.convert(picture, to: target) else { return nil }
+            guard converter.convert(frame, to: target) else { return nil }
             var sum = 0
             for index in 0..<side * side { sum += Int(pixels[index * 4 + 1]) }
             return Double(sum) / Double(side * side)
@@ -82,7 +82,7 @@ package struct SeenPictures: Sendable {
 }
 
 /// The decoded audio of a film: one channel from a media time on.
-package struct HeardSound: Sendable {
+package struct FilmAudio: Sendable {
     /// Media time of the first sample.
     package var start: MediaTime = .zero
     /// Frames per second.
@@ -129,12 +129,12 @@ package struct HeardSound: Sendable {
     package static func decode(
         _ source: any SampleSource, layout: ChannelLayout = .stereo, sampleRate: Int = 48000, speed: Double = 1,
         until limit: MediaTime? = nil
-    ) throws -> HeardSound {
-        guard let format = source.track.audioFormat else { return HeardSound() }
+    ) throws -> FilmAudio {
+        guard let format = source.track.audioFormat else { return FilmAudio() }
         let output = PCMFormat(sampleRate: sampleRate, layout: layout)
         let converter = try FilmAudioCodecs().converter(from: format, to: output, speed: speed)
         let block = PCMBlock(format: output, capacity: 1000)
-        var heard = HeardSound()
+        var heard = FilmAudio()
         heard.sampleRate = sampleRate
         var expected: MediaTime?
         var isOver = false

@@ -15,13 +15,13 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
     /// The duration of a frame.
     package let frame: MediaTime
     /// The number of video frames.
-    package let pictures: Int
+    package let frameCount: Int
     /// The number of audio frames.
-    package let soundFrames: Int
+    package let audioFrameCount: Int
     /// Audio frames per second.
     package let sampleRate: Int
     /// The subtitles per track.
-    package let lines: [[CountedLine]]
+    package let subtitles: [[CountedSubtitle]]
     /// The number of live sources.
     package let open = Lock(0)
 
@@ -29,36 +29,36 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - number: 1…7.
-    ///   - pictures: The number of video frames; 0: no video track.
-    ///   - soundFrames: At most 2²⁰; 0: no audio track.
+    ///   - frameCount: The number of video frames; 0: no video track.
+    ///   - audioFrameCount: At most 2²⁰; 0: no audio track.
     ///   - statesLength: Whether film and tracks have a stated duration.
     package init(
-        _ number: Int, pictures: Int = 250, frame: MediaTime = MediaTime(value: 1, timescale: 25),
-        soundFrames: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false,
-        isLive: Bool = false, lines: [[CountedLine]] = [], languages: [String?] = []
+        _ number: Int, frameCount: Int = 250, frame: MediaTime = MediaTime(value: 1, timescale: 25),
+        audioFrameCount: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false,
+        isLive: Bool = false, subtitles: [[CountedSubtitle]] = [], languages: [String?] = []
     ) {
         self.number = number
-        self.pictures = pictures
+        self.frameCount = frameCount
         self.frame = frame
-        self.soundFrames = soundFrames
+        self.audioFrameCount = audioFrameCount
         self.sampleRate = sampleRate
-        self.lines = lines
-        let soundLength = MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate))
-        let pictureLength = frame * Int64(pictures)
+        self.subtitles = subtitles
+        let audioDuration = MediaTime(value: Int64(audioFrameCount), timescale: Int32(sampleRate))
+        let videoDuration = frame * Int64(frameCount)
         var tracks: [Track] = []
-        if pictures > 0 {
+        if frameCount > 0 {
             let format = VideoFormat(
                 parameters: CodecParameters(codec: "counted"), size: PixelSize(width: 16, height: 16))
             tracks.append(
-                Track(id: 0, number: 1, format: .video(format), duration: statesLength ? pictureLength : nil))
+                Track(id: 0, number: 1, format: .video(format), duration: statesLength ? videoDuration : nil))
         }
-        if soundFrames > 0 {
+        if audioFrameCount > 0 {
             tracks.append(
                 Track(
                     id: 1, number: 1, format: .audio(FloatCodecs.format(sampleRate: sampleRate)),
-                    duration: statesLength ? soundLength : nil))
+                    duration: statesLength ? audioDuration : nil))
         }
-        for index in lines.indices {
+        for index in subtitles.indices {
             let format = SubtitleFormat(parameters: CodecParameters(codec: "counted"))
             tracks.append(
                 Track(
@@ -66,18 +66,18 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
                     language: index < languages.count ? languages[index] : nil, isDefault: index == 0))
         }
         summary = MediaSummary(
-            container: "counted", tracks: tracks, duration: statesLength ? max(soundLength, pictureLength) : nil,
+            container: "counted", tracks: tracks, duration: statesLength ? max(audioDuration, videoDuration) : nil,
             isSeekable: !isLive, sharesReader: sharesReader, isLive: isLive)
     }
 
     /// Media time after the later of the two tracks.
     package var length: MediaTime {
-        max(MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate)), frame * Int64(pictures))
+        max(MediaTime(value: Int64(audioFrameCount), timescale: Int32(sampleRate)), frame * Int64(frameCount))
     }
 
     package func source(for track: Track) throws(MediaError) -> any SampleSource {
         track.kind == .subtitle
-            ? CountedLines(track, lines[track.number - 1], until: length) : CountedTrack(self, track)
+            ? CountedSubtitles(track, subtitles[track.number - 1], until: length) : CountedTrack(self, track)
     }
 }
 
@@ -107,7 +107,7 @@ final class CountedTrack: SampleSource {
 
     func read() throws(MediaError) -> SampleBuffer? {
         if cancelled.load(ordering: .relaxed) { throw MediaError(.cancelled, "cancelled") }
-        guard var buffer = track.kind == .audio ? sound() : picture() else { return nil }
+        guard var buffer = track.kind == .audio ? readAudio() : readVideo() else { return nil }
         if hasJumped.exchange(false, ordering: .relaxed) { buffer.flags.insert(.discontinuity) }
         if let limit = heardFrom.withLock({ $0 }), let end = buffer.end, end <= limit {
             buffer.flags.insert(.decodeOnly)
@@ -115,17 +115,17 @@ final class CountedTrack: SampleSource {
         return buffer
     }
 
-    private func sound() -> SampleBuffer? {
+    private func readAudio() -> SampleBuffer? {
         let first = next.load(ordering: .relaxed)
-        guard first < film.soundFrames, let format = track.audioFormat else { return nil }
-        let end = min(first + Self.packetFrames, Int64(film.soundFrames))
+        guard first < film.audioFrameCount, let format = track.audioFormat else { return nil }
+        let end = min(first + Self.packetFrames, Int64(film.audioFrameCount))
         next.store(end, ordering: .relaxed)
         return FloatCodecs.buffer(film.number, frames: first..<end, format: format, packet: Self.packetFrames)
     }
 
-    private func picture() -> SampleBuffer? {
+    private func readVideo() -> SampleBuffer? {
         let number = next.load(ordering: .relaxed)
-        guard number < film.pictures, let format = track.videoFormat else { return nil }
+        guard number < film.frameCount, let format = track.videoFormat else { return nil }
         next.store(number + 1, ordering: .relaxed)
         let batch = PacketBatch(reservingBytes: 256, packets: 1)
         let time = film.frame * number
@@ -142,12 +142,12 @@ final class CountedTrack: SampleSource {
         heardFrom.withLock { $0 = mode == .exact ? time : nil }
         if track.kind == .audio {
             let frame = max(0, time.rescaled(to: Int32(film.sampleRate)) - 2 * Self.packetFrames)
-            let first = min(frame, Int64(film.soundFrames)) / Self.packetFrames * Self.packetFrames
+            let first = min(frame, Int64(film.audioFrameCount)) / Self.packetFrames * Self.packetFrames
             next.store(first, ordering: .relaxed)
             return MediaTime(value: first, timescale: Int32(film.sampleRate))
         }
         let wanted = Int64(time.seconds / film.frame.seconds + 1e-9)
-        let first = min(max(0, wanted), Int64(max(0, film.pictures - 1))) / Self.syncInterval * Self.syncInterval
+        let first = min(max(0, wanted), Int64(max(0, film.frameCount - 1))) / Self.syncInterval * Self.syncInterval
         next.store(first, ordering: .relaxed)
         return film.frame * first
     }
@@ -156,7 +156,7 @@ final class CountedTrack: SampleSource {
 }
 
 /// Decodes the video of `CountedFilm`. Holds one frame back until the next arrives, like a reordering decoder.
-package final class CountedPictureDecoder: PictureDecoder {
+package final class CountedVideoDecoder: PictureDecoder {
     private var held: SampleBuffer?
     private var ready: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
@@ -173,7 +173,7 @@ package final class CountedPictureDecoder: PictureDecoder {
         let number = batch.withBytes(of: packet) { $0.loadUnaligned(as: Int64.self) }
         if let held { ready.append(held) }
         held = SampleBuffer(
-            payload: .videoFrame(NumberedPicture(Int(number))), presentationTime: time, duration: packet.duration)
+            payload: .videoFrame(NumberedFrame(Int(number))), presentationTime: time, duration: packet.duration)
     }
     package func finish() {
         if let held { ready.append(held) }

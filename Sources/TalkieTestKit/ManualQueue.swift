@@ -26,14 +26,14 @@ package final class ManualQueue: MediaRequestQueue {
     @discardableResult
     package func runIteration(atMost limit: Int = 100_000) -> Int {
         var done = 0
-        while done < limit, let item = takeDue() {
+        while done < limit, let item = removeDue() {
             item.work()
             done += 1
         }
         return done
     }
 
-    private func takeDue() -> Item? {
+    private func removeDue() -> Item? {
         items.withLock { items in
             guard let index = items.firstIndex(where: { $0.due <= clock.now }) else { return nil }
             return items.remove(at: index)

@@ -120,13 +120,13 @@ package final class PacketTape: PacketOutput, @unchecked Sendable {
     }
 
     /// Returns the sound per frame of a range; nil in gaps and silence.
-    package func sound(in range: Range<Int64>) -> [(sound: Int, frame: Int64)?] {
+    package func audio(in range: Range<Int64>) -> [(sound: Int, frame: Int64)?] {
         var heard = [(sound: Int, frame: Int64)?](repeating: nil, count: range.count)
         for slot in slots where slot.frames.overlaps(range) {
             for frame in slot.frames.clamped(to: range) {
-                let place = Int(frame - slot.frames.lowerBound)
-                guard place < slot.samples.count else { break }
-                heard[Int(frame - range.lowerBound)] = FloatCodecs.meaning(of: slot.samples[place])
+                let index = Int(frame - slot.frames.lowerBound)
+                guard index < slot.samples.count else { break }
+                heard[Int(frame - range.lowerBound)] = FloatCodecs.meaning(of: slot.samples[index])
             }
         }
         return heard

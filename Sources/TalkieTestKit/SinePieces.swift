@@ -81,7 +81,7 @@ package struct SinePieces {
         var offset = MediaTime.zero
         var next: MediaTime?
         var (count, breaks, heard) = (0, 0, [Float]())
-        func takeAll() throws {
+        func drain() throws {
             while try converter?.receive(into: block) == true {
                 if let next, abs((block.start - next).seconds) * Double(output.sampleRate) > 0.5 { breaks += 1 }
                 next = block.end
@@ -99,14 +99,14 @@ package struct SinePieces {
             }
             while let buffer = try reader.read() {
                 try converter?.send(Self.moved(buffer, by: offset))
-                try takeAll()
+                try drain()
             }
             offset += MediaTime(value: Int64(piece.frames), timescale: Int32(piece.rate))
             count += 1
             if count < pieces.count { seams.append(offset.seconds * Double(output.sampleRate)) }
         }
         converter?.finish()
-        try takeAll()
+        try drain()
         (samples, jumps) = (heard, breaks)
         expected = offset.seconds * Double(output.sampleRate)
     }
@@ -121,7 +121,8 @@ package struct SinePieces {
         return try TestClips.make(
             "tone.\(piece.ending)",
             ["-f", "lavfi", "-i", "\(source),aformat=channel_layouts=\(piece.channels)", "-vn", "-c:a"]
-                + TestClips.words(piece.codec) + (piece.ending == "m4a" ? ["-movie_timescale", "\(piece.rate)"] : []))
+                + TestClips.arguments(piece.codec)
+                + (piece.ending == "m4a" ? ["-movie_timescale", "\(piece.rate)"] : []))
     }
 
     /// Returns the same packets at a later media time.

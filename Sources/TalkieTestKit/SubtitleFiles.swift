@@ -3,7 +3,7 @@ internal import Glibc
 /// Creates subtitle files for tests.
 package enum SubtitleFiles {
     /// A subtitle; times in milliseconds.
-    package struct Line: Sendable {
+    package struct Cue: Sendable {
         /// Media time at which it appears, in milliseconds.
         package var start: Int
         /// Media time at which it disappears, in milliseconds.
@@ -26,14 +26,14 @@ package enum SubtitleFiles {
     }
 
     /// Returns a SubRip file.
-    package static func srt(_ lines: [Line]) -> String {
+    package static func srt(_ lines: [Cue]) -> String {
         lines.enumerated().map { "\($0 + 1)\n\(stamp($1.start)) --> \(stamp($1.end))\n\($1.text)\n" }
             .joined(separator: "\n")
     }
 
     /// Returns a Blu-ray presentation graphics file on a plane of 720 × 576: one filled
     /// rectangle per line, cleared at its end.
-    package static func sup(_ lines: [Line], width: Int = 8, height: Int = 4, x: Int = 100, y: Int = 500) -> [UInt8] {
+    package static func sup(_ lines: [Cue], width: Int = 8, height: Int = 4, x: Int = 100, y: Int = 500) -> [UInt8] {
         var file: [UInt8] = []
         func number(_ value: Int, _ bytes: Int) -> [UInt8] {
             (0..<bytes).reversed().map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }

@@ -31,19 +31,19 @@ package final class SyntheticFilm: MediaSource {
         self.frame = frame
         self.sampleRate = sampleRate
         self.audioStart = audioStart
-        let sound = AudioFormat(
+        let audio = AudioFormat(
             parameters: CodecParameters(codec: "synthetic"), sampleRate: sampleRate, layout: .stereo)
-        let picture = VideoFormat(
+        let video = VideoFormat(
             parameters: CodecParameters(codec: "synthetic"), size: PixelSize(width: 16, height: 16))
         summary = MediaSummary(
             container: "synthetic",
             tracks: [
-                Track(id: 0, number: 1, format: .video(picture)), Track(id: 1, number: 1, format: .audio(sound)),
+                Track(id: 0, number: 1, format: .video(video)), Track(id: 1, number: 1, format: .audio(audio)),
             ], duration: duration, chapters: chapters)
     }
 
     package func source(for track: Track) -> any SampleSource {
-        track.kind == .audio ? SyntheticSound(film: self, track: track) : SyntheticPictures(film: self, track: track)
+        track.kind == .audio ? SyntheticAudio(film: self, track: track) : SyntheticVideo(film: self, track: track)
     }
 
     /// Returns the sample value of an audio frame; exact in 24 bits of float mantissa.
@@ -55,7 +55,7 @@ package final class SyntheticFilm: MediaSource {
 }
 
 /// Reads packets of 1024 frames, four per buffer, without contents.
-final class SyntheticSound: SampleSource {
+final class SyntheticAudio: SampleSource {
     let track: Track
     private let film: SyntheticFilm
     /// The next frame; used by the reading thread.
@@ -101,7 +101,7 @@ final class SyntheticSound: SampleSource {
 }
 
 /// Reads one packet per video frame.
-final class SyntheticPictures: SampleSource {
+final class SyntheticVideo: SampleSource {
     let track: Track
     private let film: SyntheticFilm
     /// The next frame; used by the reading thread.
@@ -139,8 +139,8 @@ final class SyntheticPictures: SampleSource {
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 }
 
-/// Decodes synthetic video to `NumberedPicture`.
-package final class SyntheticPictureDecoder: PictureDecoder {
+/// Decodes synthetic video to `NumberedFrame`.
+package final class SyntheticVideoDecoder: PictureDecoder {
     private let frame: MediaTime
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
@@ -152,7 +152,7 @@ package final class SyntheticPictureDecoder: PictureDecoder {
     package func send(_ buffer: SampleBuffer) {
         guard let time = buffer.presentationTime else { return }
         if let limit = discardsBefore, time + frame <= limit { return }
-        waiting.append(NumberedPicture.buffer(Int((time.seconds / frame.seconds).rounded()), every: frame))
+        waiting.append(NumberedFrame.buffer(Int((time.seconds / frame.seconds).rounded()), every: frame))
     }
     package func finish() {}
     package func receive() -> SampleBuffer? { waiting.isEmpty ? nil : waiting.removeFirst() }

@@ -171,20 +171,20 @@ package struct Tape {
 
     /// Returns the frames before another one.
     package func prefix(before frame: Int64) -> Tape {
-        var part = self
-        part.samples = Array(samples.prefix(Int(min(max(0, frame - start), Int64(samples.count)))))
-        while part.samples.last?.isNaN == true { part.samples.removeLast() }
-        return part
+        var slice = self
+        slice.samples = Array(samples.prefix(Int(min(max(0, frame - start), Int64(samples.count)))))
+        while slice.samples.last?.isNaN == true { slice.samples.removeLast() }
+        return slice
     }
 
     /// Returns the frames from one on.
     package func suffix(from frame: Int64) -> Tape {
-        var part = self
-        part.samples = Array(samples.dropFirst(Int(min(max(0, frame - start), Int64(samples.count)))))
-        let blank = part.samples.prefix { $0.isNaN }.count
-        part.samples.removeFirst(blank)
-        part.start = max(start, frame) + Int64(blank)
-        return part
+        var slice = self
+        slice.samples = Array(samples.dropFirst(Int(min(max(0, frame - start), Int64(samples.count)))))
+        let blank = slice.samples.prefix { $0.isNaN }.count
+        slice.samples.removeFirst(blank)
+        slice.start = max(start, frame) + Int64(blank)
+        return slice
     }
 
     /// Returns the first position, counted from the first frame, whose sample differs from these numbered sounds in

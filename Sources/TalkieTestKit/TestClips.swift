@@ -31,13 +31,13 @@ package enum TestClips {
         _ name: String, _ codec: String, before input: String = "", rate: String = "25", seconds: Int = 4,
         sampleRate: Int = 48000, channels: String = "mono", size: String = "192x108"
     ) throws -> String {
-        let picture =
+        let video =
             "color=c=black:s=\(size):r=\(rate):d=\(seconds),drawbox=c=white:t=fill:enable='lt(mod(t+0.002,1),0.099)'"
-        let sound =
+        let audio =
             "aevalsrc='if(lt(mod(t,1),0.1),0.5*sin(2*PI*1000*t),0)':s=\(sampleRate):d=\(seconds),aformat=channel_layouts=\(channels)"
         return try make(
             name,
-            ["-f", "lavfi", "-i", picture] + words(input) + ["-f", "lavfi", "-i", sound] + words(codec))
+            ["-f", "lavfi", "-i", video] + arguments(input) + ["-f", "lavfi", "-i", audio] + arguments(codec))
     }
 
     /// Returns the path of the film that `ffmpeg` writes with these arguments; made once for each version of the
@@ -163,7 +163,7 @@ package enum TestClips {
     }
 
     /// Splits at spaces; sufficient for codec options.
-    package static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+    package static func arguments(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 
     /// FNV-1a with eight bytes at a time, as recordings are megabytes; the shift brings the upper bits down.
     private static func fingerprint(_ bytes: [UInt8]) -> String {
@@ -173,11 +173,11 @@ package enum TestClips {
             hash ^= hash >> 32
         }
         bytes.withUnsafeBytes { bytes in
-            let whole = bytes.count & ~7
-            for offset in stride(from: 0, to: whole, by: 8) {
+            let alignedCount = bytes.count & ~7
+            for offset in stride(from: 0, to: alignedCount, by: 8) {
                 add(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             }
-            for offset in whole..<bytes.count { add(UInt64(bytes[offset])) }
+            for offset in alignedCount..<bytes.count { add(UInt64(bytes[offset])) }
         }
         return String(hash, radix: 36)
     }
@@ -193,9 +193,9 @@ package enum TestClips {
         posix_spawn_file_actions_adddup2(&actions, pipes[1], 2)
         posix_spawn_file_actions_addclose(&actions, pipes[0])
         var pid = pid_t()
-        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        let code = posix_spawnp(&pid, program, &actions, nil, &words, environ)
+        var argv: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { for word in argv { free(word) } }
+        let code = posix_spawnp(&pid, program, &actions, nil, &argv, environ)
         posix_spawn_file_actions_destroy(&actions)
         close(pipes[1])
         defer { close(pipes[0]) }

@@ -95,32 +95,33 @@ package final class TinyWebServer: @unchecked Sendable {
         arrival.raise()
         heads.withLock { if $0.count < 10_000 { $0.append(String(decoding: request, as: UTF8.self)) } }
         let lines = String(decoding: request, as: UTF8.self).split(separator: "\r\n").map(String.init)
-        let words = (lines.first ?? "").split(separator: " ").map(String.init)
-        guard words.count >= 2 else { return }
-        var parts = words[1].split(separator: "/").map(String.init)
+        let tokens = (lines.first ?? "").split(separator: " ").map(String.init)
+        guard tokens.count >= 2 else { return }
+        var segments = tokens[1].split(separator: "/").map(String.init)
         let manners: Set<String> = [
             "whole", "cut", "stall", "half", "drop", "circle", "moved", "onward", "silent", "faulty", "login", "typed",
             "short",
         ]
-        let manner = parts.first.flatMap { manners.contains($0) ? $0 : nil } ?? ""
-        if !manner.isEmpty { parts.removeFirst() }
+        let manner = segments.first.flatMap { manners.contains($0) ? $0 : nil } ?? ""
+        if !manner.isEmpty { segments.removeFirst() }
         switch manner {
         case "silent": waitForHangUp(client)
         case "circle": send(client, "HTTP/1.1 302 Found\r\nLocation: /circle\r\nContent-Length: 0\r\n\r\n")
         case "moved":
-            let to = parts.joined(separator: "/")
+            let to = segments.joined(separator: "/")
             send(client, "HTTP/1.1 301 Moved Permanently\r\nLocation: /\(to)\r\nContent-Length: 0\r\n\r\n")
-        case "typed" where parts.count > 2:
-            let type = "Content-Type: \(parts[0])/\(parts[1])\r\n"
+        case "typed" where segments.count > 2:
+            let type = "Content-Type: \(segments[0])/\(segments[1])\r\n"
             sendFile(
-                client, parts.dropFirst(2).joined(separator: "/"), manner: "", range: Self.range(in: lines), more: type)
-        case "cut" where parts.count > 1:
-            let cut = parts[0].split(separator: "-").compactMap { Int($0) }
-            sendFile(client, parts.dropFirst().joined(separator: "/"), manner: "whole", range: nil, cut: cut)
-        case "onward" where parts.count > 2:
-            let to = "\(parts[0])://localhost:\(parts[1])/\(parts.dropFirst(2).joined(separator: "/"))"
+                client, segments.dropFirst(2).joined(separator: "/"), manner: "", range: Self.range(in: lines),
+                more: type)
+        case "cut" where segments.count > 1:
+            let cut = segments[0].split(separator: "-").compactMap { Int($0) }
+            sendFile(client, segments.dropFirst().joined(separator: "/"), manner: "whole", range: nil, cut: cut)
+        case "onward" where segments.count > 2:
+            let to = "\(segments[0])://localhost:\(segments[1])/\(segments.dropFirst(2).joined(separator: "/"))"
             send(client, "HTTP/1.1 302 Found\r\nLocation: \(to)\r\nContent-Length: 0\r\n\r\n")
-        default: sendFile(client, parts.joined(separator: "/"), manner: manner, range: Self.range(in: lines))
+        default: sendFile(client, segments.joined(separator: "/"), manner: manner, range: Self.range(in: lines))
         }
     }
 

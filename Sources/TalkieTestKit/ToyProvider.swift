@@ -16,7 +16,7 @@ package final class ToyProvider: PairingProvider {
     /// The rooms of requested outputs, in order.
     package let wanted = Lock<[String]>([])
     /// The requested pairings.
-    package let wishes = Lock<[PairingWish]>([])
+    package let requests = Lock<[PairingWish]>([])
     /// Messages about unreadable files.
     package let unread = Lock<[String]>([])
 
@@ -40,8 +40,8 @@ package final class ToyProvider: PairingProvider {
         changed.raise()
     }
 
-    /// Returns the place of a room.
-    package func place(_ room: String) -> OutputPlace {
+    /// Returns the destination of a room.
+    package func destination(_ room: String) -> OutputPlace {
         OutputPlace(
             provider: name, id: "toy:\(room)", name: room, kind: OutputPlace.Kind(rawValue: "toy"), obstacle: obstacle,
             pairing: pairing?.kind)
@@ -50,7 +50,7 @@ package final class ToyProvider: PairingProvider {
     package func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
         interruption.onRaise { [changed] in changed.raise() }
         while interruption.status == nil {
-            report(OutputOffer(places: present.withLock { $0 }.map(place)))
+            report(OutputOffer(places: present.withLock { $0 }.map(destination)))
             changed.wait()
             changed.clear()
         }
@@ -61,20 +61,20 @@ package final class ToyProvider: PairingProvider {
     package func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(TalkieError) -> [OutputPlace] {
-        var places: [OutputPlace] = []
+        var destinations: [OutputPlace] = []
         for name in names {
             let room = name.hasPrefix("toy:") ? String(name.dropFirst(4)) : name
             guard rooms[room] != nil, findsAbsent || present.withLock({ $0.contains(room) }) else {
                 throw TalkieError(.unavailable, "no toy is in '\(room)'")
             }
-            places.append(place(room))
+            destinations.append(destination(room))
         }
-        return places
+        return destinations
     }
 
-    package func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
-        wanted.withLock { $0.append(place.name) }
-        guard let output = rooms[place.name] else { throw TalkieError(.unavailable, "no toy is there") }
+    package func outputs(at destination: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+        wanted.withLock { $0.append(destination.name) }
+        guard let output = rooms[destination.name] else { throw TalkieError(.unavailable, "no toy is there") }
         return [output]
     }
 
@@ -84,12 +84,12 @@ package final class ToyProvider: PairingProvider {
     }
 
     package func pair(
-        _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+        _ name: String, _ action: PairingWish, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
-        wishes.withLock { $0.append(wish) }
+        requests.withLock { $0.append(action) }
         if let pairing {
             let code: String? =
-                switch wish {
+                switch action {
                 case .password(let password): password
                 case .pin(let pin): pin ?? ask?("PIN: ")
                 case .forget: nil

@@ -2,7 +2,7 @@ package import MediaCore
 package import SyncRendering
 
 /// A video frame that carries a number.
-package final class NumberedPicture: VideoFrame {
+package final class NumberedFrame: VideoFrame {
     /// The number.
     package let number: Int
     package let size: PixelSize
@@ -20,7 +20,7 @@ package final class NumberedPicture: VideoFrame {
     /// Returns frame `number` of a film with the given frame duration.
     package static func buffer(_ number: Int, every frame: MediaTime) -> SampleBuffer {
         SampleBuffer(
-            payload: .videoFrame(NumberedPicture(number)), presentationTime: frame * Int64(number), duration: frame)
+            payload: .videoFrame(NumberedFrame(number)), presentationTime: frame * Int64(number), duration: frame)
     }
 }
 
@@ -59,7 +59,7 @@ package final class VirtualScreen: VideoOutput {
 
     package func prepare(_ picture: any VideoFrame, under overlay: Overlay?) {
         clock.advance(by: preparing)
-        waiting = (picture as? NumberedPicture)?.number
+        waiting = (picture as? NumberedFrame)?.number
         waitingOverlay = overlay
     }
 

@@ -15,7 +15,7 @@ import Testing
     private func film(_ ending: String, seconds: Int) throws -> Data {
         let path = try TestClips.make(
             "noise-\(seconds)." + ending,
-            TestClips.words(
+            TestClips.arguments(
                 "-f lavfi -i testsrc=s=320x180:r=25:d=\(seconds) -f lavfi -i anoisesrc=d=\(seconds):a=0.05:seed=1 "
                     + "-c:v libx264 -preset ultrafast -g 25 -b:v 300k -c:a aac")
                 + (ending == "mp4" ? ["-movflags", "+faststart"] : []))
@@ -86,7 +86,7 @@ import Testing
         let playlist = scratch.folder.path + "/film.m3u8"
         try TestClips.run(
             "ffmpeg",
-            TestClips.words(
+            TestClips.arguments(
                 "-nostdin -v error -i \(whole) -c copy -f hls -hls_time 1 -hls_playlist_type vod \(playlist)"))
         let server = try TinyWebServer(serving: scratch.folder.path)
         defer { server.stop() }
@@ -127,7 +127,7 @@ import Testing
     @Test func aFilmOfWhichNoPictureCanBeDecodedIsNamed() throws {
         let good = try TestClips.make(
             "good-pictures.mp4",
-            TestClips.words("-f lavfi -i testsrc=s=320x180:r=25:d=2 -c:v libx264 -preset ultrafast -g 25"))
+            TestClips.arguments("-f lavfi -i testsrc=s=320x180:r=25:d=2 -c:v libx264 -preset ultrafast -g 25"))
         var bytes = try Data(contentsOf: URL(filePath: good))
         let media = try #require(bytes.range(of: Data("mdat".utf8)))
         let length = bytes[(media.lowerBound - 4)..<media.lowerBound].reduce(0) { $0 << 8 | Int($1) }

@@ -30,7 +30,7 @@ import Testing
         try #require(FileManager.default.isExecutableFile(atPath: Self.player))
         let scratch = try Scratch()
         let film = try TestClips.make(
-            "film.mp4", TestClips.words("-f lavfi -i testsrc=s=64x64:r=25:d=1 -f lavfi -i sine=d=1"))
+            "film.mp4", TestClips.arguments("-f lavfi -i testsrc=s=64x64:r=25:d=1 -f lavfi -i sine=d=1"))
         // ALSA's null device as the default card.
         let card = try scratch.file("asound.conf", Data("pcm.!default { type null }\n".utf8))
         let result = try Program.run(

@@ -30,7 +30,7 @@ struct SlowFilmTests {
     /// The colours and tones of `FeatureFilms`. The upper half is noise, which gives the file its bit rate; subtitles
     /// are shown in the plain lower half.
     private static let film = Result {
-        let lines = Self.lines.sorted().map { SubtitleFiles.Line($0 * 1000 + 200, $0 * 1000 + 800, "MMM") }
+        let lines = Self.lines.sorted().map { SubtitleFiles.Cue($0 * 1000 + 200, $0 * 1000 + 800, "MMM") }
         let (inputs, picture) = FeatureFilms.picture(seconds)
         return try TestClips.make(
             "slow.mkv",

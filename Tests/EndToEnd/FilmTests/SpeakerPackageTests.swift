@@ -31,7 +31,7 @@ import VirtualSpeaker
             "speaker-package.mp4",
             ["-f", "lavfi", "-i", "testsrc2=s=64x36:r=25:d=6"]
                 + ["-f", "lavfi", "-i", "aevalsrc='0.5*sin(2*PI*1000*t)*lt(mod(t,1),0.05)':s=48000:d=6"]
-                + TestClips.words("-c:v mpeg4 -c:a aac"))
+                + TestClips.arguments("-c:v mpeg4 -c:a aac"))
         let folder = try Scratch()
         let heard = folder.path("heard.wav")
         let speaker = try SoftwareSpeaker(

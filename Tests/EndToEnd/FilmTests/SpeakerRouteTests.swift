@@ -35,7 +35,7 @@ import VirtualSpeaker
         let folder = try Scratch()
         let film = try TestClips.make(
             "speaker-route.mkv",
-            TestClips.words(
+            TestClips.arguments(
                 "-f lavfi -i testsrc2=s=64x36:r=25:d=4 -f lavfi -i sine=r=48000:d=4 -c:v mpeg4 -c:a ac3 -ac 2"))
         let speaker = try SoftwareSpeaker(
             SpeakerConfiguration(address: IPv4Address("127.0.0.36")!, port: 0, clock: .required))
@@ -59,7 +59,7 @@ import VirtualSpeaker
             "speaker-surround.mkv",
             ["-f", "lavfi", "-i", "testsrc2=s=64x36:r=25:d=6"]
                 + ["-f", "lavfi", "-i", "aevalsrc=exprs=\(tones):c=5.1:s=48000:d=6"]
-                + TestClips.words("-c:v mpeg4 -c:a ac3 -b:a 448k"))
+                + TestClips.arguments("-c:v mpeg4 -c:a ac3 -b:a 448k"))
     }
 
     /// The software speaker mixes what it receives to stereo, where each channel has levels of its own.
@@ -130,7 +130,7 @@ import VirtualSpeaker
         let folder = try Scratch()
         let film = try TestClips.make(
             "speaker-versions.mkv",
-            TestClips.words(
+            TestClips.arguments(
                 "-f lavfi -i testsrc2=s=64x36:r=25:d=6 -f lavfi -i sine=r=48000:d=6 -c:v mpeg4 -c:a ac3 -ac 2"))
         var old = SpeakerConfiguration(address: IPv4Address("127.0.0.37")!, port: 0)
         old.isClassic = true

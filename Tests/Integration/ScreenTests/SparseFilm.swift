@@ -19,8 +19,8 @@ enum SparseFilm {
     /// Grey of the first frame, and the increase per second of film.
     private static let (firstGrey, greyPerSecond) = (24.0, 8.0)
 
-    static var lines: [SubtitleFiles.Line] {
-        starts.map { SubtitleFiles.Line(Int($0 * 1000), Int(($0 + lineLength) * 1000), "MMMMMMM") }
+    static var lines: [SubtitleFiles.Cue] {
+        starts.map { SubtitleFiles.Cue(Int($0 * 1000), Int(($0 + lineLength) * 1000), "MMMMMMM") }
     }
 
     /// Creates `film.mkv` without subtitles in a new folder, and next to it `lines.txt` (SRT), `lines.sup`, and

@@ -141,7 +141,7 @@ final class KioskRig: @unchecked Sendable {
                     return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
                 },
                 codecs: Codecs(),
-                makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: group, clock: clock),
             options: options, events: events,
             onEvent: { [mailbox] in mailbox.post(.player($0)) },

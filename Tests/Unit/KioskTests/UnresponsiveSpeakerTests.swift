@@ -26,7 +26,7 @@ import Testing
             parts: Player.Parts(
                 open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "there is no film") },
                 codecs: SyntheticCodecs(),
-                makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: group),
             options: PlayerOptions(), events: EventLog(clock: MonotonicClock())
         ) { _ in }

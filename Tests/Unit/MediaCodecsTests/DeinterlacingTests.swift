@@ -19,12 +19,12 @@ import Testing
                 "color=c=black:s=256x64:r=50:d=1,format=yuv420p,geq=\(bar),tinterlace=mode=\(mode),setfield=\(order)",
             ]
                 // Intra-coded and lossless.
-                + TestClips.words("-c:v libx264 -qp 0 -g 1 -bf 0 -flags +ildct+ilme")
+                + TestClips.arguments("-c:v libx264 -qp 0 -g 1 -bf 0 -flags +ildct+ilme")
                 + TestClips.fieldOrder(isTopFirst: order == "tff"))
     }
 
     private func progressive() throws -> String {
-        try TestClips.make("plain.mkv", TestClips.words("-f lavfi -i testsrc2=s=128x64:r=25:d=1 -c:v ffv1"))
+        try TestClips.make("plain.mkv", TestClips.arguments("-f lavfi -i testsrc2=s=128x64:r=25:d=1 -c:v ffv1"))
     }
 
     /// Returns all frames and the decoder.

@@ -10,9 +10,9 @@ import Testing
     private func left(when channel: Int, _ codec: String, file: String = "mix.mkv") throws -> Double {
         let channels = (0..<6).map { $0 == channel ? "0.5*sin(2*PI*440*t)" : "0" }.joined(separator: "|")
         let clip = try TestClips.make(
-            file, ["-f", "lavfi", "-i", "aevalsrc='\(channels)':c=5.1:s=48000:d=1"] + TestClips.words(codec))
+            file, ["-f", "lavfi", "-i", "aevalsrc='\(channels)':c=5.1:s=48000:d=1"] + TestClips.arguments(codec))
         let film = try MediaFile.open(clip)
-        let sound = try HeardSound.decode(try film.reader(for: try #require(film.summary.track(.audio))))
+        let sound = try FilmAudio.decode(try film.reader(for: try #require(film.summary.track(.audio))))
         let middle = sound.samples.dropFirst(12000).prefix(24000)
         return (middle.reduce(0.0) { $0 + Double($1 * $1) } / Double(middle.count)).squareRoot() * 2.0.squareRoot()
             / 0.5
@@ -43,7 +43,7 @@ import Testing
         let clip = try TestClips.make(
             "full.flac", ["-f", "lavfi", "-i", "aevalsrc='\(channels)':c=5.1:s=48000:d=1", "-c:a", "flac"])
         let film = try MediaFile.open(clip)
-        let sound = try HeardSound.decode(try film.reader(for: try #require(film.summary.track(.audio))))
+        let sound = try FilmAudio.decode(try film.reader(for: try #require(film.summary.track(.audio))))
         let peak = sound.samples.map(abs).max() ?? 0
         #expect(peak > 0.9 && peak <= 1.0001)
     }
@@ -55,7 +55,7 @@ import Testing
         let film = try MediaFile.open(clip)
         let reader = try film.reader(for: try #require(film.summary.track(.audio)))
         // Back and side channels of 5.1 are mapped to each other.
-        let sound = try HeardSound.decode(reader, layout: .surround51)
+        let sound = try FilmAudio.decode(reader, layout: .surround51)
         #expect(abs((sound.samples.map(abs).max() ?? 0) - 0.5) < 0.01)
     }
 
@@ -65,7 +65,7 @@ import Testing
         let film = try MediaFile.open(clip)
         for output in [44100, 48000] {
             let reader = try film.reader(for: try #require(film.summary.track(.audio)))
-            let sound = try HeardSound.decode(reader, sampleRate: output)
+            let sound = try FilmAudio.decode(reader, sampleRate: output)
             #expect(abs(sound.samples.count - 4 * output) <= 2)
             try #require(sound.beeps.count == 4)
             for second in 0..<4 { #expect(abs(sound.beeps[second] - Double(second) - 0.05) < 0.0003) }

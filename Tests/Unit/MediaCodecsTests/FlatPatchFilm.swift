@@ -104,7 +104,7 @@ struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
         // Options such as -colorspace convert since FFmpeg 7.1; the filter only tags.
         let tags = ["-vf", "setparams=range=\(range)" + (isGivenByMatrix ? "" : ":colorspace=\(system.name)")]
         return try TestClips.make(
-            "patches-\(format).\(container)", input + TestClips.words(coding) + ["-pix_fmt", format] + tags)
+            "patches-\(format).\(container)", input + TestClips.arguments(coding) + ["-pix_fmt", format] + tags)
     }
 
     private func bytes(_ codes: [[Int]]) -> [UInt8] {

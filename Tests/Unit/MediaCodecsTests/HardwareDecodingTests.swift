@@ -13,7 +13,7 @@ import Testing
     private func film() throws -> String {
         try TestClips.make(
             "groups.mkv",
-            TestClips.words(
+            TestClips.arguments(
                 "-f lavfi -i testsrc2=s=160x90:r=25:d=3 -c:v libx264 -g 12 -bf 3 -x264-params log-level=none"))
     }
 
@@ -110,7 +110,7 @@ import Testing
 
     @Test func aCodecThatNoDeviceHasIsLeftToThisProcessor() throws {
         let path = try TestClips.make(
-            "own.mkv", TestClips.words("-f lavfi -i testsrc2=s=64x36:r=25:d=0.2 -c:v ffv1 -pix_fmt yuv420p"))
+            "own.mkv", TestClips.arguments("-f lavfi -i testsrc2=s=64x36:r=25:d=0.2 -c:v ffv1 -pix_fmt yuv420p"))
         #expect(try pictures(path, VideoAcceleration()).count == 5)
     }
 

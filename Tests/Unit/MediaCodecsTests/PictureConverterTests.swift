@@ -158,7 +158,7 @@ private final class FlatPicture: VideoFrame {
     func aPartHasThePixelsThatItHasInTheWhole(format: String) throws {
         let path = try TestClips.make(
             "part.\(format).nut",
-            TestClips.words("-f lavfi -i testsrc2=s=208x112:r=25:d=0.04 -c:v rawvideo -pix_fmt \(format)"))
+            TestClips.arguments("-f lavfi -i testsrc2=s=208x112:r=25:d=0.04 -c:v rawvideo -pix_fmt \(format)"))
         let film = try MediaFile.open(path)
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
         let decoder = try VideoDecoder(format: try #require(reader.track.videoFormat))
@@ -212,7 +212,8 @@ private final class FlatPicture: VideoFrame {
     /// Returns the colour of a pixel of the first frame of a file with a transparent half.
     private func pixel(_ name: String, _ more: String, x: Int, y: Int) throws -> [Int] {
         let source = "color=red:s=64x48,format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='if(lt(X,32),0,255)'"
-        let path = try TestClips.make(name, ["-f", "lavfi", "-i", source, "-frames:v", "1"] + TestClips.words(more))
+        let path = try TestClips.make(
+            name, ["-f", "lavfi", "-i", source, "-frames:v", "1"] + TestClips.arguments(more))
         let file = try #require(try ImageFile.open(path, showingFor: .seconds(1)))
         let track = try #require(file.summary.track(.video))
         let decoder = try FilmVideoDecoder(format: try #require(track.videoFormat))

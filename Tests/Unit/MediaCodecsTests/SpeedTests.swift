@@ -14,7 +14,7 @@ import Testing
 
     @Test(arguments: [0.25, 0.4, 0.5, 0.8, 1.25, 1.5, 2, 3, 4])
     func atAnySpeedEveryBeepIsAtItsFilmTime(_ speed: Double) throws {
-        let sound = try HeardSound.decode(try reader(), speed: speed)
+        let sound = try FilmAudio.decode(try reader(), speed: speed)
         #expect(sound.jumps.isEmpty)
         // Half a window in output time.
         let pace = max(1, speed / 2)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func pitchStays() throws {
-        let sound = try HeardSound.decode(try reader(), speed: 1.5)
+        let sound = try FilmAudio.decode(try reader(), speed: 1.5)
         let beep = sound.samples[Int(48000 / 1.5) + 800..<Int(48000 / 1.5) + 2400]
         let crossings = zip(beep, beep.dropFirst()).filter { $0 <= 0 && $1 > 0 }.count
         #expect(abs(Double(crossings) * 30 - 1000) < 40)

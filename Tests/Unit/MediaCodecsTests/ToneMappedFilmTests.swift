@@ -42,7 +42,7 @@ import Testing
         return try TestClips.make(
             "tones.mkv",
             ["-f", "rawvideo", "-pix_fmt", format, "-s", "\(width)x\(Self.height)", "-i", raw]
-                + TestClips.words("-c:v ffv1 -vf \(tags)\(hlg ? "arib-std-b67" : "smpte2084")"))
+                + TestClips.arguments("-c:v ffv1 -vf \(tags)\(hlg ? "arib-std-b67" : "smpte2084")"))
     }
 
     private func pictures(_ path: String, toneMapping: ToneMappingSwitch = ToneMappingSwitch()) throws -> [SampleBuffer]
@@ -108,7 +108,7 @@ import Testing
     @Test func aFilmThatIsNotHDRIsHandedOnAsItWasDecoded() throws {
         let path = try TestClips.make(
             "deep.mkv",
-            TestClips.words(
+            TestClips.arguments(
                 "-f lavfi -i testsrc2=s=64x36:r=25:d=0.2 -vf setparams=color_trc=bt709 "
                     + "-c:v ffv1 -pix_fmt yuv420p10le"))
         for buffer in try pictures(path) {
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test func timesAndLengthsStay() throws {
-        let arguments = TestClips.words(
+        let arguments = TestClips.arguments(
             "-f lavfi -i testsrc2=s=64x36:r=25:d=0.4 -vf setparams=color_trc=smpte2084 -c:v ffv1 -pix_fmt yuv420p10le"
         )
         let found = try pictures(try TestClips.make("moments.mkv", arguments))
@@ -157,7 +157,7 @@ import Testing
         func brightness(_ maxCLL: Int) throws -> Double {
             let path = try TestClips.make(
                 "peak.mkv",
-                TestClips.words("-f lavfi -i color=c=0x808080:s=64x64:r=25:d=0.2 -pix_fmt yuv420p10le -c:v libx265")
+                TestClips.arguments("-f lavfi -i color=c=0x808080:s=64x64:r=25:d=0.2 -pix_fmt yuv420p10le -c:v libx265")
                     + [
                         "-x265-params",
                         "log-level=none:hdr10=1:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:range=limited"

@@ -17,11 +17,11 @@ import Testing
     }
 
     /// Reads both tracks to their ends, as a player does.
-    private static func playThrough(_ path: String) throws -> (pictures: SeenPictures, sound: HeardSound) {
+    private static func playThrough(_ path: String) throws -> (pictures: FilmFrames, sound: FilmAudio) {
         let film = try MediaFile.open(path)
-        let pictures = try film.summary.track(.video).map { try SeenPictures.decode(try film.reader(for: $0)) }
-        let sound = try film.summary.track(.audio).map { try HeardSound.decode(try film.reader(for: $0)) }
-        return (pictures ?? SeenPictures(), sound ?? HeardSound())
+        let pictures = try film.summary.track(.video).map { try FilmFrames.decode(try film.reader(for: $0)) }
+        let sound = try film.summary.track(.audio).map { try FilmAudio.decode(try film.reader(for: $0)) }
+        return (pictures ?? FilmFrames(), sound ?? FilmAudio())
     }
 
     @Test func aNameThatDoesNotExist() throws {
@@ -93,7 +93,7 @@ import Testing
         // Most of such a short Ogg file is headers.
         if name.hasPrefix("a.og") { return }
         if film.summary.track(.video) != nil {
-            #expect(seen.pictures.pictures.count > 120 && seen.pictures.pictures.count < 240)
+            #expect(seen.pictures.frames.count > 120 && seen.pictures.frames.count < 240)
         }
         #expect(seen.sound.end.seconds > 4 && seen.sound.end.seconds < 10)
     }
@@ -138,12 +138,12 @@ import Testing
         let path = try folder.write(bytes, to: name)
         let film = try MediaFile.open(path)
         if let track = film.summary.track(.video) {
-            let seen = try SeenPictures.decode(try film.reader(for: track))
-            #expect(seen.pictures.count > 150)
+            let seen = try FilmFrames.decode(try film.reader(for: track))
+            #expect(seen.frames.count > 150)
             let last = try #require(seen.flashes.last).seconds
             #expect(last > 10 && abs(last - last.rounded()) < 0.1)
         }
-        let sound = try HeardSound.decode(try film.reader(for: try #require(film.summary.track(.audio))))
+        let sound = try FilmAudio.decode(try film.reader(for: try #require(film.summary.track(.audio))))
         #expect(sound.end.seconds > 11 && sound.end.seconds < 12.3)
         let last = try #require(sound.beeps.last)
         #expect(abs(last - last.rounded(.down) - 0.05) < 0.06)
@@ -186,10 +186,10 @@ import Testing
             let clip = try TestClips.make(
                 "dies-" + file,
                 ["-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=\(picture)", "-f", "lavfi", "-i", "sine=d=\(sound)"]
-                    + TestClips.words("-c:v libx264 -g 25 -c:a aac"))
+                    + TestClips.arguments("-c:v libx264 -g 25 -c:a aac"))
             let film = try MediaFile.open(clip)
             let seen = try Self.playThrough(clip)
-            #expect(abs(Double(seen.pictures.pictures.count) / 25 - Double(picture)) < 0.1)
+            #expect(abs(Double(seen.pictures.frames.count) / 25 - Double(picture)) < 0.1)
             #expect(abs(seen.sound.end.seconds - Double(sound)) < 0.15)
             // A seek beyond the end of a track ends that track only.
             let dead = try #require(film.summary.track(picture < sound ? .video : .audio))

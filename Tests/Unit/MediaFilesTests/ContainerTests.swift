@@ -101,8 +101,8 @@ struct Coding: Sendable, CustomTestStringConvertible {
         let duration = try #require(film.summary.duration)
         #expect(abs(duration.seconds - 4) < 0.15)
 
-        let pictures = try SeenPictures.decode(try film.reader(for: video))
-        let sound = try HeardSound.decode(try film.reader(for: audio))
+        let pictures = try FilmFrames.decode(try film.reader(for: video))
+        let sound = try FilmAudio.decode(try film.reader(for: audio))
         #expect(pictures.decodeErrorCount == 0)
         #expect(sound.decodeErrorCount == 0)
         #expect(sound.jumps.isEmpty)
@@ -123,8 +123,8 @@ struct Coding: Sendable, CustomTestStringConvertible {
         let path = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Fixtures/opus-in-matroska/\(writer).mkv").path
         let film = try MediaFile.open(path)
-        let pictures = try SeenPictures.decode(try film.reader(for: try #require(film.summary.track(.video))))
-        let sound = try HeardSound.decode(try film.reader(for: try #require(film.summary.track(.audio))))
+        let pictures = try FilmFrames.decode(try film.reader(for: try #require(film.summary.track(.video))))
+        let sound = try FilmAudio.decode(try film.reader(for: try #require(film.summary.track(.audio))))
         try #require(pictures.flashes.count == 4 && sound.beeps.count == 4)
         for index in 1..<4 {
             let offset = sound.beeps[index] - pictures.flashes[index].seconds - 0.05
@@ -142,7 +142,7 @@ struct Coding: Sendable, CustomTestStringConvertible {
     func picturesFollowEachOtherWithoutHoles(_ coding: Coding) throws {
         let film = try MediaFile.open(try coding.clip())
         let video = try #require(film.summary.track(.video))
-        let pictures = try SeenPictures.decode(try film.reader(for: video)).pictures
+        let pictures = try FilmFrames.decode(try film.reader(for: video)).frames
         #expect(pictures.count >= 95 && pictures.count <= 101)
         for (earlier, later) in zip(pictures, pictures.dropFirst()) {
             // Matroska's timestamps are in milliseconds.
@@ -155,14 +155,14 @@ struct Coding: Sendable, CustomTestStringConvertible {
         let film = try MediaFile.open(try coding.clip())
         let video = try #require(film.summary.track(.video))
         let audio = try #require(film.summary.track(.audio))
-        let whole = try SeenPictures.decode(try film.reader(for: video)).flashes
+        let whole = try FilmFrames.decode(try film.reader(for: video)).flashes
         try #require(whole.count == 4)
         let target = whole[2] - MediaTime(value: 1, timescale: 10)
 
         let pictures = try film.reader(for: video)
         try pictures.seek(to: target, mode: .exact)
-        let seen = try SeenPictures.decode(pictures, showingFrom: target)
-        let first = try #require(seen.pictures.first)
+        let seen = try FilmFrames.decode(pictures, showingFrom: target)
+        let first = try #require(seen.frames.first)
         #expect(first.start <= target + MediaTime(value: 1, timescale: 1000))
         #expect(first.start + first.duration > target)
         #expect(seen.flashes.count == 2)
@@ -170,7 +170,7 @@ struct Coding: Sendable, CustomTestStringConvertible {
 
         let sound = try film.reader(for: audio)
         try sound.seek(to: target, mode: .exact)
-        let heard = try HeardSound.decode(sound)
+        let heard = try FilmAudio.decode(sound)
         #expect(heard.start <= target + MediaTime(value: 1, timescale: 1000))
         #expect(heard.start > target - MediaTime(value: 3, timescale: 10))
         try #require(heard.beeps.count == 2)
@@ -194,7 +194,7 @@ struct Coding: Sendable, CustomTestStringConvertible {
         #expect(film.summary.track(.video) == nil)
         let audio = try #require(film.summary.track(.audio))
         #expect(audio.start == nil || abs(audio.start!.seconds) < 0.001)
-        let sound = try HeardSound.decode(try film.reader(for: audio))
+        let sound = try FilmAudio.decode(try film.reader(for: audio))
         #expect(abs(sound.start.seconds) < 0.001)
         #expect(abs(sound.samples.count - 4 * 48000) <= 48)
         try #require(sound.beeps.count == 4)
@@ -207,7 +207,7 @@ struct Coding: Sendable, CustomTestStringConvertible {
         let reader = try film.reader(for: audio)
         let target = MediaTime(value: 195, timescale: 100)
         try reader.seek(to: target, mode: .exact)
-        let sound = try HeardSound.decode(reader)
+        let sound = try FilmAudio.decode(reader)
         #expect(sound.start <= target + MediaTime(value: 1, timescale: 1000))
         // WavPack and TTA have packets longer than a second.
         #expect(sound.start > target - MediaTime(value: 11, timescale: 10))

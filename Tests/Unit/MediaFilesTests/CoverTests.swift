@@ -16,11 +16,11 @@ import Testing
     }
 
     private func song(_ name: String, _ codec: String, cover: String?) throws -> String {
-        var words = TestClips.words("-f lavfi -i sine=sample_rate=44100:d=1")
+        var words = TestClips.arguments("-f lavfi -i sine=sample_rate=44100:d=1")
         if let cover {
-            words += ["-i", cover] + TestClips.words("-map 0 -map 1 -c:v copy -disposition:v attached_pic")
+            words += ["-i", cover] + TestClips.arguments("-map 0 -map 1 -c:v copy -disposition:v attached_pic")
         }
-        return try TestClips.make(name, words + TestClips.words(codec + " " + Self.tags))
+        return try TestClips.make(name, words + TestClips.arguments(codec + " " + Self.tags))
     }
 
     private func decoded(_ film: any MediaSource) throws -> PixelSize? {
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func aFilmHasNoCover() throws {
-        let clip = try TestClips.make("film.mkv", TestClips.words("-f lavfi -i testsrc=d=1 -f lavfi -i sine=d=1"))
+        let clip = try TestClips.make("film.mkv", TestClips.arguments("-f lavfi -i testsrc=d=1 -f lavfi -i sine=d=1"))
         let film = try MediaFile.open(clip)
         #expect(RecordingWithCovers.recording(film, at: clip, .all, named: [try cover()]) === film)
     }

@@ -84,12 +84,12 @@ import Testing
 
     private func expect(_ film: MediaFile, lasts seconds: Double, events: [Double]) throws {
         #expect(abs((film.summary.duration?.seconds ?? 0) - seconds) < 0.1)
-        let pictures = try SeenPictures.decode(film.reader(for: #require(film.summary.track(.video))))
-        let sound = try HeardSound.decode(film.reader(for: #require(film.summary.track(.audio))))
-        let last = try #require(pictures.pictures.last)
+        let pictures = try FilmFrames.decode(film.reader(for: #require(film.summary.track(.video))))
+        let sound = try FilmAudio.decode(film.reader(for: #require(film.summary.track(.audio))))
+        let last = try #require(pictures.frames.last)
         #expect(abs((last.start + last.duration).seconds - seconds) < 0.1)
         #expect(abs(sound.end.seconds - seconds) < 0.1)
-        let shown = pictures.pictures.filter { $0.start >= .zero }
+        let shown = pictures.frames.filter { $0.start >= .zero }
         #expect(zip(shown, shown.dropFirst()).allSatisfy { ($1.start - $0.start).seconds < 0.09 })
         let (flashes, beeps) = (
             pictures.flashes.map(\.seconds).filter { $0 > 0 }, sound.beeps.map { $0 - 0.05 }.filter { $0 > 0.1 }

@@ -108,8 +108,8 @@ import Testing
         let lines = SubtitleFiles.srt([.init(500, 1500, "inside")])
         let clip = try TestClips.make(
             "beside.mkv",
-            TestClips.words("-f lavfi -i color=s=64x36:r=5:d=4 -i") + [try SubtitleFiles.write(lines, as: "srt")]
-                + TestClips.words("-c:v libx264 -c:s srt -metadata:s:s:0 language=ger"))
+            TestClips.arguments("-f lavfi -i color=s=64x36:r=5:d=4 -i") + [try SubtitleFiles.write(lines, as: "srt")]
+                + TestClips.arguments("-c:v libx264 -c:s srt -metadata:s:s:0 language=ger"))
         let path = try folder.write(try TestClips.bytes(of: clip), to: "film.mkv")
         let film = try MediaFile.open(path)
         #expect(FilmWithSubtitles.film(film, at: path, .fuzzy) === film)
@@ -133,7 +133,7 @@ import Testing
         }
         #expect(both.summary.subtitleTrack()?.number == 2)
         // 20 files of 8 MB.
-        let line = SubtitleFiles.Line(700, 900, String(repeating: "word ", count: 1000))
+        let line = SubtitleFiles.Cue(700, 900, String(repeating: "word ", count: 1000))
         let text = SubtitleFiles.srt(Array(repeating: line, count: 1660))
         let long = try folder.write(Array(text.utf8), to: "film.10.srt")
         for number in 11..<30 { symlink(long, folder.path("film.\(number).srt")) }

@@ -33,8 +33,8 @@ import Testing
             }
             ends.append(last ?? 0)
         }
-        let pictures = try film.summary.track(.video).map { try SeenPictures.decode(try film.reader(for: $0)) }
-        let sound = try film.summary.track(.audio).map { try HeardSound.decode(try film.reader(for: $0)) }
+        let pictures = try film.summary.track(.video).map { try FilmFrames.decode(try film.reader(for: $0)) }
+        let sound = try film.summary.track(.audio).map { try FilmAudio.decode(try film.reader(for: $0)) }
         return (ends, step, sound?.beeps ?? [], pictures?.flashes.map(\.seconds) ?? [])
     }
 
@@ -80,7 +80,7 @@ import Testing
         let pictures = try film.reader(for: try #require(film.summary.track(.video)))
         let found = try #require(try pictures.seek(to: target, mode: .exact))
         #expect(found <= target && (target - found).seconds < 2)
-        let seen = try SeenPictures.decode(pictures, showingFrom: target)
+        let seen = try FilmFrames.decode(pictures, showingFrom: target)
         #expect(abs(try #require(seen.flashes.first).seconds - 3) < 0.15)
         try pictures.seek(to: .zero, mode: .exact)
         #expect(abs(try #require(try pictures.read()?.presentationTime).seconds) < 0.1)
@@ -139,7 +139,7 @@ import Testing
         let path = try TestClips.make(
             "gap.mp4",
             ["-i", clip, "-vf", later("setpts"), "-af", later("asetpts")]
-                + TestClips.words("-fps_mode passthrough -c:v libx264 -g 12 -bf 0 -c:a aac"))
+                + TestClips.arguments("-fps_mode passthrough -c:v libx264 -g 12 -bf 0 -c:a aac"))
         let film = try MediaFile.open(path)
         #expect(try #require(film.summary.duration).seconds > 3600 && film.closedGaps == .zero)
         try expectContinuous(film)
@@ -152,7 +152,7 @@ import Testing
         let path = try TestClips.make(
             "delayed.mp4",
             ["-i", clip, "-itsoffset", "20", "-i", clip]
-                + TestClips.words("-map 0:v -map 1:a -c:v libx264 -g 12 -bf 0 -c:a aac"))
+                + TestClips.arguments("-map 0:v -map 1:a -c:v libx264 -g 12 -bf 0 -c:a aac"))
         let film = try MediaFile.open(path)
         let (pictures, sound) = (try #require(film.summary.track(.video)), try #require(film.summary.track(.audio)))
         #expect((pictures.start ?? .zero).seconds < 0.1 && abs((sound.start ?? .zero).seconds - 20) < 0.1)
@@ -236,7 +236,7 @@ import Testing
             + " -hls_segment_type fmp4 -hls_fmp4_init_filename i%v.mp4 -var_stream_map v:0,agroup:s~a:0,agroup:s"
         try TestClips.make(
             "part%v.m3u8", in: folder.path,
-            ["-i", clip] + TestClips.words(words).map { $0.replacing("~", with: " ") })
+            ["-i", clip] + TestClips.arguments(words).map { $0.replacing("~", with: " ") })
         for playlist in 0...1 {
             let text = String(decoding: try TestClips.bytes(of: folder.path("part\(playlist).m3u8")), as: UTF8.self)
             for (number, name) in text.split(separator: "\n").filter({ !$0.hasPrefix("#") }).enumerated() {
@@ -359,7 +359,7 @@ import Testing
             name,
             ["-f", "lavfi", "-i", "color=c=gray:s=64x48:r=5:d=400,select='\(select)'"]
                 + (seconds > 0 ? ["-f", "lavfi", "-i", "anullsrc=r=8000:cl=mono:d=\(seconds)"] : [])
-                + TestClips.words("-fps_mode vfr \(codec)"))
+                + TestClips.arguments("-fps_mode vfr \(codec)"))
         let film = try MediaFile.open(path)
         if let sound = film.summary.track(.audio) { _ = try film.reader(for: sound) }
         let reader = try film.reader(for: try #require(film.summary.track(.video)))

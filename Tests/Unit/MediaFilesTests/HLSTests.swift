@@ -56,10 +56,10 @@ import Testing
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
         let before = server.requestHeads.count
-        let heard = try HeardSound.decode(audio)
+        let heard = try FilmAudio.decode(audio)
         let asked = server.requestHeads.dropFirst(before)
         #expect(asked.count { $0.contains("GET /part0") } == 0, "no picture is fetched for the sound")
-        let seen = try SeenPictures.decode(video)
+        let seen = try FilmFrames.decode(video)
         #expect(server.requestHeads.dropFirst(before + asked.count).count { $0.contains("GET /part1") } == 0)
         for second in 1..<6 {
             let flash = try #require(seen.flashes.first { abs($0.seconds - Double(second)) < 0.3 })
@@ -70,9 +70,9 @@ import Testing
             let target = MediaTime(seconds: second)
             try video.seek(to: target, mode: .exact)
             try audio.seek(to: target, mode: .exact)
-            let flash = try #require(try SeenPictures.decode(video, showingFrom: target, limit: 20).flashes.first)
+            let flash = try #require(try FilmFrames.decode(video, showingFrom: target, limit: 20).flashes.first)
             let beep = try #require(
-                try HeardSound.decode(audio, until: target + MediaTime(value: 1, timescale: 1)).beeps.first {
+                try FilmAudio.decode(audio, until: target + MediaTime(value: 1, timescale: 1)).beeps.first {
                     $0 > second
                 })
             #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
@@ -92,7 +92,7 @@ import Testing
         for address in [folder.path("film.m3u8"), server.url("film.m3u8")] {
             let film = try MediaFile.open(address)
             let video = try film.reader(for: try #require(film.summary.track(.video)))
-            #expect(try SeenPictures.decode(video).flashes.count >= 5)
+            #expect(try FilmFrames.decode(video).flashes.count >= 5)
         }
     }
 
@@ -104,7 +104,7 @@ import Testing
         defer { server.stop() }
         let film = try MediaFile.open(server.url("film.mpd"))
         let video = try film.reader(for: try #require(film.summary.track(.video)))
-        #expect(try SeenPictures.decode(video).flashes.count >= 5)
+        #expect(try FilmFrames.decode(video).flashes.count >= 5)
     }
 
     /// Writes a playlist of two parts of 3 s, each with an init section of its own.
@@ -150,14 +150,14 @@ import Testing
         let start = MediaTime(seconds: isSeekingIntoIt ? 3.5 : 0)
         try video.seek(to: start, mode: .exact)
         try audio.seek(to: start, mode: .exact)
-        let seen = try SeenPictures.decode(video, showingFrom: start)
-        let heard = try HeardSound.decode(audio)
+        let seen = try FilmFrames.decode(video, showingFrom: start)
+        let heard = try FilmAudio.decode(audio)
         for second in (isSeekingIntoIt ? 4 : 1)..<6 where second != 3 {
             let flash = try #require(seen.flashes.first { abs($0.seconds - Double(second)) < 0.3 })
             let beep = try #require(heard.beeps.first { abs($0 - Double(second)) < 0.35 })
             #expect(abs(beep - 0.05 - flash.seconds) < 0.05)
         }
-        #expect(seen.pictures.last?.size.height == 180 && seen.decodeErrorCount == 0)
+        #expect(seen.frames.last?.size.height == 180 && seen.decodeErrorCount == 0)
     }
 
     @Test func theQualityIsTheHighestUnlessAnotherIsWanted() throws {
@@ -277,9 +277,9 @@ import Testing
             let landed = try #require(try video.seek(to: target, mode: mode))
             #expect(landed.seconds < second + 0.05 && landed.seconds > second - 1.3, "\(landed.seconds) for \(second)")
             try audio.seek(to: target, mode: mode)
-            let seen = try SeenPictures.decode(video, showingFrom: target, limit: 40)
+            let seen = try FilmFrames.decode(video, showingFrom: target, limit: 40)
             let flash = try #require(seen.flashes.first { $0.seconds > second + 0.2 })
-            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 3, timescale: 2))
+            let heard = try FilmAudio.decode(audio, until: target + MediaTime(value: 3, timescale: 2))
             let beep = try #require(heard.beeps.first { $0 > second + 0.2 })
             #expect(abs(beep - 0.05 - flash.seconds) < 0.001, "\(beep) and \(flash.seconds) behind \(second)")
             #expect(abs(flash.seconds - flash.seconds.rounded()) < 0.3)
@@ -329,8 +329,8 @@ import Testing
             let target = MediaTime(seconds: second)
             try video.seek(to: target, mode: .exact)
             try audio.seek(to: target, mode: .exact)
-            let flash = try #require(try SeenPictures.decode(video, showingFrom: target, limit: 20).flashes.first)
-            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 1, timescale: 1))
+            let flash = try #require(try FilmFrames.decode(video, showingFrom: target, limit: 20).flashes.first)
+            let heard = try FilmAudio.decode(audio, until: target + MediaTime(value: 1, timescale: 1))
             let beep = try #require(heard.beeps.first { $0 > second })
             #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
         }
@@ -370,8 +370,8 @@ import Testing
             let target = MediaTime(seconds: second)
             try video.seek(to: target, mode: .exact)
             try audio.seek(to: target, mode: .exact)
-            let flash = try #require(try SeenPictures.decode(video, showingFrom: target, limit: 20).flashes.first)
-            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 1, timescale: 1))
+            let flash = try #require(try FilmFrames.decode(video, showingFrom: target, limit: 20).flashes.first)
+            let heard = try FilmAudio.decode(audio, until: target + MediaTime(value: 1, timescale: 1))
             let beep = try #require(heard.beeps.first { $0 > second })
             #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
             #expect(abs(flash.seconds - (second + 0.5)) < 0.3)
@@ -390,7 +390,7 @@ import Testing
         #expect(abs(try #require(film.summary.duration).seconds - 6) < 0.2)
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
-        let (seen, heard) = (try SeenPictures.decode(video), try HeardSound.decode(audio))
+        let (seen, heard) = (try FilmFrames.decode(video), try FilmAudio.decode(audio))
         for second in 1..<6 {
             let flash = try #require(seen.flashes.first { abs($0.seconds - Double(second)) < 0.3 })
             let beep = try #require(heard.beeps.first { abs($0 - Double(second)) < 0.35 })

@@ -12,7 +12,7 @@ import Testing
     {
         try TestClips.bytes(
             of: try TestClips.make(
-                "header." + ending, ["-f", "lavfi", "-i", "testsrc=s=\(size):r=5:d=1"] + TestClips.words(more)))
+                "header." + ending, ["-f", "lavfi", "-i", "testsrc=s=\(size):r=5:d=1"] + TestClips.arguments(more)))
     }
 
     /// Returns a JPEG with an EXIF orientation, in either byte order.
@@ -88,7 +88,7 @@ import Testing
     private let folder = TemporaryFolder()
 
     private func picture(_ name: String, _ more: String = "-frames:v 1") throws -> String {
-        try TestClips.make(name, ["-f", "lavfi", "-i", "testsrc=s=64x36:r=5:d=1"] + TestClips.words(more))
+        try TestClips.make(name, ["-f", "lavfi", "-i", "testsrc=s=64x36:r=5:d=1"] + TestClips.arguments(more))
     }
 
     @Test func aPictureIsAFilmOfOnePictureThatLastsAsLongAsItIsShown() throws {

@@ -15,13 +15,13 @@ import Testing
     private func flashes(_ film: MediaFile, from time: MediaTime? = nil) throws -> [Double] {
         let reader = try film.reader(for: #require(film.summary.track(.video)))
         try reader.seek(to: time ?? .zero, mode: .exact)
-        return try SeenPictures.decode(reader, showingFrom: time).flashes.map(\.seconds)
+        return try FilmFrames.decode(reader, showingFrom: time).flashes.map(\.seconds)
     }
 
     private func beeps(_ film: MediaFile) throws -> [Double] {
         let reader = try film.reader(for: #require(film.summary.track(.audio)))
         try reader.seek(to: .zero, mode: .exact)
-        return try HeardSound.decode(reader).beeps.map { $0 - 0.05 }
+        return try FilmAudio.decode(reader).beeps.map { $0 - 0.05 }
     }
 
     // MARK: Late tracks
@@ -52,7 +52,7 @@ import Testing
         let feeder = try FedPipe.feed(pipe, try TestClips.bytes(of: late))
         let film = try MediaFile.open(pipe)
         let reader = try film.reader(for: #require(film.summary.track(.audio)))
-        #expect(try HeardSound.decode(reader).beeps.count >= 3)
+        #expect(try FilmAudio.decode(reader).beeps.count >= 3)
         feeder.join()
     }
 
@@ -67,7 +67,7 @@ import Testing
         let film = try MediaFile.open(server.url("faulty/late.ts"), options: options)
         let reader = try film.reader(for: #require(film.summary.track(.video)))
         try reader.seek(to: .zero, mode: .exact)
-        #expect(try SeenPictures.decode(reader).flashes.count >= 11)
+        #expect(try FilmFrames.decode(reader).flashes.count >= 11)
     }
 
     // MARK: Joined files
@@ -132,7 +132,7 @@ import Testing
         let fragments = boxes.filter { ["moof", "mdat"].contains($0.kind) }
         let kept = header + fragments.dropFirst(fragments.count / 4 * 2)
         let film = try MediaFile.open(try folder.write(kept.flatMap(\.bytes), to: "late-fragments.mp4"))
-        let heard = try HeardSound.decode(try film.reader(for: #require(film.summary.track(.audio))))
+        let heard = try FilmAudio.decode(try film.reader(for: #require(film.summary.track(.audio))))
         let length = try #require(film.summary.duration?.seconds)
         #expect(length > 3 && length < 9 && abs(heard.end.seconds - length) < 0.2, "\(length), \(heard.end.seconds)")
     }
@@ -149,7 +149,7 @@ import Testing
             (offset, page) = (offset + size, page + 1)
         }
         let film = try MediaFile.open(try folder.write(kept, to: "cut.opus"))
-        let heard = try HeardSound.decode(try film.reader(for: #require(film.summary.track(.audio))))
+        let heard = try FilmAudio.decode(try film.reader(for: #require(film.summary.track(.audio))))
         let length = try #require(film.summary.duration?.seconds)
         #expect(length > 3 && length < 5.1 && abs(heard.end.seconds - length) < 0.1, "\(length), \(heard.end.seconds)")
     }

@@ -15,7 +15,7 @@ import Testing
     private func make(_ words: String, into name: String, seconds: Int = 6) throws {
         let film = try TestClips.flashAndBeep("lost-\(seconds).mkv", "-c:v libx264 -g 25 -c:a aac", seconds: seconds)
         try TestClips.make(
-            name, in: folder.path, ["-i", film] + TestClips.words(words).map { $0.replacing("~", with: " ") })
+            name, in: folder.path, ["-i", film] + TestClips.arguments(words).map { $0.replacing("~", with: " ") })
     }
 
     private func lines(of name: String) throws -> [String] {

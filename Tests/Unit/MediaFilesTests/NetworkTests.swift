@@ -27,12 +27,12 @@ import Testing
     private func expectTogether(_ film: MediaFile, seconds: Range<Int>) throws {
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
-        let sound = Lock<HeardSound?>(nil)
+        let sound = Lock<FilmAudio?>(nil)
         let worker = try! WorkerThread.start(name: "ears") {
-            let heard = try? HeardSound.decode(audio)
+            let heard = try? FilmAudio.decode(audio)
             sound.withLock { $0 = heard }
         }
-        let pictures = try SeenPictures.decode(video)
+        let pictures = try FilmFrames.decode(video)
         worker.join()
         let heard = try #require(sound.withLock { $0 })
         for second in seconds {
@@ -50,7 +50,7 @@ import Testing
         try expectTogether(film, seconds: 1..<6)
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
         try reader.seek(to: MediaTime(seconds: 3.5), mode: .exact)
-        let seen = try SeenPictures.decode(reader, showingFrom: MediaTime(seconds: 3.5))
+        let seen = try FilmFrames.decode(reader, showingFrom: MediaTime(seconds: 3.5))
         #expect(seen.flashes.map { $0.seconds.rounded() } == [4, 5])
     }
 
@@ -165,9 +165,9 @@ import Testing
             let target = MediaTime(seconds: second)
             try video.seek(to: target, mode: .exact)
             try audio.seek(to: target, mode: .exact)
-            let seen = try SeenPictures.decode(video, showingFrom: target, limit: 40)
-            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 16, timescale: 10))
-            let first = try #require(seen.pictures.first)
+            let seen = try FilmFrames.decode(video, showingFrom: target, limit: 40)
+            let heard = try FilmAudio.decode(audio, until: target + MediaTime(value: 16, timescale: 10))
+            let first = try #require(seen.frames.first)
             #expect(
                 first.start <= target + MediaTime(value: 1, timescale: 1000) && first.start + first.duration > target)
             let flash = try #require(seen.flashes.first { $0.seconds > second + 0.1 })
@@ -316,7 +316,7 @@ import Testing
         defer { server.stop() }
         let film = try MediaFile.open(server.url("drop/" + name(try clip())))
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
-        #expect(try SeenPictures.decode(reader).pictures.count > 140)
+        #expect(try FilmFrames.decode(reader).frames.count > 140)
     }
 
     @Test func cancellingEndsAWaitAtOnce() throws {
@@ -456,9 +456,9 @@ import Testing
             let target = MediaTime(seconds: second)
             try video.seek(to: target, mode: .exact)
             try audio.seek(to: target, mode: .exact)
-            let seen = try SeenPictures.decode(video, showingFrom: target, limit: 20)
-            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 8, timescale: 10))
-            let first = try #require(seen.pictures.first)
+            let seen = try FilmFrames.decode(video, showingFrom: target, limit: 20)
+            let heard = try FilmAudio.decode(audio, until: target + MediaTime(value: 8, timescale: 10))
+            let first = try #require(seen.frames.first)
             #expect(
                 first.start <= target + MediaTime(value: 1, timescale: 1000) && first.start + first.duration > target)
             let flash = try #require(seen.flashes.first)
@@ -534,8 +534,8 @@ import Testing
         options.cookies = CookieJar()
         let opened = try MediaFile.open(home.url("login/list.m3u8"), options: options)
         let reader = try opened.reader(for: try #require(opened.summary.track(.video)))
-        let seen = try SeenPictures.decode(reader)
-        #expect(seen.pictures.count >= 145, "enciphered pieces are read")
+        let seen = try FilmFrames.decode(reader)
+        #expect(seen.frames.count >= 145, "enciphered pieces are read")
         #expect(home.requestHeads.allSatisfy { $0.contains("Bearer me") && $0.contains("User-Agent: Someone") })
         #expect(home.requestHeads.contains { $0.contains("film.key") })
         #expect(home.requestHeads.dropFirst().allSatisfy { $0.contains("Cookie: pass=given") })
@@ -561,7 +561,7 @@ import Testing
             server.url("faulty/" + String(clip.split(separator: "/").last!)), options: options)
         opened.withLock { $0 = film }
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
-        #expect(try SeenPictures.decode(reader).pictures.count > 140)
+        #expect(try FilmFrames.decode(reader).frames.count > 140)
         #expect(messages.withLock { $0 } == ["the connection to 127.0.0.1 was lost; reconnecting"])
         #expect(lost.withLock { $0 } == "127.0.0.1" && film.lostServer == nil)
     }
@@ -577,7 +577,7 @@ import Testing
         let film = try MediaFile.open(
             server.url("half/" + String(clip.split(separator: "/").last!)), options: options)
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
-        #expect(try SeenPictures.decode(reader).pictures.count > 140)
+        #expect(try FilmFrames.decode(reader).frames.count > 140)
         #expect(server.requests > 2)
     }
 }

@@ -8,8 +8,8 @@ import Testing
     /// Returns beep minus flash for the given seconds of the film.
     private func offsets(_ path: String, seconds: Range<Int>) throws -> [Double] {
         let film = try MediaFile.open(path)
-        let pictures = try SeenPictures.decode(try film.reader(for: try #require(film.summary.track(.video))))
-        let sound = try HeardSound.decode(try film.reader(for: try #require(film.summary.track(.audio))))
+        let pictures = try FilmFrames.decode(try film.reader(for: try #require(film.summary.track(.video))))
+        let sound = try FilmAudio.decode(try film.reader(for: try #require(film.summary.track(.audio))))
         return try seconds.map { second in
             let flash = try #require(pictures.flashes.first { abs($0.seconds - Double(second)) < 0.3 })
             let beep = try #require(sound.beeps.first { abs($0 - Double(second)) < 0.35 })
@@ -47,9 +47,9 @@ import Testing
         let found = try #require(try sound.seek(to: target, mode: .exact))
         #expect(found <= target && (target - found).seconds < 2)
         try pictures.seek(to: target, mode: .exact)
-        let seen = try SeenPictures.decode(pictures, showingFrom: target)
-        let heard = try HeardSound.decode(sound)
-        let first = try #require(seen.pictures.first)
+        let seen = try FilmFrames.decode(pictures, showingFrom: target)
+        let heard = try FilmAudio.decode(sound)
+        let first = try #require(seen.frames.first)
         #expect(first.start <= target + MediaTime(value: 1, timescale: 1000) && first.start + first.duration > target)
         let flash = try #require(seen.flashes.last)
         let beep = try #require(heard.beeps.last)
@@ -70,8 +70,8 @@ import Testing
         let video = try #require(film.summary.track(.video))
         #expect(abs(try #require(video.start).seconds) < 0.001)
         #expect(abs(try #require(audio.start).seconds - 1.2) < 0.05)
-        let pictures = try SeenPictures.decode(try film.reader(for: video))
-        let sound = try HeardSound.decode(try film.reader(for: audio))
+        let pictures = try FilmFrames.decode(try film.reader(for: video))
+        let sound = try FilmAudio.decode(try film.reader(for: audio))
         #expect(abs(try #require(pictures.flashes.last).seconds - 3) < 0.001)
         #expect(abs(try #require(sound.beeps.last) - 0.05 - 4.2) < 0.0015)
         #expect(abs(sound.start.seconds - 1.2) < 0.05)
@@ -83,8 +83,8 @@ import Testing
         let film = try MediaFile.open(clip)
         let video = try #require(film.summary.track(.video))
         let audio = try #require(film.summary.track(.audio))
-        let pictures = try SeenPictures.decode(try film.reader(for: video))
-        let sound = try HeardSound.decode(try film.reader(for: audio))
+        let pictures = try FilmFrames.decode(try film.reader(for: video))
+        let sound = try FilmAudio.decode(try film.reader(for: audio))
         let flash = try #require(pictures.flashes.last).seconds
         let beep = try #require(sound.beeps.last) - 0.05
         #expect(abs(flash - beep - 0.8) < 0.0015)
@@ -95,8 +95,8 @@ import Testing
         for file in ["cut.mkv", "cut.ts", "cut.mp4"] {
             let clip = try TestClips.flashAndBeep(file, "-c:v libx264 -c:a aac -output_ts_offset 600")
             let film = try MediaFile.open(clip)
-            let pictures = try SeenPictures.decode(try film.reader(for: try #require(film.summary.track(.video))))
-            let first = try #require(pictures.pictures.first)
+            let pictures = try FilmFrames.decode(try film.reader(for: try #require(film.summary.track(.video))))
+            let first = try #require(pictures.frames.first)
             #expect(first.start >= .zero && first.start < MediaTime(value: 1, timescale: 10))
             for offset in try offsets(clip, seconds: 1..<4) { #expect(abs(offset) < 0.001) }
         }
@@ -112,8 +112,8 @@ import Testing
     @Test func recordingsJoinedEndToEndPlayOnAndStayTogether() throws {
         let clip = try joined("-c:v libx264 -g 25 -c:a aac")
         let film = try MediaFile.open(clip)
-        let pictures = try SeenPictures.decode(try film.reader(for: try #require(film.summary.track(.video))))
-        let sound = try HeardSound.decode(try film.reader(for: try #require(film.summary.track(.audio))))
+        let pictures = try FilmFrames.decode(try film.reader(for: try #require(film.summary.track(.video))))
+        let sound = try FilmAudio.decode(try film.reader(for: try #require(film.summary.track(.audio))))
         #expect(pictures.flashes.count == 13)
         #expect(sound.beeps.count >= 12)
         #expect(abs(sound.end.seconds - 13) < 0.3)
@@ -132,13 +132,13 @@ import Testing
         let film = try MediaFile.open(clip)
         let track = try #require(film.summary.track(.video))
         let reader = try film.reader(for: track)
-        let all = try SeenPictures.decode(reader)
+        let all = try FilmFrames.decode(reader)
         for second in [2.5, 6.5, 10.5, 0.5] {
             let target = MediaTime(seconds: second)
             try reader.seek(to: target, mode: .exact)
-            let seen = try SeenPictures.decode(reader, showingFrom: target, limit: 30)
-            let first = try #require(seen.pictures.first)
-            let same = try #require(all.pictures.first { $0.start + $0.duration > target })
+            let seen = try FilmFrames.decode(reader, showingFrom: target, limit: 30)
+            let first = try #require(seen.frames.first)
+            let same = try #require(all.frames.first { $0.start + $0.duration > target })
             #expect(first.start == same.start)
             #expect(seen.flashes.first == all.flashes.first { $0 >= first.start })
         }

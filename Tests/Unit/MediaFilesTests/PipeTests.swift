@@ -16,12 +16,12 @@ import Testing
         #expect(film.summary.sharesReader && !film.summary.isSeekable)
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
-        let sound = Lock<HeardSound?>(nil)
+        let sound = Lock<FilmAudio?>(nil)
         let ears = try! WorkerThread.start(name: "ears") {
-            let heard = try? HeardSound.decode(audio)
+            let heard = try? FilmAudio.decode(audio)
             sound.withLock { $0 = heard }
         }
-        let pictures = try SeenPictures.decode(video)
+        let pictures = try FilmFrames.decode(video)
         ears.join()
         feeder.join()
         let heard = try #require(sound.withLock { $0 })
@@ -44,7 +44,7 @@ import Testing
         let sounds = Lock<[[Double]]>([])
         let ears = readers.map { reader in
             try! WorkerThread.start(name: "ears") {
-                let beeps = (try? HeardSound.decode(reader))?.beeps ?? []
+                let beeps = (try? FilmAudio.decode(reader))?.beeps ?? []
                 sounds.withLock { $0.append(beeps) }
             }
         }
@@ -59,7 +59,7 @@ import Testing
         let clip = try TestClips.make(
             "index-last.mp4",
             ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=4", "-f", "lavfi", "-i", "sine=d=4"]
-                + TestClips.words("-c:v libx264 -preset ultrafast -c:a aac"))
+                + TestClips.arguments("-c:v libx264 -preset ultrafast -c:a aac"))
         let path = FedPipe.make(in: folder)
         let feeder = try FedPipe.feed(path, try TestClips.bytes(of: clip))
         let error = #expect(throws: MediaError.self) { try MediaFile.open(path) }
@@ -134,7 +134,7 @@ import Testing
         let clip = try TestClips.make(
             "big.mkv",
             ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=4,noise=alls=60:allf=t", "-f", "lavfi", "-i", "sine=d=4"]
-                + TestClips.words("-c:v libx264 -preset ultrafast -qp 10 -g 5 -c:a aac"))
+                + TestClips.arguments("-c:v libx264 -preset ultrafast -qp 10 -g 5 -c:a aac"))
         let bytes = try TestClips.bytes(of: clip)
         #expect(bytes.count > 6 << 20)
         let path = FedPipe.make(in: folder)
@@ -144,7 +144,7 @@ import Testing
         let film = try MediaFile.open(path, options: options)
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
-        let sound = try HeardSound.decode(audio)
+        let sound = try FilmAudio.decode(audio)
         #expect(sound.end.seconds > 3.9)
         // The rest of the video is its end, starting with a keyframe.
         let first = try #require(try video.read())

@@ -10,7 +10,7 @@ import Testing
 @Suite struct SubtitleFileTests {
     let folder = TemporaryFolder()
 
-    private static let lines = [SubtitleFiles.Line(1000, 2500, "one"), .init(61_000, 62_000, "two")]
+    private static let lines = [SubtitleFiles.Cue(1000, 2500, "one"), .init(61_000, 62_000, "two")]
 
     static let texts: [(String, String)] = [
         ("a.srt", SubtitleFiles.srt(lines)),

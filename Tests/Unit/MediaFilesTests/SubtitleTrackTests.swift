@@ -40,7 +40,7 @@ struct ReadSubtitles {
     private let picture = [
         "-f", "lavfi", "-i", "color=s=64x36:r=5:d=4", "-f", "lavfi", "-i", "sine=sample_rate=8000:d=4",
     ]
-    private let codecs = TestClips.words("-c:v libx264 -preset ultrafast -c:a aac")
+    private let codecs = TestClips.arguments("-c:v libx264 -preset ultrafast -c:a aac")
 
     /// Creates ninety seconds with a line from 20 to 80, and short ones.
     private func longLine(_ name: String, _ more: String) throws -> String {
@@ -51,8 +51,10 @@ struct ReadSubtitles {
             ]), as: "srt")
         return try TestClips.make(
             name,
-            TestClips.words("-f lavfi -i color=s=64x36:r=5:d=90 -f lavfi -i sine=sample_rate=8000:d=90 -i") + [lines]
-                + TestClips.words("-map 0 -map 1 -map 2 -g 25") + codecs + TestClips.words(more))
+            TestClips.arguments("-f lavfi -i color=s=64x36:r=5:d=90 -f lavfi -i sine=sample_rate=8000:d=90 -i") + [
+                lines
+            ]
+                + TestClips.arguments("-map 0 -map 1 -map 2 -g 25") + codecs + TestClips.arguments(more))
     }
 
     @Test(arguments: [("long.mkv", "-c:s srt"), ("long.mp4", "-c:s mov_text")])
@@ -77,7 +79,7 @@ struct ReadSubtitles {
                 "-i", one, "-i", one, "-i", one, "-map", "0", "-map", "1", "-map", "2", "-map", "3", "-map", "4",
             ]
                 + codecs
-                + TestClips.words(
+                + TestClips.arguments(
                     "-c:s srt -metadata:s:s:0 language=ger -metadata:s:s:0 title=Alles -disposition:s:0 default "
                         + "-metadata:s:s:1 language=eng -disposition:s:1 forced "
                         + "-metadata:s:s:2 language=eng -disposition:s:2 hearing_impaired"))
@@ -151,9 +153,10 @@ struct ReadSubtitles {
             let broadcast = try TestClips.make("joined-dvb.mkv", ["-copyts", "-i", disc, "-c:s", "dvbsub"])
             return try TestClips.make(
                 "joined-part.ts",
-                TestClips.words("-f lavfi -i color=s=64x36:r=10:d=4 -f lavfi -i sine=sample_rate=8000:d=4 -copyts -i")
+                TestClips.arguments(
+                    "-f lavfi -i color=s=64x36:r=10:d=4 -f lavfi -i sine=sample_rate=8000:d=4 -copyts -i")
                     + [broadcast]
-                    + TestClips.words(
+                    + TestClips.arguments(
                         "-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -g 10 -c:a mp2 -b:a 8k -c:s copy -t 4"))
         }
         let film = try MediaFile.open(try TestClips.join(parts, to: "joined-subtitles.ts"))
@@ -173,7 +176,7 @@ struct ReadSubtitles {
     static let lonely = ["lonely.mkv", "lonely.mp4", "lonely.ts"]
 
     private func lonelyFilm(_ name: String) throws -> MediaFile {
-        let line = SubtitleFiles.Line(1_800_000, 1_804_000, "at last")
+        let line = SubtitleFiles.Cue(1_800_000, 1_804_000, "at last")
         let (subtitles, kind): (String, String)
         if name.hasSuffix("ts") {
             // ffmpeg converts Blu-ray subtitles to DVB at a wrong time, except by way of DVD subtitles.
@@ -191,10 +194,10 @@ struct ReadSubtitles {
         return try MediaFile.open(
             try TestClips.make(
                 name,
-                TestClips.words(
+                TestClips.arguments(
                     "-f lavfi -i color=s=64x36:r=2:d=1860 -f lavfi -i sine=sample_rate=8000:d=1860 -copyts -i")
                     + [subtitles]
-                    + TestClips.words("-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -g 20 -c:a mp2 -b:a 8k")
+                    + TestClips.arguments("-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -g 20 -c:a mp2 -b:a 8k")
                     + ["-c:s", kind, "-t", "1860", "-max_interleave_delta", "0"]))
     }
 
@@ -251,8 +254,10 @@ struct ReadSubtitles {
             SubtitleFiles.srt([.init(200, 900, "one"), .init(9000, 9500, "two")]), as: "srt")
         let clip = try TestClips.make(
             "pipe-subtitles.mkv",
-            TestClips.words("-f lavfi -i color=s=64x36:r=5:d=10 -f lavfi -i sine=sample_rate=8000:d=10 -i") + [lines]
-                + TestClips.words("-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -c:a aac -c:s srt"))
+            TestClips.arguments("-f lavfi -i color=s=64x36:r=5:d=10 -f lavfi -i sine=sample_rate=8000:d=10 -i") + [
+                lines
+            ]
+                + TestClips.arguments("-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -c:a aac -c:s srt"))
         let folder = TemporaryFolder()
         let path = FedPipe.make(in: folder)
         let feeder = try FedPipe.feed(path, try TestClips.bytes(of: clip))

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func aPlaylistIsCopiedWithItsSegments() throws {
-        let words = TestClips.words("-f lavfi -i sine=d=2 -c:a mp2 -f hls -hls_time 1 -hls_playlist_type vod")
+        let words = TestClips.arguments("-f lavfi -i sine=d=2 -c:a mp2 -f hls -hls_time 1 -hls_playlist_type vod")
         for name in ["first.m3u8", "second.m3u8"] {
             try TestClips.make(name, in: folder.path, words)
             let list = try String(decoding: TestClips.bytes(of: folder.path(name)), as: UTF8.self)

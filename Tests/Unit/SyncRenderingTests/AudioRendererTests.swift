@@ -151,7 +151,7 @@ import Testing
 
     @Test mutating func picturesAreNotTakenForSoundWithoutAWord() {
         #expect(renderer.status == .unknown)
-        renderer.enqueue(NumberedPicture.buffer(0, every: MediaTime(value: 1, timescale: 25)))
+        renderer.enqueue(NumberedFrame.buffer(0, every: MediaTime(value: 1, timescale: 25)))
         #expect(renderer.status == .failed)
         #expect((renderer.error as? RenderError)?.code == .wrongMedia)
         renderer.flush()

@@ -9,7 +9,7 @@ import Testing
 
     private func layer(_ numbers: Range<Int>, depth: Int = 8) -> DisplayLayer {
         let layer = DisplayLayer(depth: depth)
-        for number in numbers { layer.enqueue(NumberedPicture.buffer(number, every: Self.frame)) }
+        for number in numbers { layer.enqueue(NumberedFrame.buffer(number, every: Self.frame)) }
         return layer
     }
 
@@ -59,7 +59,7 @@ import Testing
         _ = presenter.step()
         layer.flush(fromSourceTime: Self.frame)
         layer.enqueue(
-            SampleBuffer(payload: .videoFrame(NumberedPicture(7)), presentationTime: Self.frame, duration: Self.frame))
+            SampleBuffer(payload: .videoFrame(NumberedFrame(7)), presentationTime: Self.frame, duration: Self.frame))
         for _ in 0..<20 {
             clock.advance(by: .milliseconds(1))
             _ = presenter.step()
@@ -85,7 +85,7 @@ import Testing
         #expect(synchronizer.pendingStart == nil)
         #expect(synchronizer.timebase.snapshot.upcoming.rate == 1)
         layer.flush()
-        layer.enqueue(NumberedPicture.buffer(3, every: Self.frame))
+        layer.enqueue(NumberedFrame.buffer(3, every: Self.frame))
         #expect(layer.startWait?.cause == .picture, "the window shows the previous film")
         synchronizer.setRate(1, time: .zero)
         #expect(synchronizer.pendingStart != nil)

@@ -17,7 +17,7 @@ import Testing
         var next = 0
         func feed() {
             while next < frames, layer.isReadyForMoreMediaData {
-                layer.enqueue(NumberedPicture.buffer(next, every: frame))
+                layer.enqueue(NumberedFrame.buffer(next, every: frame))
                 next += 1
             }
             if next == frames { layer.finish() }
@@ -68,8 +68,8 @@ import Testing
     @Test func theFirstFrameStaysOnScreenWhileTimeIsStopped() {
         let synchronizer = RenderSynchronizer(clock: clock)
         let screen = VirtualScreen(clock: clock)
-        layer.enqueue(NumberedPicture.buffer(5, every: frame))
-        layer.enqueue(NumberedPicture.buffer(6, every: frame))
+        layer.enqueue(NumberedFrame.buffer(5, every: frame))
+        layer.enqueue(NumberedFrame.buffer(6, every: frame))
         let presenter = FramePresenter(
             layer: layer, timebase: synchronizer.timebase, output: screen, events: EventLog(clock: clock))
         _ = presenter.step()
@@ -128,7 +128,7 @@ import Testing
             }
         }
         func show(_ number: Int, late delay: Duration) {
-            layer.enqueue(NumberedPicture.buffer(number, every: frame))
+            layer.enqueue(NumberedFrame.buffer(number, every: frame))
             let due = synchronizer.timebase.snapshot.hostInstant(of: frame * Int64(number), at: clock.now)
             clock.advance(to: max(clock.now, (due ?? clock.now).advanced(by: delay)))
             step()
@@ -140,7 +140,7 @@ import Testing
         #expect(screen.shown.map(\.number) == [0, 5, 15])
         #expect(presenter.droppedCount == 1 && presenter.shownCount == 3)
         // A frame without an end stays until the next one.
-        var still = NumberedPicture.buffer(20, every: frame)
+        var still = NumberedFrame.buffer(20, every: frame)
         still.duration = .zero
         layer.enqueue(still)
         clock.advance(by: .seconds(2))
@@ -156,7 +156,7 @@ import Testing
         let presenter = FramePresenter(
             layer: layer, timebase: synchronizer.timebase, output: screen, events: EventLog(clock: clock))
         for number in 0..<200 {
-            layer.enqueue(NumberedPicture.buffer(number, every: frame))
+            layer.enqueue(NumberedFrame.buffer(number, every: frame))
             let due = synchronizer.timebase.snapshot.hostInstant(of: frame * Int64(number), at: clock.now)
             clock.advance(to: max(clock.now, (due ?? clock.now).advanced(by: .milliseconds(200))))
             while case .at(let instant) = presenter.step(), layer.count > 0 {
@@ -175,7 +175,7 @@ import Testing
         let start = clock.now
         let screen = VirtualScreen(clock: clock)
         let presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
-        for number in 0..<8 { layer.enqueue(NumberedPicture.buffer(number, every: frame)) }
+        for number in 0..<8 { layer.enqueue(NumberedFrame.buffer(number, every: frame)) }
         while screen.shown.count < 2 {
             if case .at(let instant) = presenter.step() { clock.advance(to: instant) }
         }

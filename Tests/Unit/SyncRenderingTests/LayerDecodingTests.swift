@@ -47,7 +47,7 @@ import Testing
         #expect(!layer.isReadyForMoreMediaData)
         #expect(layer.hasSufficientMediaDataForReliablePlaybackStart)
         layer.flush()
-        layer.enqueue(NumberedPicture.buffer(0, every: frame))
+        layer.enqueue(NumberedFrame.buffer(0, every: frame))
         #expect(layer.status == .rendering && layer.error == nil)
         #expect(layer.count == 1)
     }
@@ -236,7 +236,7 @@ import Testing
         let (layer, glass) = (DisplayLayer(depth: 4), Glass())
         let presenter = FramePresenter(
             layer: layer, timebase: Timebase(clock: clock), output: glass, events: EventLog(clock: clock))
-        layer.enqueue(NumberedPicture.buffer(0, every: frame))
+        layer.enqueue(NumberedFrame.buffer(0, every: frame))
         _ = presenter.step()
         #expect(presenter.onScreen != nil)
         layer.flush()
@@ -252,13 +252,13 @@ import Testing
 private final class RecordingDecoder: PictureDecoder {
     /// The time of a packet in a format without a decoder.
     static let refused = MediaTime(value: 9000, timescale: 1)
-    private let inner: SyntheticPictureDecoder
+    private let inner: SyntheticVideoDecoder
     private let decoded: Lock<[MediaTime]>
     var skipPolicy = SkipPolicy.full
     let decodeErrorCount = 0
 
     init(frame: MediaTime, _ decoded: Lock<[MediaTime]>) {
-        (inner, self.decoded) = (SyntheticPictureDecoder(frame: frame), decoded)
+        (inner, self.decoded) = (SyntheticVideoDecoder(frame: frame), decoded)
     }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
@@ -285,13 +285,13 @@ private final class SlowCodecs: VideoCodecs {
 
     private final class Decoder: PictureDecoder {
         private let codecs: SlowCodecs
-        private let inner: SyntheticPictureDecoder
+        private let inner: SyntheticVideoDecoder
         var skipPolicy = SkipPolicy.full
         let decodeErrorCount = 0
 
         init(_ codecs: SlowCodecs) {
             self.codecs = codecs
-            inner = SyntheticPictureDecoder(frame: codecs.frame)
+            inner = SyntheticVideoDecoder(frame: codecs.frame)
         }
 
         func send(_ buffer: SampleBuffer) {

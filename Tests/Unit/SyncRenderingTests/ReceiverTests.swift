@@ -113,7 +113,7 @@ import Testing
     @Test func whatMakesNoSenseIsRefusedWithAReason() async throws {
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         let receiver = renderer.sampleBufferReceiver()
-        let picture = NumberedPicture.buffer(1, every: MediaTime(value: 1, timescale: 24))
+        let picture = NumberedFrame.buffer(1, every: MediaTime(value: 1, timescale: 24))
         guard case .refused(let error) = try await receiver.enqueue(picture) else {
             Issue.record("a picture is no sound")
             return
@@ -144,7 +144,7 @@ import Testing
         let frame = MediaTime(value: 1, timescale: 24)
         let task = Task { () -> Int in
             for number in 0..<12 {
-                guard try await receiver.enqueue(NumberedPicture.buffer(number, every: frame)) == .enqueued else {
+                guard try await receiver.enqueue(NumberedFrame.buffer(number, every: frame)) == .enqueued else {
                     return number
                 }
             }

@@ -332,7 +332,7 @@ import Testing
                     return number
                 }
                 guard number < 24 * 600 else { return layer.stopRequestingMediaData() }
-                layer.enqueue(NumberedPicture.buffer(number, every: frame))
+                layer.enqueue(NumberedFrame.buffer(number, every: frame))
             }
         }
         queue.runIteration()

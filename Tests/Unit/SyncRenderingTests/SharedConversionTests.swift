@@ -128,7 +128,7 @@ private final class CountedCodecs: AudioCodecs {
         guard output.slots.first?.frames.lowerBound == range.lowerBound,
             output.slots.last?.frames.upperBound == range.upperBound, output.maxError == 0, output.longestHole == 0
         else { return false }
-        return zip(output.sound(in: range), range).allSatisfy { $0?.frame == $1 }
+        return zip(output.audio(in: range), range).allSatisfy { $0?.frame == $1 }
     }
 
     @Test func alikeSpeakersShareOneDecoderAndOneEncoder() {

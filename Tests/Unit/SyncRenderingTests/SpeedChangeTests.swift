@@ -193,7 +193,7 @@ import Testing
 
     @Test func picturesAreNoSoundAndSoundIsNoPicture() throws {
         let stage = try VirtualStage()
-        stage.renderer.enqueue(NumberedPicture.buffer(1, every: MediaTime(value: 1, timescale: 24)))
+        stage.renderer.enqueue(NumberedFrame.buffer(1, every: MediaTime(value: 1, timescale: 24)))
         #expect(stage.renderer.enqueueCount == 0)
         let layer = DisplayLayer(depth: 8)
         layer.enqueue(try #require(try stage.sound.read()))

@@ -38,14 +38,14 @@ import Testing
             synchronizer.addRenderer(renderer)
         }
 
-        func enqueue(_ lines: CountedLine...) { for line in lines { renderer.enqueue(line.cue) } }
+        func enqueue(_ lines: CountedSubtitle...) { for line in lines { renderer.enqueue(line.cue) } }
 
         /// Advances time; frames are enqueued as by a decoder.
         func run(for duration: Duration, pictures: Int = .max) {
             let end = clock.now.advanced(by: duration)
             while clock.now < end {
                 while next < pictures, layer.isReadyForMoreMediaData {
-                    layer.enqueue(NumberedPicture.buffer(next, every: frame))
+                    layer.enqueue(NumberedFrame.buffer(next, every: frame))
                     next += 1
                 }
                 drawer.step()
@@ -67,10 +67,10 @@ import Testing
         var seen: [String] {
             var runs: [(lines: [Int], first: Int, last: Int)] = []
             for shown in screen.shown {
-                if let last = runs.last, last.lines == shown.lines, shown.number == last.last + 1 {
+                if let last = runs.last, last.lines == shown.numbers, shown.number == last.last + 1 {
                     runs[runs.count - 1].last = shown.number
-                } else if runs.last?.lines != shown.lines || runs.last?.last != shown.number {
-                    runs.append((shown.lines, shown.number, shown.number))
+                } else if runs.last?.lines != shown.numbers || runs.last?.last != shown.number {
+                    runs.append((shown.numbers, shown.number, shown.number))
                 }
             }
             return runs.map { "\($0.lines): \($0.first)...\($0.last)" }
@@ -79,7 +79,9 @@ import Testing
 
     @Test func eachPictureBearsTheLinesOfItsOwnTime() {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 1.5, for: 1), CountedLine(9, at: 4, for: 0.04))
+        rig.enqueue(
+            CountedSubtitle(7, at: 1, for: 1), CountedSubtitle(8, at: 1.5, for: 1), CountedSubtitle(9, at: 4, for: 0.04)
+        )
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(5))
         #expect(
@@ -93,14 +95,14 @@ import Testing
         let above = SubtitleRenderer(over: rig.layer, isSecondary: true) { CountedDrawing() }
         rig.further = SteppedDrawer(above, clock: rig.clock)
         rig.synchronizer.addRenderer(above)
-        rig.enqueue(CountedLine(7, at: 0, for: 1))
-        above.enqueue(CountedLine(9, at: 0.5, for: 1).cue)
+        rig.enqueue(CountedSubtitle(7, at: 0, for: 1))
+        above.enqueue(CountedSubtitle(9, at: 0.5, for: 1).cue)
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(1700))
         let runs = rig.seen.filter { !$0.hasPrefix("[]") }
         #expect(runs == ["[7]: 0...12", "[7, 9]: 13...24", "[9]: 25...37"])
         #expect(
-            Set(rig.screen.shown.filter { $0.lines == [7, 9] }.compactMap { $0.overlay.map(ObjectIdentifier.init) })
+            Set(rig.screen.shown.filter { $0.numbers == [7, 9] }.compactMap { $0.overlay.map(ObjectIdentifier.init) })
                 .count == 1)
     }
 
@@ -109,7 +111,7 @@ import Testing
         let canvas = SubtitleCanvas(
             area: PixelSize(width: 640, height: 360), picture: PixelRect(x: 0, y: 0, width: 640, height: 360),
             storage: PixelSize(width: 640, height: 360))
-        rig.enqueue(CountedLine(7, at: 1, for: 1, isAnimated: true))
+        rig.enqueue(CountedSubtitle(7, at: 1, for: 1, isAnimated: true))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(100))
         func drawn(_ milliseconds: Int64) -> [Int] {
@@ -124,7 +126,7 @@ import Testing
 
     @Test func aStaticSubtitleIsDrawnOnce() {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 1, for: 3))
+        rig.enqueue(CountedSubtitle(7, at: 1, for: 3))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(5))
         #expect(rig.drawing.draws.withLock { $0 } == 1)
@@ -132,36 +134,36 @@ import Testing
 
     @Test func whatMovesIsDrawnForEachPictureAtItsTime() throws {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 1, for: 1, isAnimated: true))
+        rig.enqueue(CountedSubtitle(7, at: 1, for: 1, isAnimated: true))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(3))
-        let moving = rig.screen.shown.filter { !$0.lines.isEmpty }
+        let moving = rig.screen.shown.filter { !$0.numbers.isEmpty }
         #expect(moving.map(\.number) == Array(25..<50))
         #expect(moving.map { $0.overlay?.images[0].rect.y } == (25..<50).map { $0 * 40 })
     }
 
     @Test func aDelayMovesSubtitlesAlsoWhilePaused() {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 1, for: 1))
+        rig.enqueue(CountedSubtitle(7, at: 1, for: 1))
         rig.renderer.delay = .milliseconds(400)
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(1500))
         #expect(rig.seen.count == 2)
         #expect(rig.seen.first == "[]: 0...34")
-        #expect(rig.screen.shown.last?.lines == [7])
+        #expect(rig.screen.shown.last?.numbers == [7])
         rig.synchronizer.setRate(0)
         rig.run(for: .milliseconds(100))
         rig.renderer.delay = .seconds(1)
         rig.run(for: .milliseconds(100))
-        #expect(rig.screen.shown.last?.lines == [])
+        #expect(rig.screen.shown.last?.numbers == [])
         rig.renderer.delay = .zero
         rig.run(for: .milliseconds(100))
-        #expect(rig.screen.shown.last?.lines == [7])
+        #expect(rig.screen.shown.last?.numbers == [7])
     }
 
     @Test func aDrawerRestsAlsoIfTheStartOfADelayedLineIsRoundedDown() throws {
         let rig = Rig()
-        var line = CountedLine(7, at: 0, for: 1)
+        var line = CountedSubtitle(7, at: 0, for: 1)
         line.start = MediaTime(value: 55 * 1001, timescale: 24_000)
         rig.enqueue(line)
         rig.renderer.delay = .nanoseconds(41_666_667)
@@ -182,23 +184,23 @@ import Testing
 
     @Test func hiddenLinesAreNotSeenAndComeBack() {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 0, for: 9))
+        rig.enqueue(CountedSubtitle(7, at: 0, for: 9))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(1))
-        #expect(rig.screen.shown.last?.lines == [7])
+        #expect(rig.screen.shown.last?.numbers == [7])
         rig.renderer.isHidden = true
         rig.run(for: .milliseconds(100))
-        #expect(rig.screen.shown.last?.lines == [])
+        #expect(rig.screen.shown.last?.numbers == [])
         rig.renderer.isHidden = false
         rig.run(for: .milliseconds(100))
-        #expect(rig.screen.shown.last?.lines == [7])
+        #expect(rig.screen.shown.last?.numbers == [7])
     }
 
     @Test func linesThatComeLateAreLaidOverThePictureThatIsOnScreen() {
         let rig = Rig()
         rig.run(for: .milliseconds(100))
         #expect(rig.seen == ["[]: 0...0"])
-        rig.enqueue(CountedLine(7, at: 0, for: 9))
+        rig.enqueue(CountedSubtitle(7, at: 0, for: 9))
         rig.run(for: .milliseconds(100))
         #expect(rig.seen == ["[]: 0...0", "[7]: 0...0"])
     }
@@ -206,29 +208,29 @@ import Testing
     @Test func aPictureThatStaysGetsItsLinesWhenTheyAreDue() {
         // Four seconds per frame, as in a slide show.
         let rig = Rig(every: MediaTime(value: 4, timescale: 1))
-        rig.enqueue(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 6, for: 1))
+        rig.enqueue(CountedSubtitle(7, at: 1, for: 1), CountedSubtitle(8, at: 6, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(8050))
         let start = rig.synchronizer.timebase.snapshot.upcoming.hostAnchor
         let changes = rig.screen.shown.dropFirst().map {
-            "\($0.number) \($0.lines) \(Int(($0.at - start).inMilliseconds.rounded()))"
+            "\($0.number) \($0.numbers) \(Int(($0.at - start).inMilliseconds.rounded()))"
         }
         #expect(changes.prefix(5) == ["0 [7] 1000", "0 [] 2000", "1 [] 4000", "1 [8] 6000", "1 [] 7000"])
     }
 
     @Test func afterAFlushNothingOfBeforeIsSeen() {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 0, for: 9))
+        rig.enqueue(CountedSubtitle(7, at: 0, for: 9))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(1))
         rig.seek(to: MediaTime(value: 2, timescale: 1), number: 50)
-        rig.enqueue(CountedLine(8, at: 2.2, for: 1))
+        rig.enqueue(CountedSubtitle(8, at: 2.2, for: 1))
         rig.synchronizer.setRate(1)
         let before = rig.screen.shown.count
         rig.run(for: .milliseconds(800))
         let after = rig.screen.shown[before...]
-        #expect(!after.isEmpty && after.allSatisfy { $0.lines == ($0.number >= 55 ? [8] : []) })
-        #expect(rig.screen.shown.last?.lines == [8])
+        #expect(!after.isEmpty && after.allSatisfy { $0.numbers == ($0.number >= 55 ? [8] : []) })
+        #expect(rig.screen.shown.last?.numbers == [8])
     }
 
     @Test func moreIsWantedUntilTenSecondsAreKnownAndAgainWhenSixAreLeft() {
@@ -291,7 +293,7 @@ import Testing
     // MARK: Sparse lines
 
     private static let sparse = [
-        CountedLine(1, at: 5, for: 2), CountedLine(2, at: 9, for: 2), CountedLine(3, at: 13, for: 2),
+        CountedSubtitle(1, at: 5, for: 2), CountedSubtitle(2, at: 9, for: 2), CountedSubtitle(3, at: 13, for: 2),
     ]
 
     @Test(arguments: [0.5, 1, 2, 4] as [Float])
@@ -321,7 +323,7 @@ import Testing
 
     @Test func sparseLinesAreSeenAfterASeekWithAScheduledStart() {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 1, for: 1))
+        rig.enqueue(CountedSubtitle(7, at: 1, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(1500))
         rig.seek(to: MediaTime(value: 2, timescale: 1), number: 50)
@@ -334,13 +336,13 @@ import Testing
         #expect(shown.contains { $0.number == 130 } && shown.contains { $0.number == 240 })
         for shown in shown {
             let lines = (125..<175).contains(shown.number) ? [1] : (225..<275).contains(shown.number) ? [2] : []
-            #expect(shown.lines == lines, "picture \(shown.number)")
+            #expect(shown.numbers == lines, "picture \(shown.number)")
         }
     }
 
     @Test func aLineIsSeenWhereAPictureBeforeTheTargetOfASeekCameAfterTheFirstDrawing() {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 0, for: 1))
+        rig.enqueue(CountedSubtitle(7, at: 0, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(500))
         // An exact seek between two frames shows the earlier one first.
@@ -349,45 +351,45 @@ import Testing
         rig.run(for: .milliseconds(100))
         rig.renderer.enqueue(Self.pace(2))
         rig.run(for: .milliseconds(100))
-        rig.enqueue(CountedLine(8, at: 3, for: 1))
+        rig.enqueue(CountedSubtitle(8, at: 3, for: 1))
         rig.synchronizer.setRate(1)
         rig.run(for: .milliseconds(1500))
-        #expect(rig.screen.shown.last?.lines == [8])
+        #expect(rig.screen.shown.last?.numbers == [8])
     }
 
     @Test func aLineIsSeenAfterAPausedSeekWhosePictureComesAfterTheLineWasDrawn() {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 0, for: 1))
+        rig.enqueue(CountedSubtitle(7, at: 0, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(500))
         // Frame 50 is shown at the target, but starts before it.
         rig.seek(to: MediaTime(value: 2010, timescale: 1000), number: 50)
         rig.run(for: .milliseconds(50), pictures: 0)
-        rig.enqueue(CountedLine(8, at: 1.5, for: 1))
+        rig.enqueue(CountedSubtitle(8, at: 1.5, for: 1))
         rig.run(for: .milliseconds(50), pictures: 0)
         rig.run(for: .milliseconds(200))
         #expect(rig.screen.shown.last?.number == 50)
-        #expect(rig.screen.shown.last?.lines == [8])
+        #expect(rig.screen.shown.last?.numbers == [8])
     }
 
     @Test(arguments: [true, false]) func aLineLongerThanThePassesOfALoopIsSeenOnceInEach(isDecoded: Bool) {
         let rig = Rig()
-        rig.enqueue(CountedLine(7, at: 0, for: 60))
+        rig.enqueue(CountedSubtitle(7, at: 0, for: 60))
         for pass in 1...2 {
             // The second and third pass start after 1 and 2 seconds; the line starts 0.5 s before each.
             if isDecoded { rig.drawer.step() }
             rig.renderer.flush(fromSourceTime: MediaTime(seconds: Double(pass)))
-            rig.enqueue(CountedLine(7 + pass, at: Double(pass) - 0.5, for: 60))
+            rig.enqueue(CountedSubtitle(7 + pass, at: Double(pass) - 0.5, for: 60))
         }
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(3))
         #expect(rig.seen.filter { !$0.hasPrefix("[]") }.dropLast() == ["[7]: 0...24", "[8]: 25...49"])
-        #expect(rig.screen.shown.last?.lines == [9])
+        #expect(rig.screen.shown.last?.numbers == [9])
     }
 
     @Test func soundIsRefusedInASentence() {
         let rig = Rig()
-        rig.renderer.enqueue(NumberedPicture.buffer(1, every: rig.frame))
+        rig.renderer.enqueue(NumberedFrame.buffer(1, every: rig.frame))
         #expect("\(rig.renderer.error.map { "\($0)" } ?? "")".contains("accepts subtitles"))
         rig.renderer.flush()
         #expect(rig.renderer.error == nil)
@@ -395,7 +397,9 @@ import Testing
 
     @Test func excessLinesAreReportedOnce() {
         let rig = Rig()
-        for number in 0..<150 { rig.renderer.enqueue(CountedLine(number, at: 0, for: 1 + Double(number) / 100).cue) }
+        for number in 0..<150 {
+            rig.renderer.enqueue(CountedSubtitle(number, at: 0, for: 1 + Double(number) / 100).cue)
+        }
         rig.synchronizer.setRate(1, time: .zero)
         var problems: [String] = []
         for _ in 0..<20 {
@@ -416,15 +420,16 @@ import Testing
             SubtitleCanvas(
                 area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
                 storage: PixelSize(width: 64, height: 64)))
-        layer.enqueue(NumberedPicture.buffer(0, every: MediaTime(value: 1, timescale: 25)))
+        layer.enqueue(NumberedFrame.buffer(0, every: MediaTime(value: 1, timescale: 25)))
         let feeding = try WorkerThread.start(name: "feeding") {
             for number in 0..<200 {
-                renderer.enqueue(CountedLine(number, at: Double(number) / 100, for: 1, isAnimated: number % 3 == 0).cue)
+                renderer.enqueue(
+                    CountedSubtitle(number, at: Double(number) / 100, for: 1, isAnimated: number % 3 == 0).cue)
                 if number % 50 == 49 { renderer.flush(fromSourceTime: MediaTime(value: 1, timescale: 1)) }
                 renderer.isHidden = number % 7 == 0
             }
             renderer.flush()
-            renderer.enqueue(CountedLine(7, at: 0, for: 60).cue)
+            renderer.enqueue(CountedSubtitle(7, at: 0, for: 60).cue)
             renderer.isHidden = false
         }
         let deadline = HostInstant.now.advanced(by: .seconds(20))

@@ -78,7 +78,7 @@ import Testing
     private func mismatches(at boundary: Int64, within reach: Int64 = 20_000) -> (lost: Int, wrong: Int64?) {
         let range = max(0, boundary - reach)..<boundary + reach
         var (lost, wrong) = (0, Int64?.none)
-        for (place, heard) in zip(range, tape.sound(in: range)) {
+        for (place, heard) in zip(range, tape.audio(in: range)) {
             guard let heard else {
                 lost += 1
                 continue
@@ -221,10 +221,10 @@ import Testing
         enqueue(1, frames: 60_000, at: 0)
         feeder.performDueWork()
         // The last packet is held back: the next piece may need its position.
-        #expect(tape.sound(in: 59_990..<60_000).allSatisfy { $0 == nil })
+        #expect(tape.audio(in: 59_990..<60_000).allSatisfy { $0 == nil })
         renderer.finish()
         feeder.performDueWork()
-        #expect(tape.sound(in: 0..<60_000).allSatisfy { $0 != nil })
+        #expect(tape.audio(in: 0..<60_000).allSatisfy { $0 != nil })
         #expect(tape.isFinished)
         #expect(renderer.progress.isDrained)
     }
@@ -253,7 +253,7 @@ import Testing
         renderer.enqueue(
             SampleBuffer(payload: .encodedAudio(format, batch), presentationTime: time(60_416), duration: time(packet)))
         feeder.performDueWork()
-        #expect(tape.sound(in: 0..<60_000).allSatisfy { $0 != nil })
-        #expect(tape.sound(in: 60_416..<61_440).allSatisfy { $0?.sound == 2 })
+        #expect(tape.audio(in: 0..<60_000).allSatisfy { $0 != nil })
+        #expect(tape.audio(in: 60_416..<61_440).allSatisfy { $0?.sound == 2 })
     }
 }

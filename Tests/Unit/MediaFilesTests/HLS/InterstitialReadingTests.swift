@@ -107,7 +107,7 @@ import Testing
         let film = try TestClips.flashAndBeep("hls-source.mkv", "-c:v libx264 -g 25 -c:a aac", seconds: 8)
         try TestClips.make(
             "film.m3u8", in: folder.path,
-            ["-i", film] + TestClips.words("-t 4 -c copy -f hls -hls_time 1 -hls_playlist_type vod"))
+            ["-i", film] + TestClips.arguments("-t 4 -c copy -f hls -hls_time 1 -hls_playlist_type vod"))
         var lines = try String(decoding: TestClips.bytes(of: folder.path("film.m3u8")), as: UTF8.self)
             .split(separator: "\n").map(String.init)
         let first = try #require(lines.firstIndex { $0.hasPrefix("#EXTINF") })

@@ -10,7 +10,7 @@ import Testing
     private static func seconds(_ value: Int64) -> MediaTime { MediaTime(value: value, timescale: 1) }
 
     private func film(sound: Int64 = 2, pictures: Int64 = 2) -> CountedFilm {
-        CountedFilm(1, pictures: Int(pictures * 25), soundFrames: Int(sound * 48_000))
+        CountedFilm(1, frameCount: Int(pictures * 25), audioFrameCount: Int(sound * 48_000))
     }
 
     private func entry(_ list: inout PlaybackList, _ listPosition: PlaylistPosition, _ film: CountedFilm? = nil)

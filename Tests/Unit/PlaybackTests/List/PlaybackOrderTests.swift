@@ -33,7 +33,7 @@ extension PlaybackList {
     }
 
     private mutating func entry(of listPosition: PlaylistPosition) -> ScheduledItem {
-        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000)
         return ScheduledItem(
             serial: newSerial(), listPosition: listPosition, media: PrefetchedMedia(film),
             audioTrack: film.summary.track(.audio),

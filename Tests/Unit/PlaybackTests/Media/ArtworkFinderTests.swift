@@ -17,7 +17,7 @@ import Testing
             makeDecoder: { (format) throws(MediaError) in try NumberedPictureDecoder(format, delay: delay) },
             audioOutput: nil)
         parts.encodeArtwork = { picture in
-            (picture as? NumberedPicture).map { [0xFF, 0xD8, 0xFF, UInt8($0.number % NumberedFilm.spread)] }
+            (picture as? NumberedFrame).map { [0xFF, 0xD8, 0xFF, UInt8($0.number % NumberedFilm.spread)] }
         }
         return parts
     }

@@ -55,7 +55,7 @@ import Testing
     private func open(_ film: Film) throws -> VideoReader {
         let path = try TestClips.make(
             "exact-" + film.name,
-            TestClips.words("-f lavfi -i testsrc2=s=192x108:r=25:d=12,select='not(\(film.without))' \(film.codec)"))
+            TestClips.arguments("-f lavfi -i testsrc2=s=192x108:r=25:d=12,select='not(\(film.without))' \(film.codec)"))
         let media = try MediaFile.open(path)
         let track = try #require(media.summary.track(.video))
         return VideoReader(

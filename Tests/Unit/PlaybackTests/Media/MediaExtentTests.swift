@@ -14,7 +14,7 @@ import Testing
         try TestClips.make(
             name,
             ["-f", "lavfi", "-i", "aevalsrc='0.5*sin(2*PI*441*t)':s=\(rate):d=2,aformat=channel_layouts=stereo"]
-                + TestClips.words(codec))
+                + TestClips.arguments(codec))
     }
 
     /// Selected by the container; each is gapless by specification if its encoder stated what to trim.
@@ -78,7 +78,7 @@ import Testing
         ]
         let film = try TestClips.make(
             "longer.\(ending)",
-            TestClips.words(
+            TestClips.arguments(
                 "-f lavfi -i testsrc=s=160x120:r=25:d=2 -f lavfi -i sine=r=48000:d=1.5 "
                     + (codecs[ending] ?? "-c:v libx264 -bf 2 -c:a aac")))
         let media = try Player.Parts.film(audioOutput: nil).open(film, OpenCancellation())
@@ -117,7 +117,7 @@ import Testing
         // So long that most of it is not read.
         let path = try TestClips.make(
             "long-\(name)",
-            ["-f", "lavfi", "-i", "sine=r=\(rate):d=61.3,aformat=channel_layouts=stereo"] + TestClips.words(codec))
+            ["-f", "lavfi", "-i", "sine=r=\(rate):d=61.3,aformat=channel_layouts=stereo"] + TestClips.arguments(codec))
         let media = try Player.Parts.film(audioOutput: nil).open(path, OpenCancellation())
         let track = try #require(media.summary.track(.audio))
         let found = try #require(try SoundEndFinder.find(in: media, track))
@@ -142,7 +142,7 @@ import Testing
         var parts = Player.Parts.film(audioOutput: TapeOutput(desiredDepth: .seconds(1)))
         let film = try TestClips.make(
             "extent.\(ending)",
-            TestClips.words(
+            TestClips.arguments(
                 "-f lavfi -i testsrc=s=160x120:r=25:d=30 -f lavfi -i sine=r=48000:d=30.5 -c:v libx264 -bf 2 -c:a aac"))
         let extent = try parts.extent(of: film, PlayerOptions(), OpenCancellation())
         let read = try readToItsEnd(film)
@@ -158,7 +158,7 @@ import Testing
 
     @Test func aFilmWithoutSoundLastsAsLongAsItsPictures() throws {
         let film = try TestClips.make(
-            "silent.mp4", TestClips.words("-f lavfi -i color=c=black:s=64x64:r=25:d=1 -c:v mpeg4"))
+            "silent.mp4", TestClips.arguments("-f lavfi -i color=c=black:s=64x64:r=25:d=1 -c:v mpeg4"))
         let media = try Player.Parts.film(audioOutput: nil).open(film, OpenCancellation())
         #expect(media.summary.track(.audio) == nil)
         let track = try #require(media.summary.track(.video))
@@ -167,11 +167,11 @@ import Testing
 
     @Test func thePictureOfARecordIsShownAndDoesNotLengthenIt() throws {
         let cover = try TestClips.make(
-            "cover.png", TestClips.words("-f lavfi -i color=c=red:s=64x64 -frames:v 1 -c:v png"))
+            "cover.png", TestClips.arguments("-f lavfi -i color=c=red:s=64x64 -frames:v 1 -c:v png"))
         let song = try TestClips.make(
             "song.mp3",
-            TestClips.words("-f lavfi -i sine=r=48000:d=1 -i") + [cover]
-                + TestClips.words("-map 0 -map 1 -c:a libmp3lame -c:v copy -disposition:v attached_pic"))
+            TestClips.arguments("-f lavfi -i sine=r=48000:d=1 -i") + [cover]
+                + TestClips.arguments("-map 0 -map 1 -c:a libmp3lame -c:v copy -disposition:v attached_pic"))
         #expect(try decode(song).count == 48000)
         let media = try Player.Parts.film(audioOutput: nil).open(song, OpenCancellation())
         let track = try #require(media.summary.tracks.first { $0.kind == .video })

@@ -13,7 +13,7 @@ import Testing
     private let source: BlockedSource
 
     init() throws {
-        let film = CountedFilm(1, pictures: 25, soundFrames: 48_000)
+        let film = CountedFilm(1, frameCount: 25, audioFrameCount: 48_000)
         let (audio, video) = (film.summary.track(.audio), film.summary.track(.video))
         var list = PlaybackList()
         _ = list.apply(.append([QueueItem("film")]))
@@ -55,7 +55,7 @@ import Testing
             list: shared, layer: layer, progress: ProgressGate(signal: Signal()),
             open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "never asked") })
         let reader = VideoReader(
-            film: source.film, source: try source.reader(of: .video), decoder: CountedPictureDecoder())
+            film: source.film, source: try source.reader(of: .video), decoder: CountedVideoDecoder())
         abandon(
             TrackPipeline(stage: VideoStage(setting, reader: reader), stopTimeout: .zero, onEvent: {}))
         #expect(layer.count == 0 && !layer.isDrained)

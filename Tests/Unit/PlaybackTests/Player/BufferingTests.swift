@@ -229,7 +229,7 @@ import Testing
     @Test func aSpeakerThatHoldsTheSoundWaitsForThePictureAndIsSentNothingTwice() {
         let clock = ManualClock()
         let network = SlowNetwork(clock, rate: 0.5)
-        let film = SlowFilm(CountedFilm(1, pictures: 150, soundFrames: 288_000), network, [.video])
+        let film = SlowFilm(CountedFilm(1, frameCount: 150, audioFrameCount: 288_000), network, [.video])
         let programme = VirtualProgramme(["film": film], first: "film", depth: .seconds(60), clock: clock)
         programme.runners = PipelineRunners()
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(30)))
@@ -242,7 +242,7 @@ import Testing
     @Test func whileItWaitsForThePictureNoMoreCountsAsReadThanThePicture() throws {
         let clock = ManualClock()
         let network = SlowNetwork(clock, rate: 0.5)
-        let film = SlowFilm(CountedFilm(1, pictures: 150, soundFrames: 288_000), network, [.video])
+        let film = SlowFilm(CountedFilm(1, frameCount: 150, audioFrameCount: 288_000), network, [.video])
         let programme = VirtualProgramme(["film": film], first: "film", depth: .seconds(60), clock: clock)
         programme.runners = PipelineRunners()
         // The first wait is that of the start.
@@ -267,7 +267,7 @@ import Testing
         let source = RepeatingSource(try film.source(for: try #require(film.summary.track(.video))))
         source.strayTime.withLock { $0 = strayTime ? MediaTime(value: 3600, timescale: 1) : nil }
         source.repeats.withLock { $0 = repeats }
-        let reader = VideoReader(film: film, source: source, decoder: CountedPictureDecoder())
+        let reader = VideoReader(film: film, source: source, decoder: CountedVideoDecoder())
         let intake = TrackIntake(clock: ManualClock())
         for _ in 0..<5000 {
             let hasRead = try reader.read(noting: intake)
@@ -280,21 +280,21 @@ import Testing
     }
 
     @Test func aSourceThatRepeatsItsBeginningForeverIsReadAheadWithinABound() throws {
-        let count = try picturesReadAhead(CountedFilm(1, pictures: 25, soundFrames: 0), repeats: true)
+        let count = try picturesReadAhead(CountedFilm(1, frameCount: 25, audioFrameCount: 0), repeats: true)
         #expect((265...300).contains(count))
     }
 
     @Test func nothingOfAFilmThatAdvancesIsDroppedWhileItIsReadAhead() throws {
-        #expect(try picturesReadAhead(CountedFilm(1, pictures: 2000, soundFrames: 0), repeats: false) == 2000)
+        #expect(try picturesReadAhead(CountedFilm(1, frameCount: 2000, audioFrameCount: 0), repeats: false) == 2000)
     }
 
     @Test func aFrameWithAWrongTimeDoesNotMakeThoseAfterItRepeats() throws {
-        let film = CountedFilm(1, pictures: 2000, soundFrames: 0)
+        let film = CountedFilm(1, frameCount: 2000, audioFrameCount: 0)
         #expect(try picturesReadAhead(film, repeats: false, strayTime: true) == 2000)
     }
 
     @Test func aSourceThatRepeatsItsBeginningForeverFillsNoQueue() throws {
-        let film = CountedFilm(1, pictures: 0, soundFrames: 12_000)
+        let film = CountedFilm(1, frameCount: 0, audioFrameCount: 12_000)
         let track = try #require(film.summary.track(.audio))
         var list = PlaybackList()
         _ = list.apply(.append([QueueItem("film")]))

@@ -164,7 +164,7 @@ import Testing
     func packetsPassUnchangedUnlessAudioMustJoinExactly(count: Int, pictures: Int, joins: Bool) throws {
         var list = PlaybackList()
         _ = list.apply(.append((1...count).map { QueueItem("\($0)") }))
-        let film = CountedFilm(1, pictures: pictures)
+        let film = CountedFilm(1, frameCount: pictures)
         list.begin(
             with: PlaybackList.ScheduledItem(
                 serial: list.newSerial(), listPosition: try #require(list.firstPosition()),

@@ -11,7 +11,7 @@ import Testing
 
     /// Returns the expected frame numbers: film × 1 000 000 + n.
     private func pictures(_ films: CountedFilm...) -> [Int?] {
-        films.flatMap { film in (0..<film.pictures).map { film.number * 1_000_000 + $0 } }
+        films.flatMap { film in (0..<film.frameCount).map { film.number * 1_000_000 + $0 } }
     }
 
     /// Returns the largest deviation of a frame from its target instant, in milliseconds.
@@ -25,14 +25,15 @@ import Testing
     ) {
         #expect(tape.doubled == 0, sourceLocation: sourceLocation)
         #expect(tape.blanks == 0, sourceLocation: sourceLocation)
-        let parts = films.map { (sound: $0.number, frames: 0..<Int64($0.soundFrames)) }
+        let parts = films.map { (sound: $0.number, frames: 0..<Int64($0.audioFrameCount)) }
         #expect(tape.tape.firstMismatch(with: parts) == nil, sourceLocation: sourceLocation)
-        #expect(tape.tape.span == films.reduce(0) { $0 + $1.soundFrames }, sourceLocation: sourceLocation)
+        #expect(tape.tape.span == films.reduce(0) { $0 + $1.audioFrameCount }, sourceLocation: sourceLocation)
     }
 
     @Test func filmsOfAListFollowOneAnotherToTheSampleAndThePicture() throws {
         let (one, two) = (
-            CountedFilm(1, pictures: 100, soundFrames: 192_000), CountedFilm(2, pictures: 75, soundFrames: 144_000)
+            CountedFilm(1, frameCount: 100, audioFrameCount: 192_000),
+            CountedFilm(2, frameCount: 75, audioFrameCount: 144_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext([QueueItem("two")])
@@ -60,7 +61,7 @@ import Testing
     func aHundredLoopsLoseNoSampleAndNoPictureAndEachBeginsAtItsMultipleOfTheLength(
         _ frame: MediaTime, _ count: Int, _ sound: Int
     ) throws {
-        let film = CountedFilm(1, pictures: count, frame: frame, soundFrames: sound)
+        let film = CountedFilm(1, frameCount: count, frame: frame, audioFrameCount: sound)
         var options = PlayerOptions()
         options.loopFile = .times(100)
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
@@ -88,7 +89,7 @@ import Testing
     }
 
     @Test func aLoopForEverHoldsNoMoreOpenAfterTwoHundredRoundsThanAtTheStart() {
-        let film = CountedFilm(1, pictures: 5, soundFrames: 9600)
+        let film = CountedFilm(1, frameCount: 5, audioFrameCount: 9600)
         var options = PlayerOptions()
         options.loopFile = .forever
         let programme = VirtualProgramme(["film": film], first: "film", options: options, depth: .seconds(3))
@@ -103,7 +104,8 @@ import Testing
 
     @Test func aLoopingListIsGaplessAcrossSuppliedItems() {
         let (one, two) = (
-            CountedFilm(1, pictures: 25, soundFrames: 48_000), CountedFilm(2, pictures: 50, soundFrames: 96_000)
+            CountedFilm(1, frameCount: 25, audioFrameCount: 48_000),
+            CountedFilm(2, frameCount: 50, audioFrameCount: 96_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext(["two", "one", "two"].map { QueueItem($0) })
@@ -114,8 +116,8 @@ import Testing
     }
 
     @Test(arguments: [44_100, 32_000, 96_000]) func filmsOfDifferentRatesJoinWithoutAHole(_ other: Int) throws {
-        let one = CountedFilm(1, pictures: 50, soundFrames: 96_000)
-        let two = CountedFilm(2, pictures: 50, soundFrames: other * 2, sampleRate: other)
+        let one = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000)
+        let two = CountedFilm(2, frameCount: 50, audioFrameCount: other * 2, sampleRate: other)
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext([QueueItem("two"), QueueItem("one")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -130,8 +132,8 @@ import Testing
 
     @Test func theLaterOfPictureAndSoundEndsAFilm() throws {
         // Audio that ends half a second early is followed by silence; video that ends early keeps its last frame.
-        let short = CountedFilm(1, pictures: 50, soundFrames: 72_000)
-        let long = CountedFilm(2, pictures: 25, soundFrames: 96_000)
+        let short = CountedFilm(1, frameCount: 50, audioFrameCount: 72_000)
+        let long = CountedFilm(2, frameCount: 25, audioFrameCount: 96_000)
         let programme = VirtualProgramme(["short": short, "long": long], first: "short")
         programme.core.setNext([QueueItem("long"), QueueItem("short")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -150,9 +152,9 @@ import Testing
     }
 
     @Test func filmsWithoutPictureAreBlackAndThoseWithoutSoundSilentForTheirLength() throws {
-        let whole = CountedFilm(1, pictures: 50, soundFrames: 96_000)
-        let deaf = CountedFilm(2, pictures: 75, soundFrames: 0)
-        let blind = CountedFilm(3, pictures: 0, soundFrames: 144_000)
+        let whole = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000)
+        let deaf = CountedFilm(2, frameCount: 75, audioFrameCount: 0)
+        let blind = CountedFilm(3, frameCount: 0, audioFrameCount: 144_000)
         let programme = VirtualProgramme(["whole": whole, "deaf": deaf, "blind": blind], first: "whole")
         programme.core.setNext(["deaf", "blind", "whole"].map { QueueItem($0) })
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -172,10 +174,10 @@ import Testing
     }
 
     @Test func aListMayBeginWithoutSoundOrWithoutPicture() throws {
-        let whole = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        let whole = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000)
         for (address, film) in [
-            ("deaf", CountedFilm(2, pictures: 75, soundFrames: 0)),
-            ("blind", CountedFilm(3, pictures: 0, soundFrames: 144_000)),
+            ("deaf", CountedFilm(2, frameCount: 75, audioFrameCount: 0)),
+            ("blind", CountedFilm(3, frameCount: 0, audioFrameCount: 144_000)),
         ] {
             let programme = VirtualProgramme(["whole": whole, address: film], first: address)
             programme.core.setNext([QueueItem("whole")])
@@ -189,7 +191,8 @@ import Testing
 
     @Test func aFilmThatCannotBeOpenedIsReportedAndSkippedWithoutAGap() {
         let (one, two) = (
-            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
+            CountedFilm(1, frameCount: 50, audioFrameCount: 96_000),
+            CountedFilm(2, frameCount: 25, audioFrameCount: 48_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext(["missing", "two"].map { QueueItem($0) })
@@ -202,7 +205,8 @@ import Testing
 
     @Test func aFilmThatOpensSlowlyIsWaitedForAndNotLost() {
         let (one, two) = (
-            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
+            CountedFilm(1, frameCount: 50, audioFrameCount: 96_000),
+            CountedFilm(2, frameCount: 25, audioFrameCount: 48_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.run(for: .milliseconds(100))
@@ -225,7 +229,8 @@ import Testing
 
     @Test func aFilmThatWasOpenedForLaterIsNotOpenedAgainByItsOwner() {
         let (one, two) = (
-            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
+            CountedFilm(1, frameCount: 50, audioFrameCount: 96_000),
+            CountedFilm(2, frameCount: 25, audioFrameCount: 48_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.run(for: .milliseconds(100))
@@ -240,14 +245,14 @@ import Testing
     }
 
     @Test func aFilmWithOneReaderIsOpenedAgainForALoopAndJoinsTheOneBefore() {
-        let pipe = CountedFilm(1, pictures: 25, soundFrames: 48_000, sharesReader: true)
+        let pipe = CountedFilm(1, frameCount: 25, audioFrameCount: 48_000, sharesReader: true)
         var options = PlayerOptions()
         options.loopFile = .times(1)
         let programme = VirtualProgramme(["pipe": pipe], first: "pipe", options: options)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.began == ["again"])
         #expect(programme.numbers == pictures(pipe, pipe))
-        let one = CountedFilm(2, pictures: 25, soundFrames: 48_000)
+        let one = CountedFilm(2, frameCount: 25, audioFrameCount: 48_000)
         let next = VirtualProgramme(["one": one, "pipe": pipe], first: "one")
         next.core.setNext([QueueItem("pipe"), QueueItem("one")])
         #expect(next.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -258,8 +263,8 @@ import Testing
     }
 
     @Test func aLiveStreamIsOpenedAheadAndBeginsWhenTheFilmBeforeIsOver() {
-        let one = CountedFilm(2, pictures: 25, soundFrames: 48_000)
-        let live = CountedFilm(1, pictures: 25, soundFrames: 48_000, sharesReader: true, isLive: true)
+        let one = CountedFilm(2, frameCount: 25, audioFrameCount: 48_000)
+        let live = CountedFilm(1, frameCount: 25, audioFrameCount: 48_000, sharesReader: true, isLive: true)
         let programme = VirtualProgramme(["one": one, "live": live], first: "one")
         programme.core.setNext([QueueItem("live")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -276,7 +281,7 @@ import Testing
         options.start = .fromStart(start)
         options.end = .fromStart(end)
         options.loopFile = .times(3)
-        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000)
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.began.count == 3)
@@ -297,8 +302,8 @@ import Testing
 
     @Test func aFilmOfUnknownDurationJoinsGaplessly() {
         let (one, two) = (
-            CountedFilm(1, pictures: 50, soundFrames: 96_000, statesLength: false),
-            CountedFilm(2, pictures: 25, soundFrames: 48_000, statesLength: false)
+            CountedFilm(1, frameCount: 50, audioFrameCount: 96_000, statesLength: false),
+            CountedFilm(2, frameCount: 25, audioFrameCount: 48_000, statesLength: false)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext([QueueItem("two")])
@@ -311,7 +316,8 @@ import Testing
 
     @Test func positionTitleAndLengthAreThoseOfTheFilmThatIsPerceived() {
         let (one, two) = (
-            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 75, soundFrames: 144_000)
+            CountedFilm(1, frameCount: 50, audioFrameCount: 96_000),
+            CountedFilm(2, frameCount: 75, audioFrameCount: 144_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one", depth: .seconds(10))
         programme.core.setNext([QueueItem("two")])
@@ -330,7 +336,8 @@ import Testing
 
     @Test func aSeekBehindAJointStaysInTheFilmThatPlaysAndPlaysOnFromThere() {
         let (one, two) = (
-            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 75, soundFrames: 144_000)
+            CountedFilm(1, frameCount: 50, audioFrameCount: 96_000),
+            CountedFilm(2, frameCount: 75, audioFrameCount: 144_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext([QueueItem("two"), QueueItem("one")])
@@ -353,7 +360,7 @@ import Testing
     }
 
     @Test func aLoopSwitchedOffNearTheEndIsTakenBackFromTheOutput() {
-        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000)
         var options = PlayerOptions()
         options.loopFile = .forever
         let programme = VirtualProgramme(["film": film], first: "film", options: options, depth: .seconds(5))
@@ -367,7 +374,7 @@ import Testing
     }
 
     @Test func aLoopSwitchedOffTooLateRestartsAudioAtThePlayhead() {
-        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000)
         var options = PlayerOptions()
         options.loopFile = .forever
         let programme = VirtualProgramme(["film": film], first: "film", options: options, depth: .seconds(5))
@@ -382,7 +389,8 @@ import Testing
 
     @Test func aLoopSwitchedOnNearTheEndRevokesTheNextFilm() {
         let (one, two) = (
-            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
+            CountedFilm(1, frameCount: 50, audioFrameCount: 96_000),
+            CountedFilm(2, frameCount: 25, audioFrameCount: 48_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one", depth: .seconds(5))
         programme.core.setNext([QueueItem("two")])
@@ -397,7 +405,7 @@ import Testing
     }
 
     @Test func anotherListTakesThePlaceOfWhatWasReadAlready() {
-        let films = [1, 2, 3].map { CountedFilm($0, pictures: 50, soundFrames: 96_000) }
+        let films = [1, 2, 3].map { CountedFilm($0, frameCount: 50, audioFrameCount: 96_000) }
         let programme = VirtualProgramme(
             ["one": films[0], "two": films[1], "three": films[2]], first: "one", depth: .seconds(5))
         programme.core.setNext([QueueItem("two")])
@@ -409,7 +417,7 @@ import Testing
     }
 
     @Test func aPauseOnAJointLosesNothing() {
-        let film = CountedFilm(1, pictures: 25, soundFrames: 48_000)
+        let film = CountedFilm(1, frameCount: 25, audioFrameCount: 48_000)
         var options = PlayerOptions()
         options.loopFile = .times(3)
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
@@ -424,7 +432,7 @@ import Testing
     }
 
     @Test func aChangeOfSpeedKeepsTheJoints() {
-        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000)
         var options = PlayerOptions()
         options.loopFile = .times(2)
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
@@ -436,7 +444,7 @@ import Testing
     }
 
     @Test func withoutSoundPicturesJoinByThemselves() {
-        let film = CountedFilm(1, pictures: 25, soundFrames: 48_000)
+        let film = CountedFilm(1, frameCount: 25, audioFrameCount: 48_000)
         var options = PlayerOptions()
         options.loopFile = .times(5)
         let programme = VirtualProgramme(["film": film], first: "film", options: options, hasSound: false)
@@ -448,12 +456,13 @@ import Testing
 
     @Test func messagesAboutAFilmAreReportedOnceAtItsStart() {
         let (one, two) = (
-            CountedFilm(1, pictures: 25, soundFrames: 48_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
+            CountedFilm(1, frameCount: 25, audioFrameCount: 48_000),
+            CountedFilm(2, frameCount: 25, audioFrameCount: 48_000)
         )
         var options = PlayerOptions()
         options.loopFile = .times(2)
         let programme = VirtualProgramme(
-            ["one": one, "two": two, "sound": CountedFilm(3, pictures: 0, soundFrames: 48_000)], first: "one",
+            ["one": one, "two": two, "sound": CountedFilm(3, frameCount: 0, audioFrameCount: 48_000)], first: "one",
             options: options,
             remark: { ($0 as? CountedFilm).map { "film \($0.number)" } })
         programme.core.setNext([QueueItem("two"), QueueItem("sound")])

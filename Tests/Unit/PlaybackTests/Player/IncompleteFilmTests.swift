@@ -27,7 +27,8 @@ private final class TornFilm: MediaSource {
     ) {
         closedSeconds = closed
         film = CountedFilm(
-            1, pictures: 25 * seconds, soundFrames: 48_000 * seconds, lines: [[CountedLine(1, at: 0, for: 1)]])
+            1, frameCount: 25 * seconds, audioFrameCount: 48_000 * seconds,
+            subtitles: [[CountedSubtitle(1, at: 0, for: 1)]])
         (self.failure, self.kinds) = (failure, kinds)
         place = MediaTime(value: milliseconds, timescale: 1000)
         var summary = film.summary
@@ -167,7 +168,7 @@ private final class BrokenDecoder: PictureDecoder {
     }
 
     @Test func aDecoderThatFailsAtTheEndIsNoEnd() throws {
-        let film = CountedFilm(1, pictures: 25, soundFrames: 48_000)
+        let film = CountedFilm(1, frameCount: 25, audioFrameCount: 48_000)
         let source = try film.source(for: try #require(film.summary.track(.video)))
         let reader = VideoReader(film: film, source: source, decoder: BrokenDecoder())
         #expect(try reader.nextFrame(within: 100) == nil)
@@ -176,7 +177,7 @@ private final class BrokenDecoder: PictureDecoder {
 
     @Test func theListContinuesAfterAnInterruptedFilm() {
         let films: [String: any MediaSource] = [
-            "one": TornFilm(broken), "two": CountedFilm(2, pictures: 25, soundFrames: 48_000),
+            "one": TornFilm(broken), "two": CountedFilm(2, frameCount: 25, audioFrameCount: 48_000),
         ]
         let programme = VirtualProgramme(films, first: "one")
         programme.core.setNext([QueueItem("two")])
@@ -196,12 +197,12 @@ private final class BrokenDecoder: PictureDecoder {
     }
 
     @Test func aFilmThatIsWholeIsNotReported() {
-        #expect(reports(played(CountedFilm(1, pictures: 50, soundFrames: 96_000))).isEmpty)
+        #expect(reports(played(CountedFilm(1, frameCount: 50, audioFrameCount: 96_000))).isEmpty)
     }
 
     @Test func aFilmEndsWithoutAScreen() {
         let programme = VirtualProgramme(
-            ["film": CountedFilm(1, pictures: 75, soundFrames: 144_000)], first: "film", hasScreen: false)
+            ["film": CountedFilm(1, frameCount: 75, audioFrameCount: 144_000)], first: "film", hasScreen: false)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(6)))
     }
 

@@ -26,8 +26,8 @@ import Testing
         film.summary.interstitials = interstitials
         let programme = VirtualProgramme(
             [
-                "film": film, "ad": CountedFilm(2, pictures: 50, soundFrames: 96_000),
-                "short": CountedFilm(3, pictures: 25, soundFrames: 48_000),
+                "film": film, "ad": CountedFilm(2, frameCount: 50, audioFrameCount: 96_000),
+                "short": CountedFilm(3, frameCount: 25, audioFrameCount: 48_000),
                 "live": CountedFilm(4, statesLength: false, sharesReader: true, isLive: true),
             ], first: "film", options: options, lists: lists)
         programme.run(for: .milliseconds(200))
@@ -120,7 +120,7 @@ import Testing
     @Test func interstitialsOfInterstitialsAreNone() {
         let film = CountedFilm(1)
         film.summary.interstitials = [interstitial()]
-        let ad = CountedFilm(2, pictures: 50, soundFrames: 96_000)
+        let ad = CountedFilm(2, frameCount: 50, audioFrameCount: 96_000)
         ad.summary.interstitials = [interstitial(at: 1)]
         let programme = VirtualProgramme(["film": film, "ad": ad], first: "film")
         programme.run(for: .seconds(11))
@@ -234,8 +234,8 @@ import Testing
         film.summary.interstitials = [interstitial(at: 2)]
         let programme = VirtualProgramme(
             [
-                "first": CountedFilm(3, pictures: 50, soundFrames: 96_000), "film": film,
-                "ad": CountedFilm(2, pictures: 50, soundFrames: 96_000),
+                "first": CountedFilm(3, frameCount: 50, audioFrameCount: 96_000), "film": film,
+                "ad": CountedFilm(2, frameCount: 50, audioFrameCount: 96_000),
             ],
             first: "first")
         programme.core.apply(.append([QueueItem("film")]))
@@ -247,7 +247,7 @@ import Testing
     @Test func aFilmWithOneReaderLoopsWithoutASeam() {
         var options = PlayerOptions()
         options.loopFile = .times(2)
-        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000, sharesReader: true)
+        let film = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000, sharesReader: true)
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(10)))
         expect([(1, 0, 2), (1, 0, 2), (1, 0, 2)], of: programme)

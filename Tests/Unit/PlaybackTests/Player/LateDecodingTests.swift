@@ -190,7 +190,7 @@ private final class SlowPictureDecoder: PictureDecoder {
         let needsAll = skipPolicy > .referencesOnly && !(skipsTo.map { time < $0 } ?? false)
         if !needsAll, !isSync, number % 3 == 2 { return }
         clock.advance(by: costs.decoding)
-        decoded.append(NumberedPicture.buffer(number, every: frame))
+        decoded.append(NumberedFrame.buffer(number, every: frame))
     }
 
     func finish() { delay = 0 }

@@ -7,7 +7,7 @@ import Testing
 
 /// Films that disappear while they loop, and films without decodable media.
 @Suite struct LostFilmTests {
-    private let film = VanishingFilm(CountedFilm(1, pictures: 50, soundFrames: 96_000))
+    private let film = VanishingFilm(CountedFilm(1, frameCount: 50, audioFrameCount: 96_000))
 
     private func loop(_ film: VanishingFilm, depth: Duration = .seconds(1)) -> VirtualProgramme {
         var options = PlayerOptions()
@@ -66,10 +66,10 @@ import Testing
 
     @Test func aLostFilmIsLeftForAnotherAndEndsWhenItIsNotToLoopAnyMore() {
         for isLeft in [true, false] {
-            let other = CountedFilm(2, pictures: 25, soundFrames: 48_000)
+            let other = CountedFilm(2, frameCount: 25, audioFrameCount: 48_000)
             var options = PlayerOptions()
             options.loopFile = .forever
-            let film = VanishingFilm(CountedFilm(1, pictures: 50, soundFrames: 96_000))
+            let film = VanishingFilm(CountedFilm(1, frameCount: 50, audioFrameCount: 96_000))
             let programme = VirtualProgramme(["film": film, "other": other], first: "film", options: options)
             programme.run(for: .seconds(1))
             film.presence.withLock { $0 = .gone }
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func aFilmOfTheListThatVanishedAfterItWasOpenedIsPassedOverWithSoundAndPicture() {
-        let films = [1, 2, 3].map { VanishingFilm(CountedFilm($0, pictures: 50, soundFrames: 96_000)) }
+        let films = [1, 2, 3].map { VanishingFilm(CountedFilm($0, frameCount: 50, audioFrameCount: 96_000)) }
         let programme = VirtualProgramme(["one": films[0], "two": films[1], "three": films[2]], first: "one")
         programme.hold("prefetch pictures")
         programme.core.setNext([QueueItem("two"), QueueItem("three")])
@@ -107,7 +107,7 @@ import Testing
 
     @Test(arguments: [(50, 96_000), (0, 96_000), (50, 0)])
     func aFilmOfWhichNothingCanBeDecodedIsRefusedAtOnce(pictures: Int, soundFrames: Int) {
-        let film = VanishingFilm(CountedFilm(1, pictures: pictures, soundFrames: soundFrames), .empty)
+        let film = VanishingFilm(CountedFilm(1, frameCount: pictures, audioFrameCount: soundFrames), .empty)
         let programme = VirtualProgramme(["film": film], first: "film")
         #expect(programme.run(untilPhase: .failed, atMost: .seconds(3)))
         #expect(programme.core.state.failure?.code == .cannotOpen)

@@ -17,7 +17,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
 
         init(_ count: Int = 1, sharesReader: Bool = false, isLive: Bool = false, pictures: Int = 250) throws {
             _ = list.apply(.append((1...count).map { QueueItem("\($0)") }))
-            let film = CountedFilm(1, pictures: pictures, sharesReader: sharesReader, isLive: isLive)
+            let film = CountedFilm(1, frameCount: pictures, sharesReader: sharesReader, isLive: isLive)
             list.begin(with: SeekDecisionTests.entry(&list, try #require(list.firstPosition()), film))
             (state.phase, state.duration) = (.playing, film.summary.duration)
         }
@@ -39,7 +39,8 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         mutating func enterInterstitial() throws {
             let entry = try #require(list.entries.first)
             let part = try #require(list.firstPart(of: 0, at: entry.listPosition.plain))
-            list.begin(with: SeekDecisionTests.entry(&list, part, CountedFilm(2, pictures: 50, soundFrames: 96_000)))
+            list.begin(
+                with: SeekDecisionTests.entry(&list, part, CountedFilm(2, frameCount: 50, audioFrameCount: 96_000)))
         }
     }
 

@@ -10,7 +10,8 @@ import Testing
 @Suite struct UntouchedListTests {
     @Test func filmsOfOneCodecPassUntouchedOverTheirJointAndNoPictureMoves() throws {
         let (one, two) = (
-            CountedFilm(1, pictures: 100, soundFrames: 192_000), CountedFilm(2, pictures: 75, soundFrames: 144_000)
+            CountedFilm(1, frameCount: 100, audioFrameCount: 192_000),
+            CountedFilm(2, frameCount: 75, audioFrameCount: 144_000)
         )
         let tape = PacketTape(codec: "pcm_f32le", desiredDepth: .seconds(2))
         let programme = VirtualProgramme(["one": one, "two": two], first: "one", speaker: tape)
@@ -19,7 +20,7 @@ import Testing
         #expect(programme.began == ["two"])
         #expect(tape.slots.allSatisfy { $0.isUntouched })
         #expect(tape.maxError == 0)
-        let heard = tape.sound(in: 0..<336_000)
+        let heard = tape.audio(in: 0..<336_000)
         #expect(heard[..<192_000].enumerated().allSatisfy { $1?.sound == 1 && $1?.frame == Int64($0) })
         #expect(heard[192_000...].enumerated().allSatisfy { $1?.sound == 2 && $1?.frame == Int64($0) })
         #expect(programme.numbers == (0..<100).map { 1_000_000 + $0 } + (0..<75).map { 2_000_000 + $0 })
@@ -32,7 +33,7 @@ import Testing
         func film(_ hertz: Int, _ seconds: String, _ rate: String) throws -> MediaFile {
             let path = try TestClips.make(
                 "untouched.\(container)",
-                TestClips.words(
+                TestClips.arguments(
                     "-f lavfi -i sine=f=\(hertz):r=48000:d=\(seconds) -f lavfi -i color=s=64x64:r=25:d=\(seconds) -ac 2 -c:v libx264 -c:a aac -b:a \(rate)"
                 ))
             return try MediaFile.open(path)
@@ -54,8 +55,8 @@ import Testing
 
     @Test func songsInARowAreDecodedSoThatTheyAreHeardAsOne() {
         let songs = [
-            "one": CountedFilm(1, pictures: 0, soundFrames: 96_000),
-            "two": CountedFilm(2, pictures: 0, soundFrames: 96_000),
+            "one": CountedFilm(1, frameCount: 0, audioFrameCount: 96_000),
+            "two": CountedFilm(2, frameCount: 0, audioFrameCount: 96_000),
         ]
         func passes(_ options: PlayerOptions, follows: Bool) -> Bool? {
             let programme = VirtualProgramme(
@@ -72,7 +73,7 @@ import Testing
     }
 
     @Test func aFilmThatFollowsItselfIsDecodedSoThatItIsHeardAsOne() {
-        let film = CountedFilm(1, pictures: 0, soundFrames: 96_000)
+        let film = CountedFilm(1, frameCount: 0, audioFrameCount: 96_000)
         var options = PlayerOptions()
         options.loopFile = .times(1)
         let tape = PacketTape(codec: "pcm_f32le")
@@ -90,7 +91,7 @@ import Testing
     @Test func aListThatWillHoldMoreIsNoLoopOfItsFirstFilm() {
         var options = PlayerOptions()
         options.loopPlaylist = .forever
-        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, frameCount: 50, audioFrameCount: 96_000)
         func passes(_ options: PlayerOptions) -> Bool? {
             let programme = VirtualProgramme(
                 ["one": film], first: "one", options: options, speaker: PacketTape(codec: "pcm_f32le"))

@@ -75,7 +75,7 @@ import Testing
         func play() throws {
             repeat {
                 while let next = layer.nextTime, let picture = layer.takeFrame(upTo: next).picture?.picture {
-                    shown.append((picture as? NumberedPicture)?.number ?? -1)
+                    shown.append((picture as? NumberedFrame)?.number ?? -1)
                 }
                 try fill()
             } while layer.count > 0
@@ -318,7 +318,7 @@ private final class ReorderingDecoder: PictureDecoder {
         let number = Int((time.seconds / frame.seconds).rounded())
         if number >= refusedFrom { throw MediaError(.unsupported, "no decoder for this format") }
         if damaged.contains(number) { return decodeErrorCount += 1 }
-        let picture = NumberedPicture.buffer(number, every: frame)
+        let picture = NumberedFrame.buffer(number, every: frame)
         if number % 3 == 0 {
             release()
             held = (number, picture)

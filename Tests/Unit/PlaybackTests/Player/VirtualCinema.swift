@@ -50,7 +50,7 @@ final class VirtualCinema: VirtualPlayer {
         core = PlaybackEngine(
             parts: Player.Parts(
                 open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
-                makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: frame) }, audioOutput: card,
+                makeDecoder: { (_) throws(MediaError) in SyntheticVideoDecoder(frame: frame) }, audioOutput: card,
                 clock: clock),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
             board: PlayerStatePublisher(timebase: synchronizer.timebase),

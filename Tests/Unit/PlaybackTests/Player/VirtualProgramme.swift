@@ -67,7 +67,7 @@ final class VirtualProgramme: VirtualPlayer {
                 }
                 return film
             },
-            codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedPictureDecoder() },
+            codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedVideoDecoder() },
             audioOutput: hasSound ? speaker ?? tape : nil,
             subtitles: words,
             clock: clock,

@@ -254,7 +254,7 @@ import Testing
         // An item of a playlist is skipped with the same message.
         options.start = .fromStart(second(15))
         let programme = VirtualProgramme(
-            ["a": CountedFilm(1, pictures: 500, soundFrames: 960_000), "b": CountedFilm(2)], first: "a",
+            ["a": CountedFilm(1, frameCount: 500, audioFrameCount: 960_000), "b": CountedFilm(2)], first: "a",
             options: options)
         programme.core.setNext([QueueItem("b")])
         programme.run(for: .seconds(3))

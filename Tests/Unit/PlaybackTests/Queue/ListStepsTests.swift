@@ -99,7 +99,7 @@ import Testing
 
     /// The list is tried again from its beginning, after pauses that grow.
     @Test func aListOfLostItemsIsTriedAgainUntilOneIsBack() {
-        let films = [1, 2].map { VanishingFilm(CountedFilm($0, pictures: 25, soundFrames: 48_000)) }
+        let films = [1, 2].map { VanishingFilm(CountedFilm($0, frameCount: 25, audioFrameCount: 48_000)) }
         let programme = VirtualProgramme(["one": films[0], "two": films[1]], first: "one")
         programme.core.apply(.retry(.eachPass))
         programme.core.apply(.loop(item: .times(0), list: .forever))

@@ -123,7 +123,7 @@ final class NumberedPictureDecoder: PictureDecoder {
         if let limit = discardsBefore, time + frame <= limit { return }
         let number = Int((time.seconds / frame.seconds).rounded())
         let side = grows && number >= 10 ? 32 : 16
-        let picture = NumberedPicture(
+        let picture = NumberedFrame(
             item * NumberedFilm.spread + number, size: PixelSize(width: side, height: side))
         waiting.append(SampleBuffer(payload: .videoFrame(picture), presentationTime: time, duration: frame))
     }

@@ -106,7 +106,7 @@ final class VirtualHouse {
         let messages = messages
         var parts = Player.Parts(
             open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
-            makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: film.frame) },
+            makeDecoder: { (_) throws(MediaError) in SyntheticVideoDecoder(frame: film.frame) },
             audioOutput: group, clock: clock)
         parts.calibration = calibrate(group)
         core = PlaybackEngine(

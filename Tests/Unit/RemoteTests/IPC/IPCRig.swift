@@ -31,7 +31,7 @@ final class IPCRig {
                     return SyntheticFilm(duration: MediaTime(value: 3600, timescale: 1))
                 },
                 codecs: SyntheticCodecs(),
-                makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: RecordingOutput(capacity: 48_000 * 60)),
             options: options, events: EventLog(clock: MonotonicClock())
         ) { event in playerEvents.withLock { $0.append(event) } }

@@ -257,7 +257,7 @@ import Testing
         #expect(rig.codecs.sent.withLock { $0.map(\.count) } == [10])
         for output in [first, second] {
             #expect(output.maxError == 0 && output.longestHole == 0)
-            #expect(output.sound(in: 0..<48_000).enumerated().allSatisfy { $1?.frame == Int64($0) })
+            #expect(output.audio(in: 0..<48_000).enumerated().allSatisfy { $1?.frame == Int64($0) })
         }
     }
 

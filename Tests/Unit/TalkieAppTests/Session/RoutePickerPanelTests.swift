@@ -36,7 +36,7 @@ import Testing
     func aSpeakerIsPairedFromTheListAndFromAPage(_ kind: OutputPlace.Pairing) async throws {
         let rig = SessionRig("long")
         defer { rig.player.shutDown() }
-        let home = rig.toys.place("card")
+        let home = rig.toys.destination("card")
         let toys = ToyProvider(
             ["Safe": RecordingOutput(name: "Safe", capacity: 48_000)], obstacle: "must be paired first",
             pairing: (kind, "4711"))
@@ -45,7 +45,7 @@ import Testing
             player: rig.player, registry: OutputRegistry([toys]), routes: [home], home: home,
             post: { posted.yield($0) })
         defer { routes.close() }
-        _ = routes.handle(.offered(OutputOffer(places: [home, toys.place("Safe")])))
+        _ = routes.handle(.offered(OutputOffer(places: [home, toys.destination("Safe")])))
         routes.openPicker()
         /// Handles events up to the result of a pairing.
         func result() async -> String? {
@@ -86,7 +86,7 @@ import Testing
     @Test func aSearchThatFindsNoSpeakerSaysSoAfterThreeSeconds() {
         let rig = SessionRig("long")
         defer { rig.player.shutDown() }
-        let (home, clock) = (rig.toys.place("card"), ManualClock())
+        let (home, clock) = (rig.toys.destination("card"), ManualClock())
         let routes = RouteController(
             player: rig.player, registry: OutputRegistry([ToyProvider(["card": rig.card], present: [])]),
             routes: [home], home: home, clock: clock, post: { _ in })
@@ -130,7 +130,7 @@ import Testing
     @Test func theBarHasAButtonOnlyIfThereIsAChoiceAndNamesOutputsElsewhere() {
         let rig = SessionRig("long")
         defer { rig.player.shutDown() }
-        let (card, kitchen) = (rig.toys.place("card"), rig.toys.place("Kitchen"))
+        let (card, kitchen) = (rig.toys.destination("card"), rig.toys.destination("Kitchen"))
         let routes = RouteController(
             player: rig.player, registry: OutputRegistry([rig.toys]), routes: [card], home: card, post: { _ in })
         defer { routes.close() }
@@ -151,7 +151,7 @@ import Testing
     @Test func anOpenListHasItsButtonAndStatesWhyPlacesMayBeMissing() {
         let rig = SessionRig("long")
         defer { rig.player.shutDown() }
-        let card = rig.toys.place("card")
+        let card = rig.toys.destination("card")
         let routes = RouteController(
             player: rig.player, registry: OutputRegistry([]), routes: [card], home: card, post: { _ in })
         defer { routes.close() }
@@ -165,7 +165,7 @@ import Testing
     @Test func aPlaceThatIsChosenTwicePlaysOnce() {
         let rig = SessionRig("long")
         defer { rig.player.shutDown() }
-        let (card, kitchen) = (rig.toys.place("card"), rig.toys.place("Kitchen"))
+        let (card, kitchen) = (rig.toys.destination("card"), rig.toys.destination("Kitchen"))
         let routes = RouteController(
             player: rig.player, registry: OutputRegistry([rig.toys]), routes: [card], home: card, post: { _ in })
         defer { routes.close() }
@@ -189,7 +189,7 @@ import Testing
     @Test func aSpeakerOfTheStartStaysListedAfterItWasLeft() {
         let rig = SessionRig("long")
         defer { rig.player.shutDown() }
-        let (card, kitchen) = (rig.toys.place("card"), rig.toys.place("Kitchen"))
+        let (card, kitchen) = (rig.toys.destination("card"), rig.toys.destination("Kitchen"))
         let routes = RouteController(
             player: rig.player, registry: OutputRegistry([rig.toys]), routes: [kitchen], home: card, post: { _ in })
         defer { routes.close() }
@@ -201,7 +201,7 @@ import Testing
 
     // feature: rooms
     @Test func aPausedFilmHasASignOfSoundElsewhere() {
-        let rig = SessionRig("long", routes: [ToyProvider([:]).place("Kitchen")])
+        let rig = SessionRig("long", routes: [ToyProvider([:]).destination("Kitchen")])
         defer { rig.player.shutDown() }
         var state = PlayerState()
         (state.hasAudio, state.isPaused) = (true, true)
@@ -212,7 +212,7 @@ import Testing
         state.isPaused = false
         rig.player.board.post(state)
         #expect(rig.director.outputs.pauseSign == nil, "nothing stays over a film that plays")
-        let here = SessionRig("long", routes: [ToyProvider([:]).place("card")])
+        let here = SessionRig("long", routes: [ToyProvider([:]).destination("card")])
         defer { here.player.shutDown() }
         state.isPaused = true
         here.player.board.post(state)

@@ -56,7 +56,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(5))) func theOutputsAreListedAndChosen() throws {
         let rig = try play("long")
-        let card = rig.toys.place("card").id
+        let card = rig.toys.destination("card").id
         let arrived = Signal()
         let control = rig.director.control
         _ = try control.observe("audio-device-list/0/name") { if $0?.text == card { arrived.raise() } }

@@ -292,7 +292,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
         let kept = Rig("long")
         #expect(kept.run(.terminalKey("q")) == 0)
-        let ended = Rig("short", routes: [ToyProvider([:]).place("card")])
+        let ended = Rig("short", routes: [ToyProvider([:]).destination("card")])
         #expect(ended.run() == 0)
         #expect(RouteHistory(StateFolder(path: ended.folder.path)).read().entries.map(\.routes) == [["toy:card"]])
         var arguments = PlayArguments(files: [])
@@ -303,7 +303,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5))) func anUnreadableHistoryIsReportedOnce() throws {
-        let card = ToyProvider([:]).place("card")
+        let card = ToyProvider([:]).destination("card")
         for speakers in [[], [SpeakerArgument(.named("toy:card"))]] {
             var arguments = PlayArguments(files: [])
             arguments.speakers = speakers
@@ -323,7 +323,7 @@ import Testing
         rig.toys.unread.withLock { $0 = ["a note of the start"] }
         let desk = RouteController(
             player: rig.player, registry: OutputRegistry([rig.toys]),
-            routes: [], home: rig.toys.place("card"), post: { _ in })
+            routes: [], home: rig.toys.destination("card"), post: { _ in })
         #expect(desk.handle(.offered(OutputOffer())) == nil)
         rig.toys.unread.withLock { $0 += ["a file", "another file"] }
         #expect(desk.handle(.offered(OutputOffer())) == "a file\nanother file")
@@ -335,7 +335,7 @@ import Testing
         defer { rig.player.shutDown() }
         let (chosen, arrival) = (Lock<[String]>([]), Signal())
         let controller = RouteController(
-            player: rig.player, registry: OutputRegistry([rig.toys]), routes: [], home: rig.toys.place("card"),
+            player: rig.player, registry: OutputRegistry([rig.toys]), routes: [], home: rig.toys.destination("card"),
             post: { event in
                 guard case .failed(_, let ids) = event else { return }
                 chosen.withLock { $0 = ids }
@@ -345,7 +345,7 @@ import Testing
         controller.choose(["toy:cellar"])
         _ = controller.handle(.offered(OutputOffer()))
         #expect(rig.toys.wanted.withLock { !$0.contains("cellar") })
-        _ = controller.handle(.offered(OutputOffer(places: [rig.toys.place("cellar")])))
+        _ = controller.handle(.offered(OutputOffer(places: [rig.toys.destination("cellar")])))
         arrival.wait()
         #expect(chosen.withLock { $0 } == ["toy:cellar"])
     }
@@ -357,14 +357,14 @@ import Testing
         let (event, arrival) = (Lock<RouteController.Event?>(nil), Signal())
         let desk = RouteController(
             player: rig.player, registry: OutputRegistry([rig.toys]),
-            routes: [], home: rig.toys.place("card"),
+            routes: [], home: rig.toys.destination("card"),
             post: { item in
                 guard case .volumeSet = item else { return }
                 event.withLock { $0 = item }
                 arrival.raise()
             })
         defer { desk.close() }
-        _ = desk.handle(.offered(OutputOffer(places: [rig.toys.place("cellar")])))
+        _ = desk.handle(.offered(OutputOffer(places: [rig.toys.destination("cellar")])))
         desk.openPicker()
         let row = try #require(desk.picker?.rows.firstIndex { $0.name == "cellar" })
         desk.point(at: row, .level(0.5), turned: 0)

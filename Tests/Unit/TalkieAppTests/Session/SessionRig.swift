@@ -61,7 +61,7 @@ final class SessionRig {
                     return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
                 },
                 codecs: SyntheticCodecs(),
-                makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: output),
             options: arguments.options, events: events
         ) { [mailbox, wakeSignal] in
@@ -71,7 +71,7 @@ final class SessionRig {
         stage = SessionDirector.Stage(
             player: player, screen: nil, terminal: Terminal(descriptor: person.program, showsStatus: showsStatus),
             keys: nil, distributor: distributor, registry: OutputRegistry([toys]), routes: routes,
-            home: toys.place("card"), stateFolder: StateFolder(path: folder.path), log: log, pageLink: pageLink)
+            home: toys.destination("card"), stateFolder: StateFolder(path: folder.path), log: log, pageLink: pageLink)
         director = SessionDirector(
             stage: stage, arguments: arguments, items: (films + more).map { PlaylistLoader.Item(address: $0) },
             mailbox: mailbox)

@@ -97,7 +97,7 @@ import Testing
         state.audioTrack = state.audioTracks[0]
         player.board.post(state)
         let toys = ToyProvider(["Hall": hall, "Kitchen": kitchen])
-        let (hall, kitchen) = (toys.place("Hall"), toys.place("Kitchen"))
+        let (hall, kitchen) = (toys.destination("Hall"), toys.destination("Kitchen"))
         let (changes, arrival) = (Lock<[RouteController.Event]>([]), Signal())
         let controller = RouteController(
             player: player, registry: OutputRegistry([toys]),

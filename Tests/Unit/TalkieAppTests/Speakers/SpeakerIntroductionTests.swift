@@ -82,7 +82,7 @@ import Testing
         let toys = ToyProvider(["attic": RecordingOutput()])
         let pairing = SpeakerIntroduction(OutputRegistry([toys]))
         #expect(try pairing.run("toy:attic", .password("x"), ask: nil).message == "attic is paired")
-        #expect(toys.wishes.withLock { $0 } == [.password("x")])
+        #expect(toys.requests.withLock { $0 } == [.password("x")])
         let strange = try #require(throws: TalkieError.self) { try pairing.run("Kitchen", .forget, ask: nil) }
         #expect(strange.exitStatus == 2)
     }

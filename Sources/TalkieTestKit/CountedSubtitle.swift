@@ -2,7 +2,7 @@ package import MediaCore
 package import SyncRendering
 
 /// A subtitle that carries a number.
-package struct CountedLine: Sendable {
+package struct CountedSubtitle: Sendable {
     /// The number.
     package var number: Int
     /// Media time at which it appears.
@@ -32,23 +32,23 @@ package struct CountedLine: Sendable {
 }
 
 /// Reads the subtitles of a `CountedFilm` in order, with an empty buffer for each second of progress.
-final class CountedLines: SampleSource {
+final class CountedSubtitles: SampleSource {
     let track: Track
-    private let lines: [CountedLine]
+    private let subtitles: [CountedSubtitle]
     private let end: MediaTime
     private let state = Lock((next: 0, place: MediaTime.zero))
     private static let second = MediaTime(value: 1, timescale: 1)
 
-    init(_ track: Track, _ lines: [CountedLine], until end: MediaTime) {
-        (self.track, self.lines, self.end) = (track, lines, end)
+    init(_ track: Track, _ subtitles: [CountedSubtitle], until end: MediaTime) {
+        (self.track, self.subtitles, self.end) = (track, subtitles, end)
     }
 
     func read() throws(MediaError) -> SampleBuffer? {
         state.withLock { state in
-            if state.next < lines.count, lines[state.next].start <= state.place + Self.second {
+            if state.next < subtitles.count, subtitles[state.next].start <= state.place + Self.second {
                 defer { state.next += 1 }
-                state.place = max(state.place, lines[state.next].start)
-                return lines[state.next].cue
+                state.place = max(state.place, subtitles[state.next].start)
+                return subtitles[state.next].cue
             }
             guard state.place < end, let format = track.subtitleFormat else { return nil }
             state.place = state.place + Self.second
@@ -59,7 +59,7 @@ final class CountedLines: SampleSource {
     func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         state.withLock { state in
             state.place = max(.zero, time - Self.second * 10)
-            state.next = lines.firstIndex { $0.start >= state.place } ?? lines.count
+            state.next = subtitles.firstIndex { $0.start >= state.place } ?? subtitles.count
             return state.place
         }
     }
@@ -88,5 +88,5 @@ package final class CountedDrawing: SubtitleDrawing {
 
 extension VirtualScreen.Shown {
     /// The numbers of the subtitles over the frame.
-    package var lines: [Int] { (overlay?.images ?? []).map(\.rect.x) }
+    package var numbers: [Int] { (overlay?.images ?? []).map(\.rect.x) }
 }
