@@ -27,9 +27,9 @@ struct CalibrationOutputs {
         let device = arguments.audioDevice ?? SoundCardProvider.defaultDevice
         let registry = registry ?? OutputRegistry(card: SoundCardProvider(device: device), saying: .commands)
         self.registry = registry
-        let places = try registry.destinations(
+        let destinations = try registry.destinations(
             named: arguments.speakers.map(\.name), until: interruption, notice: notice)
-        let outputs = try registry.outputs(at: places)
+        let outputs = try registry.outputs(at: destinations)
         guard outputs.count <= StimulusPlan.maxSpeakers else {
             throw TalkieError(
                 .invalidArgument, "one run supports \(StimulusPlan.maxSpeakers) speakers at most; choose fewer")

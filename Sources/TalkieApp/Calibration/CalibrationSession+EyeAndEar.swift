@@ -33,7 +33,7 @@ extension CalibrationSession {
             throw TalkieError(error)
         }
         defer { terminalKeys.stop() }
-        let stage = CalibrationStage(arguments, showsPicture: true, interruption: interruption)
+        let stage = CalibrationStage(arguments, showsVideo: true, interruption: interruption)
         let outcome = stage.perform(keys: { if Self.presses.contains($0) { press.recordPress() } }) {
             (screen) throws(TalkieError) -> Passages? in
             guard let screen, Self.warn(on: screen, terminal: terminal, press: press, interruption: interruption) else {
@@ -53,10 +53,10 @@ extension CalibrationSession {
                 showText()
                 let played = try run.play(
                     until: {
-                        guard let moment = press.moment else { return false }
+                        guard let instant = press.instant else { return false }
                         press.clear()
                         answer = guide.evaluate(
-                            pressAt: start.map { MediaTime(nanoseconds: moment.nanoseconds - $0.nanoseconds) },
+                            pressAt: start.map { MediaTime(nanoseconds: instant.nanoseconds - $0.nanoseconds) },
                             in: trial)
                         if answer == nil { showText() }
                         return answer != nil
@@ -92,7 +92,7 @@ extension CalibrationSession {
         screen.open(for: PixelSize(width: 1280, height: 720))
         screen.show(ScreenMessage(EyeAndEarGuide.warning, for: untilReplaced))
         terminal.say("talkie: " + PrintableText.sentence(EyeAndEarGuide.quietWarning))
-        while press.moment == nil {
+        while press.instant == nil {
             guard interruption.status == nil else { return false }
             _ = interruption.pause(until: .now.advanced(by: .milliseconds(50)))
         }
@@ -159,7 +159,7 @@ extension CalibrationSession {
     /// The instant of the first key press since `clear`. Any thread.
     private final class PressedKey: Sendable {
         private let state = Lock<HostInstant?>(nil)
-        var moment: HostInstant? { state.withLock { $0 } }
+        var instant: HostInstant? { state.withLock { $0 } }
         func recordPress() { state.withLock { $0 = $0 ?? .now } }
         func clear() { state.withLock { $0 = nil } }
     }

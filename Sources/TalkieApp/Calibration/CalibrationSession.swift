@@ -188,7 +188,7 @@ package struct CalibrationSession {
         for warning in outputs.warnings { terminal.say("talkie: \(PrintableText.sentence(warning))") }
         // Comparing speakers with each other needs no screen.
         let needsScreen = outputs.speakers.count == 1 || arguments.screen != nil || Self.hasDisplay
-        let stage = CalibrationStage(arguments, showsPicture: needsScreen, interruption: interruption)
+        let stage = CalibrationStage(arguments, showsVideo: needsScreen, interruption: interruption)
         let outcome = stage.perform { (screen) throws(TalkieError) -> CalibrationRecord? in
             try play(on: outputs, microphone: microphone, screen: screen) { terminal.show(status: $0) }
         }
@@ -287,10 +287,10 @@ package struct CalibrationSession {
     ) throws(TalkieError) -> CalibrationAnswer {
         terminal.show(status: "analysing the recording …")
         let failure = microphone.failure
-        let sound = microphone.stop()
+        let captured = microphone.stop()
         let recording = Recording(
-            sampleRate: sound.sampleRate, channels: sound.channels,
-            anchors: sound.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) })
+            sampleRate: captured.sampleRate, channels: captured.channels,
+            anchors: captured.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) })
         if let path = arguments.recordingPath {
             try OutputFile.write(WaveFile.bytes(recording), to: path, what: "the recording", isPrivate: true)
             try OutputFile.write(

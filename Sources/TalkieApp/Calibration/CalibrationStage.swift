@@ -7,12 +7,12 @@ internal import SyncRendering
 /// Runs a window on the main thread while the calibration runs on a separate thread.
 struct CalibrationStage {
     private let arguments: CalibrateArguments
-    private let showsPicture: Bool
+    private let showsVideo: Bool
     private let interruption: Interruption
 
-    init(_ arguments: CalibrateArguments, showsPicture: Bool, interruption: Interruption) {
+    init(_ arguments: CalibrateArguments, showsVideo: Bool, interruption: Interruption) {
         self.arguments = arguments
-        self.showsPicture = showsPicture
+        self.showsVideo = showsVideo
         self.interruption = interruption
     }
 
@@ -25,7 +25,7 @@ struct CalibrationStage {
         keys: @escaping @Sendable (String) -> Void = { _ in },
         _ work: @escaping (ScreenControl?) throws(TalkieError) -> Value?
     ) -> Result<Value?, TalkieError> {
-        guard showsPicture else { return Self.result(work, nil) }
+        guard showsVideo else { return Self.result(work, nil) }
         let loop = ScreenLoop(options: options, converter: SoftwareFrameConverter())
         let screen = loop.control
         screen.setTitle("Talkie – calibration")

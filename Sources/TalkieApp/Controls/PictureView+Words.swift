@@ -8,10 +8,11 @@ extension PictureView.Aspect {
         case "-1": self = .film
         case "0", "no": self = .squarePixels
         default:
-            let parts = text.split(separator: ":", omittingEmptySubsequences: false).map {
+            let numbers = text.split(separator: ":", omittingEmptySubsequences: false).map {
                 DecimalNumber.parse(String($0))
             }
-            guard let first = parts[0], parts.count <= 2, let second = parts.count == 2 ? parts[1] : 1, second > 0,
+            guard let first = numbers[0], numbers.count <= 2, let second = numbers.count == 2 ? numbers[1] : 1,
+                second > 0,
                 PictureView.ratioRange.contains(first / second)
             else {
                 throw ValueError(

@@ -94,7 +94,7 @@ extension ControlProperty {
         ]
     }
 
-    /// The places where the sound is played.
+    /// The destinations where the sound is played.
     fileprivate static func outputs(_ rooms: SessionRooms, _ mailbox: SessionMailbox?) -> [ControlProperty] {
         [
             ControlProperty(

@@ -10,8 +10,8 @@ enum WrittenKey {
         var rest = written[...]
         var held: Set<String> = []
         while let plus = rest.dropFirst().firstIndex(of: "+"), rest.index(after: plus) < rest.endIndex {
-            let word = rest[..<plus].lowercased()
-            guard let modifier = modifiers.first(where: { $0.lowercased() == word }) else { break }
+            let prefix = rest[..<plus].lowercased()
+            guard let modifier = modifiers.first(where: { $0.lowercased() == prefix }) else { break }
             held.insert(modifier)
             rest = rest[rest.index(after: plus)...]
         }

@@ -3,17 +3,17 @@ internal import MediaCodecs
 /// Checks whether common films can be decoded.
 enum DecoderCheck {
     /// FFmpeg's names of common codecs.
-    private static let pictures = [
+    private static let videoCodecs = [
         "h264", "hevc", "vp8", "vp9", "av1", "mpeg2video", "mpeg4", "prores",
     ]
-    private static let sounds = ["aac", "mp3", "ac3", "eac3", "dts", "opus", "vorbis", "flac", "alac", "truehd"]
+    private static let audioCodecs = ["aac", "mp3", "ac3", "eac3", "dts", "opus", "vorbis", "flac", "alac", "truehd"]
 
     static func findings() -> [Finding] {
         let versions = CodecInventory.libraries.map { "\($0.name) \($0.version)" }.joined(separator: ", ")
         var findings = [Finding("FFmpeg", .good, versions)]
-        let missing = (pictures + sounds).filter { !CodecInventory.canDecode($0) }
+        let missing = (videoCodecs + audioCodecs).filter { !CodecInventory.canDecode($0) }
         if missing.isEmpty {
-            findings.append(Finding("decoders", .good, (pictures + sounds).joined(separator: ", ")))
+            findings.append(Finding("decoders", .good, (videoCodecs + audioCodecs).joined(separator: ", ")))
         } else {
             findings.append(
                 Finding(

@@ -27,8 +27,8 @@ package struct Finding: Sendable, Hashable {
 
     /// Creates a finding from a sentence with a remedy: "no display can be reached; set DISPLAY".
     init(_ topic: String, _ verdict: Verdict, problem sentence: String) {
-        let parts = sentence.split(separator: ";", maxSplits: 1)
-        let remedy = parts.dropFirst().first.map { String($0.drop { $0 == " " }) }
-        self.init(topic, verdict, parts.first.map(String.init) ?? sentence, remedy: remedy)
+        let clauses = sentence.split(separator: ";", maxSplits: 1)
+        let remedy = clauses.dropFirst().first.map { String($0.drop { $0 == " " }) }
+        self.init(topic, verdict, clauses.first.map(String.init) ?? sentence, remedy: remedy)
     }
 }

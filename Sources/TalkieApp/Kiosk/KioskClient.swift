@@ -13,7 +13,7 @@ package final class KioskClient {
     /// The timeout of a reply: a speaker that displays its PIN is found within 8 s.
     private static let timeout = Duration.seconds(60)
     /// The maximum length of a reply: an export of all calibrations.
-    private static let maxLine = 4 << 20
+    private static let maxReplyLength = 4 << 20
 
     /// Connects to a kiosk.
     ///
@@ -43,7 +43,7 @@ package final class KioskClient {
     package func pair(
         _ speaker: String, _ wish: PairingWish, ask: (String) -> String?
     ) throws(TalkieError) -> String {
-        let words = ["pair-output", speaker]
+        let arguments = ["pair-output", speaker]
         let name = "'\(PrintableText.of(speaker))'"
         var question = "PIN of \(name): "
         let first =
@@ -53,12 +53,12 @@ package final class KioskClient {
             case .password(let password): [password]
             case .forget: ["", "forget"]
             }
-        var reply = try perform(words + first)
+        var reply = try perform(arguments + first)
         while reply["wants"]?.text == "pin" {
             guard let pin = ask(question), !pin.isEmpty else {
                 throw TalkieError(.failed, "no PIN was entered; repeat the command")
             }
-            reply = try perform(words + [pin])
+            reply = try perform(arguments + [pin])
             question = "PIN of the other receiver of \(name): "
         }
         return reply.text ?? ""
@@ -67,8 +67,8 @@ package final class KioskClient {
     /// Performs a command of the kiosk and returns its result. Blocks.
     ///
     /// - Throws: The error of the kiosk, with its sentence; `unavailable` without a reply.
-    func perform(_ words: [String]) throws(TalkieError) -> JSONValue {
-        let request = JSONValue.object([("command", .array(words.map { .text($0) }))]).compact + "\n"
+    func perform(_ arguments: [String]) throws(TalkieError) -> JSONValue {
+        let request = JSONValue.object([("command", .array(arguments.map { .text($0) }))]).compact + "\n"
         var bytes = Array(request.utf8)[...]
         let deadline = HostInstant.now.advanced(by: Self.timeout)
         while !bytes.isEmpty {
@@ -77,7 +77,7 @@ package final class KioskClient {
         }
         while true {
             // Events have no error.
-            if let reply = try line(until: deadline).withUnsafeBytes({ reply(in: $0) }) {
+            if let reply = try readLine(until: deadline).withUnsafeBytes({ reply(in: $0) }) {
                 guard let failure = reply.failure else { return reply.data }
                 throw failure
             }
@@ -93,14 +93,14 @@ package final class KioskClient {
         return (TalkieError(code, object.text("reason") ?? error), data)
     }
 
-    private func line(until deadline: HostInstant) throws(TalkieError) -> [UInt8] {
+    private func readLine(until deadline: HostInstant) throws(TalkieError) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             if let end = received.firstIndex(of: 0x0A) {
                 defer { received.removeFirst(end + 1) }
                 return Array(received[..<end])
             }
-            guard received.count < Self.maxLine, HostInstant.now < deadline else { throw ended }
+            guard received.count < Self.maxReplyLength, HostInstant.now < deadline else { throw ended }
             switch stream.receiveNow(into: &buffer, limit: buffer.count) {
             case .bytes(let count): received += buffer[..<count]
             case .nothing: _ = Poller.wait(reading: [stream.descriptor], until: deadline)

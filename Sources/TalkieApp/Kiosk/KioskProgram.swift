@@ -57,13 +57,13 @@ package enum KioskProgram {
         defer { signals.stop() }
         let card = SoundCardProvider()
         let registry = OutputRegistry(card: card, saying: .commands)
-        let parts = Kiosk.Parts(
+        let components = Kiosk.Parts(
             registry: registry, home: card.thisComputer,
             reload: { () throws(KioskConfigurationError) in try Self.reading(path) },
             log: KioskLog(maxLevel: isVerbose ? .info : .warning, journal: .ofStandardError()) { _, text in
                 terminal.say("talkie: " + PrintableText.sentence(text))
             }, tasks: KioskTasks(registry), manager: manager)
-        let (end, isDown) = try kiosk.run(parts)
+        let (end, isDown) = try kiosk.run(components)
         let status = self.status(of: end, terminal)
         if !isDown { _exit(status) }
         return status

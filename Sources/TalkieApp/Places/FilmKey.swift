@@ -21,10 +21,10 @@ struct FilmKey: Hashable, Sendable {
             let path = realpath(address.systemPath, nil)
         else { return nil }
         defer { free(path) }
-        let parts = "\(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
+        let fields = "\(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
         text = Self.hash(
             Array(UnsafeBufferPointer(start: path, count: strlen(path))).map(UInt8.init(bitPattern:)) + [0]
-                + Array(parts.utf8))
+                + Array(fields.utf8))
     }
 
     /// Parses a stored key.

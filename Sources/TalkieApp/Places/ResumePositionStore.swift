@@ -22,7 +22,7 @@ struct ResumePositionStore: Sendable {
     struct Entry: Hashable, Sendable {
         var film: FilmKey
         /// Relative to the start of the film.
-        var place: MediaTime
+        var position: MediaTime
         /// How it was played: values by the names of properties, and the languages of outputs.
         var settings: [String: String] = [:]
     }
@@ -40,10 +40,10 @@ struct ResumePositionStore: Sendable {
     /// Stores the position of a film, and how it was played; the oldest entry is dropped beyond the limit.
     ///
     /// - Throws: `StateError` if it cannot be stored.
-    func store(_ place: MediaTime, of film: FilmKey, settings: [String: String] = [:]) throws(StateError) {
+    func store(_ position: MediaTime, of film: FilmKey, settings: [String: String] = [:]) throws(StateError) {
         try change { entries in
             entries.removeAll { $0.film == film }
-            entries.append(Entry(film: film, place: place, settings: settings))
+            entries.append(Entry(film: film, position: position, settings: settings))
         }
     }
 
@@ -64,7 +64,7 @@ struct ResumePositionStore: Sendable {
             body(&entries)
             var record = StateRecord(kind: Self.kind, version: Self.version)
             for (number, entry) in entries.suffix(Self.maxFilms).enumerated() {
-                record["film-\(number)"] = "\(entry.film.text) \(entry.place.nanoseconds / 1_000_000)"
+                record["film-\(number)"] = "\(entry.film.text) \(entry.position.nanoseconds / 1_000_000)"
             }
             // Earlier versions ignore these lines. The newest ones that fit the size of a state file.
             var left = Self.maxSettingsBytes
@@ -80,12 +80,12 @@ struct ResumePositionStore: Sendable {
 
     private static func entries(of record: StateRecord) -> [Entry] {
         (0..<maxFilms).compactMap { number in
-            guard let parts = record["film-\(number)"]?.split(separator: " "), parts.count == 2,
-                let film = FilmKey(kept: String(parts[0])), let milliseconds = DecimalNumber.integer(parts[1]),
+            guard let fields = record["film-\(number)"]?.split(separator: " "), fields.count == 2,
+                let film = FilmKey(kept: String(fields[0])), let milliseconds = DecimalNumber.integer(fields[1]),
                 (1...latest).contains(milliseconds)
             else { return nil }
             return Entry(
-                film: film, place: MediaTime(value: Int64(milliseconds), timescale: 1000),
+                film: film, position: MediaTime(value: Int64(milliseconds), timescale: 1000),
                 settings: record["settings-\(number)"].map(settings) ?? [:])
         }
     }
@@ -104,20 +104,20 @@ struct ResumePositionStore: Sendable {
                 byte < 0x7F && byte > 0x20 && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "%")
             }
         }
-        let words = settings.sorted { $0.key < $1.key }.prefix(maxSettings).map {
+        let settingFields = settings.sorted { $0.key < $1.key }.prefix(maxSettings).map {
             "\(encoded($0.key))=\(encoded($0.value))"
         }
-        let text = words.joined(separator: " ")
+        let text = settingFields.joined(separator: " ")
         return text.utf8.count <= maxTextBytes ? text : ""
     }
 
     private static func settings(of text: String) -> [String: String] {
         guard text.utf8.count <= maxTextBytes else { return [:] }
         let pairs = text.split(separator: " ").prefix(maxSettings).compactMap { word -> (String, String)? in
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
+            let fields = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
                 String(decoding: PercentEncoding.decoded($0.utf8), as: UTF8.self)
             }
-            return parts.count == 2 ? (parts[0], parts[1]) : nil
+            return fields.count == 2 ? (fields[0], fields[1]) : nil
         }
         return Dictionary(pairs) { _, later in later }
     }

@@ -9,7 +9,7 @@ extension ChoiceList {
 
     static func button(_ subject: Subject) -> ScreenBar.Button {
         switch subject {
-        case .sound: .audio
+        case .audio: .audio
         case .subtitles: .subtitles
         case .chapters: .chapters
         case .speed: .speed
@@ -18,7 +18,7 @@ extension ChoiceList {
 
     static func title(_ subject: Subject) -> String {
         switch subject {
-        case .sound: "Sound"
+        case .audio: "Sound"
         case .subtitles: "Subtitles"
         case .chapters: "Chapters"
         case .speed: "Speed"
@@ -27,7 +27,7 @@ extension ChoiceList {
 
     static func rows(_ subject: Subject, of state: PlayerState) -> [Row] {
         switch subject {
-        case .sound:
+        case .audio:
             state.audioTracks.map { track in
                 Row(text: track.name, detail: track.particulars, isChosen: track == state.audioTrack)
             }
@@ -52,18 +52,18 @@ extension ChoiceList {
 extension Track {
     /// The name in a list: `English, commentary`.
     var name: String {
-        let words = [languageName, title == languageName ? nil : title].compactMap { $0 }.filter { !$0.isEmpty }
-        return words.isEmpty ? "Track \(number)" : PrintableText.of(words.joined(separator: ", "))
+        let labels = [languageName, title == languageName ? nil : title].compactMap { $0 }.filter { !$0.isEmpty }
+        return labels.isEmpty ? "Track \(number)" : PrintableText.of(labels.joined(separator: ", "))
     }
 
     /// The properties in a list: `5.1, ac3`, `forced`.
     var particulars: String {
-        var words: [String] = []
-        if let sound = audioFormat { words += [sound.layout.displayName, sound.parameters.codec] }
+        var labels: [String] = []
+        if let format = audioFormat { labels += [format.layout.displayName, format.parameters.codec] }
         if subtitleFormat != nil {
-            words += purpose
-            if isExternal { words.append("external file") }
+            labels += purpose
+            if isExternal { labels.append("external file") }
         }
-        return words.joined(separator: ", ")
+        return labels.joined(separator: ", ")
     }
 }

@@ -2,7 +2,7 @@ internal import ScreenOutput
 
 /// A list over the video for choosing a track, a chapter or a speed. A value without side effects.
 struct ChoiceList: Equatable {
-    enum Subject: Hashable { case sound, subtitles, chapters, speed }
+    enum Subject: Hashable { case audio, subtitles, chapters, speed }
 
     struct Row: Hashable {
         var text: String
@@ -12,7 +12,7 @@ struct ChoiceList: Equatable {
     }
 
     /// An action requested by the user.
-    enum Wish: Hashable {
+    enum Action: Hashable {
         case close
         /// The index of the row.
         case choose(Int)
@@ -38,7 +38,7 @@ struct ChoiceList: Equatable {
 
     /// Handles a key. Returns nil for an unused key, which then has its usual function; `.some(nil)` if there is
     /// nothing to do.
-    mutating func press(_ key: String) -> Wish?? {
+    mutating func press(_ key: String) -> Action?? {
         switch key {
         case "UP", "k": move(by: -1)
         case "DOWN", "j": move(by: 1)
@@ -52,7 +52,7 @@ struct ChoiceList: Equatable {
     }
 
     /// Handles the pointer: a click chooses a row, the wheel moves the selection.
-    mutating func point(at row: Int, turned: Int) -> Wish? {
+    mutating func point(at row: Int, turned: Int) -> Action? {
         guard rows.indices.contains(row) else { return nil }
         guard turned == 0 else {
             move(by: -turned)

@@ -37,14 +37,14 @@ final class EpisodeOffer {
     var due: HostInstant? {
         guard let offered, !offered.isAnnounced else { return nil }
         let state = player.state
-        guard state.phase == .playing, let moment = Self.moment(of: state.duration) else { return nil }
-        let left = max(MediaTime.zero, moment - state.position)
+        guard state.phase == .playing, let offerTime = Self.offerTime(of: state.duration) else { return nil }
+        let left = max(MediaTime.zero, offerTime - state.position)
         // At least half a second; a changed speed is applied at the next check.
         return .now.advanced(by: max(.milliseconds(500), .seconds(left.seconds / max(0.1, state.speed))))
     }
 
     /// Returns the media time at which the episode after a film is offered; nil if its duration is unknown.
-    static func moment(of duration: MediaTime?) -> MediaTime? {
+    static func offerTime(of duration: MediaTime?) -> MediaTime? {
         duration.map { $0 - min(lead, MediaTime(seconds: $0.seconds / 10)) }
     }
 
@@ -52,7 +52,8 @@ final class EpisodeOffer {
     func showIfDue() {
         guard let offered, !offered.isAnnounced else { return }
         let state = player.state
-        guard state.phase == .playing, let moment = Self.moment(of: state.duration), state.position >= moment else {
+        guard state.phase == .playing, let offerTime = Self.offerTime(of: state.duration), state.position >= offerTime
+        else {
             return
         }
         self.offered?.isAnnounced = true
@@ -62,7 +63,7 @@ final class EpisodeOffer {
     }
 
     /// Removes and returns the offered film; nil if there is none.
-    func takeItem() -> PlaylistLoader.Item? {
+    func acceptItem() -> PlaylistLoader.Item? {
         defer { offered = nil }
         return offered?.item
     }

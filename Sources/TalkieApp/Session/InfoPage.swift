@@ -6,7 +6,7 @@ struct InfoPage: Equatable {
 
     struct Row: Hashable {
         var name: String
-        var words: String
+        var text: String
     }
 
     let subject: Subject
@@ -45,12 +45,12 @@ struct InfoPage: Equatable {
         let isList = subject == .keys
         let phone = code.isEmpty ? "" : "   Code: control from a phone"
         return ScreenPanel(
-            title: isList ? "Keys" : "Statistics", rows: rows.map { ScreenPanel.Row($0.name, detail: $0.words) },
+            title: isList ? "Keys" : "Statistics", rows: rows.map { ScreenPanel.Row($0.name, detail: $0.text) },
             current: isList ? current : nil, hint: isList ? "↑↓ scroll   Esc close" + phone : "", marks: .none,
             position: isList ? .middle : .topLeft, code: code)
     }
 
     static var keys: InfoPage {
-        InfoPage(.keys, rows: KeyHelp.rows.map { Row(name: $0.keys, words: $0.words) })
+        InfoPage(.keys, rows: KeyHelp.rows.map { Row(name: $0.keys, text: $0.words) })
     }
 }

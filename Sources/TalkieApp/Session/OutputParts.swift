@@ -5,7 +5,7 @@ internal import SyncRendering
 
 extension Player {
     /// Returns the name of an event's output, and why it is silent, if known. Nil for an unknown output.
-    func part(_ output: OutputID) -> (name: String, reason: String?)? {
+    func nameAndReason(_ output: OutputID) -> (name: String, reason: String?)? {
         guard let (member, group, number) = self.output(output) else { return nil }
         let failure = group.failure(ofMember: number) ?? member.failure
         return (member.name, failure?.message ?? (member as? AirPlaySpeaker)?.interruption)

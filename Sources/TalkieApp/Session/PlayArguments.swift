@@ -72,7 +72,7 @@ package struct PlayArguments: Sendable {
     /// Whether films resume at their stored position.
     package var resumesPlayback = true
     /// Whether every end stores the position, not only `Q`.
-    package var keepsPlaces = false
+    package var keepsPositions = false
     /// The key bindings.
     package var keys = KeyMap()
     /// Messages about the configuration files.

@@ -47,7 +47,7 @@ final class ResumePositions {
         let (entries, note) = store.read()
         if let note { console.say(.warning, note) }
         guard !entries.isEmpty else { return 0 }
-        positions = Dictionary(entries.map { ($0.film, $0.place) }) { _, later in later }
+        positions = Dictionary(entries.map { ($0.film, $0.position) }) { _, later in later }
         settings = Dictionary(entries.map { ($0.film, $0.settings) }) { _, later in later }
         let order = Dictionary(entries.enumerated().map { ($1.film, $0) }) { _, later in later }
         let newest = films.indices.compactMap { index -> (index: Int, age: Int)? in

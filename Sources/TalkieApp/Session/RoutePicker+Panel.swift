@@ -21,7 +21,7 @@ extension RoutePicker {
 }
 
 extension OutputSymbol {
-    /// Creates the symbol of a kind of place; a speaker for unknown kinds.
+    /// Creates the symbol of a kind of destination; a speaker for unknown kinds.
     init(_ kind: OutputPlace.Kind) {
         self =
             switch kind {
@@ -42,9 +42,9 @@ extension ScreenBar {
         output = Output(
             symbol: symbols.first { $0 != .computer } ?? .computer, isElsewhere: routes.isElsewhere && !hasProblem)
         let name = PrintableText.of(routes.name)
-        let places = PrintableText.of(routes.chosen.map(\.name).joined(separator: ", "))
+        let names = PrintableText.of(routes.chosen.map(\.name).joined(separator: ", "))
         buttons[.rooms] =
-            hasProblem ? [name, "\(places): no sound", "no sound"] : routes.isElsewhere ? [name, ""] : []
+            hasProblem ? [name, "\(names): no sound", "no sound"] : routes.isElsewhere ? [name, ""] : []
     }
 }
 

@@ -56,10 +56,10 @@ extension ScreenBar {
 
 extension ScreenBar.Aim {
     /// Creates the label for a pointer position on the seek bar.
-    init?(_ place: Double, in state: PlayerState) {
+    init?(_ position: Double, in state: PlayerState) {
         guard let duration = state.duration, duration > .zero else { return nil }
-        let moment = duration.share(place)
-        let title = state.chapters.index(at: moment).flatMap { state.chapters[$0].title }.map(PrintableText.of)
-        self.init(position: place, text: [moment.clock, title].compactMap { $0 }.joined(separator: "  "))
+        let time = duration.share(position)
+        let title = state.chapters.index(at: time).flatMap { state.chapters[$0].title }.map(PrintableText.of)
+        self.init(position: position, text: [time.clock, title].compactMap { $0 }.joined(separator: "  "))
     }
 }

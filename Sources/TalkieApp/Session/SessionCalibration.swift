@@ -20,18 +20,18 @@ final class SessionCalibration {
     /// Applies the calibrations again and records their effect on the outputs.
     func apply(withLedger: Bool) {
         guard let calibration = stage.player.calibration else { return }
-        let parts = calibration.apply()
-        for part in parts {
+        let outputs = calibration.apply()
+        for output in outputs {
             // A correction that no longer applies is recorded too.
-            guard part.use.profile != nil || corrections[part.number] ?? .zero != .zero else { continue }
-            corrections[part.number] = part.use.correction
+            guard output.use.profile != nil || corrections[output.number] ?? .zero != .zero else { continue }
+            corrections[output.number] = output.use.correction
             stage.distributor.record(
-                .calibration(index: part.number, correction: part.use.correction, isExact: part.use.isExact))
+                .calibration(index: output.number, correction: output.use.correction, isExact: output.use.isExact))
         }
         guard withLedger else { return }
-        for part in parts {
-            for share in part.ledger.shares { stage.distributor.record(.share(index: part.number, share)) }
+        for output in outputs {
+            for share in output.ledger.shares { stage.distributor.record(.share(index: output.number, share)) }
         }
-        if let remark = RouteCalibration.remark(parts) { console.say(.info, remark) }
+        if let remark = RouteCalibration.remark(outputs) { console.say(.info, remark) }
     }
 }

@@ -82,7 +82,7 @@ final class SessionConsole {
 
     /// Reports what happened to a speaker's clock.
     func report(clockOf output: OutputID, _ state: SpeakerClockState) {
-        guard let (name, _) = stage.player.part(output) else { return }
+        guard let (name, _) = stage.player.nameAndReason(output) else { return }
         switch state {
         case .stalled: warn("'\(name)' has lost the clock; its sound may get out of sync.")
         case .ready: warn("'\(name)' is synchronized to the clock again.")

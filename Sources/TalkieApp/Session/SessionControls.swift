@@ -75,27 +75,27 @@ final class SessionControls {
 
     func handle(_ input: PointerInput.Event) {
         switch input {
-        case .panel(let row, let part, let turned):
-            for command in panel.point(at: row, part, turned: turned) { perform(command) }
+        case .panel(let row, let element, let turned):
+            for command in panel.point(at: row, element, turned: turned) { perform(command) }
         case .besidePanel: panel.close()
-        case .bar(let part, let isDragged): point(at: part, isDragged: isDragged)
-        case .wheel(let part, let turned): turnWheel(over: part, turned)
-        case .moved(let part): bar.pointerMoved(at: .now, over: part)
+        case .bar(let element, let isDragged): point(at: element, isDragged: isDragged)
+        case .wheel(let element, let turned): turnWheel(over: element, turned)
+        case .moved(let element): bar.pointerMoved(at: .now, over: element)
         case .left: bar.pointerLeft(at: .now)
         }
     }
 
     /// Handles the wheel outside the list rows: it moves in an open list; over the bar's volume it changes the volume.
-    private func turnWheel(over part: ScreenBar.Control?, _ turned: Int) {
-        switch part {
+    private func turnWheel(over element: ScreenBar.Control?, _ turned: Int) {
+        switch element {
         case .volume, .volumeNumber, .mute: perform([.text("add"), .text("volume"), .integer(2 * turned)])
         default: if !pressInPanel(turned > 0 ? "UP" : "DOWN") { press(turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
         }
     }
 
-    private func point(at part: ScreenBar.Control, isDragged: Bool) {
-        bar.pointerMoved(at: .now, over: part)
-        switch part {
+    private func point(at element: ScreenBar.Control, isDragged: Bool) {
+        bar.pointerMoved(at: .now, over: element)
+        switch element {
         case .play: perform("cycle", "pause")
         case .previous: perform("playlist-prev")
         case .next: perform("playlist-next")
@@ -106,7 +106,7 @@ final class SessionControls {
         case .mute: perform("cycle", "mute")
         case .volume(let share): perform([.text("set"), .text("volume"), .integer(Int((share * 100).rounded()))])
         case .button(.chapters): panel.toggle(.chapters)
-        case .button(.audio): panel.toggle(.sound)
+        case .button(.audio): panel.toggle(.audio)
         case .button(.subtitles): panel.toggle(.subtitles)
         case .button(.speed): panel.toggle(.speed)
         case .button(.rooms): perform("choose-route")
@@ -147,7 +147,7 @@ final class SessionControls {
 
     /// Performs a command of the session for another controller.
     func carryOut(_ request: ControlRequest, _ reply: @escaping ControlReply) {
-        if request.command.name == "screenshot" { return screenshots.take(request, reply) }
+        if request.command.name == "screenshot" { return screenshots.capture(request, reply) }
         if request.command.name == "pair-output" { return pair(request, reply) }
         do throws(ControlError) {
             let result = try carryOut(request)
@@ -174,15 +174,15 @@ final class SessionControls {
     private func carryOut(_ request: ControlRequest) throws(ControlError) -> JSONValue {
         let address = films.current.address
         switch request.command.name {
-        case "quit", "stop": quit(keepingPosition: arguments.keepsPlaces)
+        case "quit", "stop": quit(keepingPosition: arguments.keepsPositions)
         case "quit-watch-later": quit(keepingPosition: true)
         case "show-text":
             let duration = request.arguments[1]?.integer.flatMap { $0 < 0 ? nil : Duration.milliseconds($0) }
             let text = request.arguments.text(0)
             let usual = StatusText.lists.contains(text) ? SessionConsole.listDuration : SessionConsole.messageDuration
             console.show(StatusText.expanded(text, player.state), for: duration ?? usual)
-        case "show-progress": show(StatusText.film(player.state) + pictureLine + outputs.line)
-        case "screenshot": screenshots.take(request) { _ in }
+        case "show-progress": show(StatusText.film(player.state) + decoderText + outputs.progressText)
+        case "screenshot": screenshots.capture(request) { _ in }
         case "ab-loop": markSection()
         case "choose-route": panel.toggleRoutes()
         case "find-outputs": outputs.routes?.startSearch()
@@ -221,7 +221,7 @@ final class SessionControls {
         switch name {
         case "pause":
             if state.isPaused {
-                show("Paused\n" + StatusText.place(state) + outputs.line)
+                show("Paused\n" + StatusText.positionAndChapter(state) + outputs.progressText)
             } else {
                 stage.screen?.show(nil)
             }
@@ -249,8 +249,8 @@ final class SessionControls {
         case "secondary-sub-visibility":
             show(state.showsSecondarySubtitles ? "Secondary subtitles: shown" : "Secondary subtitles: hidden")
         case "deinterlace": show("Deinterlace: \(state.deinterlacing.rawValue)")
-        case "loop-file": show("Loop: " + Self.words(state.loopItem, "this film"))
-        case "loop-playlist": show("Loop: " + Self.words(state.loopList, "the playlist"))
+        case "loop-file": show("Loop: " + Self.text(state.loopItem, "this film"))
+        case "loop-playlist": show("Loop: " + Self.text(state.loopList, "the playlist"))
         case "shuffle": show(state.isShuffled ? "Shuffle: on" : "Shuffle: off")
         case "video-zoom", "video-pan-x", "video-pan-y", "panscan":
             guard let number = stage.screen?.view.number(name) else { return }
@@ -262,7 +262,7 @@ final class SessionControls {
         }
     }
 
-    private static func words(_ loop: PlayerOptions.Loop, _ subject: String) -> String {
+    private static func text(_ loop: PlayerOptions.Loop, _ subject: String) -> String {
         switch loop {
         case .forever: subject
         case .times(0): "off"
@@ -287,7 +287,7 @@ final class SessionControls {
     }
 
     /// An additional line for the progress display: the video decoder.
-    private var pictureLine: String {
+    private var decoderText: String {
         guard player.state.hasVideo, let decoder = player.videoDecoder else { return "" }
         return "\nPictures: \(decoder)"
     }
@@ -298,24 +298,24 @@ final class SessionControls {
     func seekHasBegun() {
         guard showsNextSeek else { return }
         bar.wasUsed(at: .now)
-        show(StatusText.place(player.state))
+        show(StatusText.positionAndChapter(player.state))
     }
 
     /// Displays the position that a seek has reached.
     func seekHasEnded() {
         guard showsNextSeek else { return }
         showsNextSeek = false
-        show(namesChapter ? StatusText.place(player.state) : StatusText.position(player.state))
+        show(namesChapter ? StatusText.positionAndChapter(player.state) : StatusText.position(player.state))
     }
 
     // MARK: A-B loop
 
     /// Sets the start of the A-B loop (as in mpv), then the end, then clears both.
     private func markSection() {
-        let moment = FilmPosition.fromStart(player.state.position)
+        let position = FilmPosition.fromStart(player.state.position)
         switch (sectionStart, sectionEnd) {
-        case (nil, _): sectionStart = moment
-        case (_, nil): sectionEnd = moment
+        case (nil, _): sectionStart = position
+        case (_, nil): sectionEnd = position
         default: (sectionStart, sectionEnd) = (nil, nil)
         }
         player.setRepeatedSection(section)
@@ -361,7 +361,7 @@ final class SessionControls {
         }
         let title = PrintableText.of(films.title)
         shown.title = state.itemCount > 1 ? "\(state.itemNumber)/\(state.itemCount)  \(title)" : title
-        if case .position(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
+        if case .position(let position) = bar.control { shown.aim = ScreenBar.Aim(position, in: state) }
         screen.show(bar: shown)
     }
 }

@@ -22,12 +22,12 @@ final class SessionDirector: @unchecked Sendable {
         var terminal: Terminal
         var keys: TerminalKeys?
         var distributor: EventDistributor
-        /// Creates the outputs of places, also of later choices. `routes` are the places at the start.
+        /// Creates the outputs of destinations, also of later choices. `routes` are the destinations at the start.
         var registry = OutputRegistry([])
         var routes: [OutputPlace] = []
-        /// The languages of places at the start that play another audio track than the main one, by place.
+        /// The languages of destinations at the start that play another audio track than the main one, by destination.
         var languages: [String: [String]] = [:]
-        /// The place to use when everything else is lost.
+        /// The destination to use when everything else is lost.
         var home = SoundCardProvider().thisComputer
         /// The folder of stored positions and remembered outputs.
         var stateFolder = StateFolder.standard()
@@ -179,7 +179,7 @@ final class SessionDirector: @unchecked Sendable {
             switch films.handle(event, repeats: stage.player.state.loopItem == .forever) {
             case .none: break
             case .prepared: controls.applySection()
-            case .plays: window.noteScreen()
+            case .plays: window.recordScreen()
             }
         case .screen(let input): handle(input)
         case .terminalKey(let key): controls.handle(key)
@@ -189,7 +189,7 @@ final class SessionDirector: @unchecked Sendable {
         case .refused(let problem): controls.showRefusal(problem)
         case .route(let event): handle(event)
         case .request(.end(let status)):
-            if arguments.keepsPlaces { positions.store(films.current) }
+            if arguments.keepsPositions { positions.store(films.current) }
             console.end(status)
         case .request(.reload): break
         case .request(.halt):
@@ -229,12 +229,12 @@ final class SessionDirector: @unchecked Sendable {
         switch input {
         case .key(let key, let isRepeat): controls.handle(key, isRepeat: isRepeat)
         case .pointer(let input): controls.handle(input.event)
-        case .dropped(let words, let appends): films.play(dropped: words, appends: appends)
+        case .dropped(let paths, let appends): films.play(dropped: paths, appends: appends)
         case .close: controls.press("CLOSE_WIN")
         case .notice(let text): console.say(.warning, text)
         case .lost(let error): if window.lose(error) { films.printTitle() }
         case .visible, .resized, .fullScreen, .remade:
-            window.noteScreen()
+            window.recordScreen()
             control.propertiesHaveChanged()
         case .away(let error): window.reportNoDisplay(error)
         case .back:

@@ -13,7 +13,7 @@ enum SessionEvent: Sendable {
     case request(SignalWatch.Request)
     /// A command of the session from another controller.
     case command(ControlRequest, ControlReply)
-    /// A controller has chosen these places, by identifier.
+    /// A controller has chosen these destinations, by identifier.
     case rooms([String])
     /// A command of the user has changed a property.
     case changed(String)

@@ -77,7 +77,7 @@ final class SessionFilms {
     /// Handles a request that leads beyond the playlist.
     func refuseStep(by distance: Int) {
         opensUnderWay = max(0, opensUnderWay - 1)
-        if distance == 1, let next = offer.takeItem() {
+        if distance == 1, let next = offer.acceptItem() {
             player.append([positions.item(next)])
             return step(by: distance)
         }
@@ -117,7 +117,7 @@ final class SessionFilms {
         }
         let items = list.items.map(positions.item)
         if case .append = mode { player.append(items) } else { player.insert(items, after: current.id) }
-        _ = offer.takeItem()
+        _ = offer.acceptItem()
         let more = items.count > 1 ? " and \(items.count - 1) more" : ""
         console.show("Added: \(PrintableText.of(items[0].title ?? items[0].name))\(more)")
         return items[0]
@@ -153,7 +153,7 @@ final class SessionFilms {
             opensUnderWay = max(0, opensUnderWay - 1)
             endUnderWay = nil
             guard opensUnderWay == 0 else { break }
-            noteOpening(isCommanded: isCommanded)
+            handleOpening(isCommanded: isCommanded)
             distributor.record(.phase(PlayerState.Phase.opening.rawValue))
         default:
             if opensUnderWay == 0 { return handleCurrent(event, repeats: repeats) }
@@ -169,9 +169,9 @@ final class SessionFilms {
             record(remarks.enter(phase.rawValue, of: current.id, Self.name(of: current)))
             stage.log?.write(.debug, phase.rawValue)
             return handle(phase)
-        case .began(let item, let moment, let isJoined):
-            return begin(item, at: moment, isJoined: isJoined) ? .prepared : .none
-        case .looped(let moment): distributor.record(.loop(at: moment, origin: player.state.lineOffset))
+        case .began(let item, let time, let isJoined):
+            return begin(item, at: time, isJoined: isJoined) ? .prepared : .none
+        case .looped(let time): distributor.record(.loop(at: time, origin: player.state.lineOffset))
         case .failed(let item, let failure):
             record(remarks.skip(item.id, Self.name(of: item)))
             console.fail(failure)
@@ -217,7 +217,7 @@ final class SessionFilms {
     /// Handles the opening of a film.
     ///
     /// - Parameter isCommanded: Whether the user chose it; otherwise it follows the previous one.
-    private func noteOpening(isCommanded: Bool) {
+    private func handleOpening(isCommanded: Bool) {
         guard let item = requested ?? player.state.current else { return }
         requested = nil
         let isNew = item != current || isCommanded
@@ -237,12 +237,12 @@ final class SessionFilms {
     }
 
     /// Handles the start of a film, gapless or not; returns false if it was prepared already.
-    private func begin(_ item: QueueItem, at moment: MediaTime, isJoined: Bool) -> Bool {
+    private func begin(_ item: QueueItem, at time: MediaTime, isJoined: Bool) -> Bool {
         defer { (hasBegun, isReturning) = (true, false) }
         if isReturning, item == current { return false }
         let name = Self.name(of: item)
         let separate = remarks.begin(item.id, name)
-        record(isJoined ? [.gaplessBoundary(name: name, at: moment, origin: player.state.lineOffset)] : separate)
+        record(isJoined ? [.gaplessBoundary(name: name, at: time, origin: player.state.lineOffset)] : separate)
         // It was opened separately.
         if !isJoined, isTitleShown, !hasBegun, item == current { return false }
         if hasBegun { positions.forget(current) }

@@ -17,7 +17,7 @@ final class SessionOutputs {
 
     /// The outputs and their list; nil without audio.
     let routes: RouteController?
-    /// The places, for other threads.
+    /// The destinations, for other threads.
     let rooms: SessionRooms
     /// Outputs that fell silent.
     private(set) var lost: [OutputID] = []
@@ -50,7 +50,7 @@ final class SessionOutputs {
 
     // MARK: Changes
 
-    /// Publishes the places. Returns whether they have changed.
+    /// Publishes the destinations. Returns whether they have changed.
     func publishRooms() -> Bool { rooms.set(routes?.rows ?? [], ids: routes?.ids ?? []) }
 
     /// Handles a change of the available or current outputs. Returns a message if the current ones changed.
@@ -149,7 +149,7 @@ final class SessionOutputs {
     var pauseSign: String? { stage.player.state.isPaused ? elsewhere.map { "♪ \($0)" } : nil }
 
     /// An additional line for the progress display: the outputs.
-    var line: String {
+    var progressText: String {
         guard let routes, stage.player.state.hasAudio, !routes.name.isEmpty else { return "" }
         return "\nSound: \(routes.name)"
     }
@@ -158,7 +158,7 @@ final class SessionOutputs {
 
     /// Reports that a sound card plays on another device or sink.
     func reportMove(of output: OutputID) {
-        guard let (name, _) = stage.player.part(output) else { return }
+        guard let (name, _) = stage.player.nameAndReason(output) else { return }
         let card = stage.player.output(output)?.output as? SoundCard
         guard let card, let device = card.playingDevice, !card.isPlayingOwnDevice else {
             let sink = card?.sink.sink.map { PrintableText.of($0.title) }
@@ -177,7 +177,7 @@ final class SessionOutputs {
     ///
     /// - Parameter isUnseen: Whether the film has video that cannot be shown.
     func handle(_ output: OutputID, isLost: Bool, isUnseen: Bool) {
-        guard let (name, reason) = stage.player.part(output) else { return }
+        guard let (name, reason) = stage.player.nameAndReason(output) else { return }
         if !isLost {
             console.warn("'\(name)' is available again.")
         } else if stage.player.outputs?.isUnopened != true {

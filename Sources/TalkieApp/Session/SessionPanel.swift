@@ -82,8 +82,8 @@ final class SessionPanel {
         if let routes, routes.isOpen {
             guard routes.press(key) else { return (false, []) }
         } else if choice != nil {
-            guard let wish = choice?.press(key) else { return (false, []) }
-            if let wish { commands = carryOut(wish) }
+            guard let action = choice?.press(key) else { return (false, []) }
+            if let action { commands = carryOut(action) }
         } else if page != nil, key == "ESC" {
             page = nil
         } else {
@@ -98,8 +98,8 @@ final class SessionPanel {
         var commands: [[JSONValue]] = []
         if let routes, routes.isOpen {
             routes.point(at: row, RoutePicker.Element(part), turned: turned)
-        } else if let wish = choice?.point(at: row, turned: turned) {
-            commands = carryOut(wish)
+        } else if let action = choice?.point(at: row, turned: turned) {
+            commands = carryOut(action)
         } else if choice == nil {
             page?.scroll(by: -3 * turned, visible: stage.screen?.status.panelRows)
         }
@@ -107,9 +107,9 @@ final class SessionPanel {
         return commands
     }
 
-    private func carryOut(_ wish: ChoiceList.Wish) -> [[JSONValue]] {
+    private func carryOut(_ action: ChoiceList.Action) -> [[JSONValue]] {
         defer { close() }
-        guard case .choose(let row) = wish, let subject = choice?.subject else { return [] }
+        guard case .choose(let row) = action, let subject = choice?.subject else { return [] }
         return Self.commands(row, of: subject, in: stage.player.state)
     }
 
@@ -117,7 +117,7 @@ final class SessionPanel {
     static func commands(_ row: Int, of subject: ChoiceList.Subject, in state: PlayerState) -> [[JSONValue]] {
         func set(_ property: String, _ value: JSONValue) -> [JSONValue] { [.text("set"), .text(property), value] }
         switch subject {
-        case .sound where state.audioTracks.indices.contains(row):
+        case .audio where state.audioTracks.indices.contains(row):
             return [set("aid", .integer(state.audioTracks[row].number))]
         case .subtitles where row == 0: return [set("sid", .flag(false))]
         case .subtitles where state.subtitleTracks.indices.contains(row - 1):
@@ -126,7 +126,7 @@ final class SessionPanel {
         case .chapters where state.chapters.indices.contains(row): return [set("chapter", .integer(row))]
         case .speed where ChoiceList.speeds.indices.contains(row):
             return [set("speed", .real(ChoiceList.speeds[row], decimals: 2))]
-        case .sound, .subtitles, .chapters, .speed: return []
+        case .audio, .subtitles, .chapters, .speed: return []
         }
     }
 

@@ -3,12 +3,12 @@ internal import Playback
 internal import Routing
 internal import SyncRendering
 
-/// The places where the sound can be played, as published by the session for other threads. Any thread.
+/// The destinations where the sound can be played, as published by the session for other threads. Any thread.
 final class SessionRooms: Sendable {
-    /// The places, and the identifiers of the current ones.
+    /// The destinations, and the identifiers of the current ones.
     private let published = Lock<(rows: [RoutePicker.Row], ids: [String])>(([], []))
 
-    /// Replaces the places. Returns whether they have changed.
+    /// Replaces the destinations. Returns whether they have changed.
     func set(_ rows: [RoutePicker.Row], ids: [String]) -> Bool {
         published.withLock { published in
             guard published != (rows, ids) else { return false }
@@ -17,7 +17,7 @@ final class SessionRooms: Sendable {
         }
     }
 
-    /// The identifiers of the current places, separated by commas; nil without sound.
+    /// The identifiers of the current destinations, separated by commas; nil without sound.
     var current: String? {
         let ids = published.withLock { $0.ids }
         return ids.isEmpty ? nil : ids.joined(separator: ",")
@@ -25,7 +25,7 @@ final class SessionRooms: Sendable {
 
     /// Returns the identifiers of a list that is separated by commas.
     ///
-    /// - Throws: `unavailable` for a place that is unknown or has an obstacle.
+    /// - Throws: `unavailable` for a destination that is unknown or has an obstacle.
     func ids(_ list: String) throws(ControlError) -> [String] {
         let rows = published.withLock { $0.rows }
         var ids: [String] = []
@@ -46,7 +46,7 @@ final class SessionRooms: Sendable {
         return ids
     }
 
-    /// The places for controllers.
+    /// The destinations for controllers.
     var node: JSONValue {
         .array(
             published.withLock { $0.rows }.map { row in

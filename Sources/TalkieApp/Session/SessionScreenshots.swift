@@ -25,7 +25,7 @@ final class SessionScreenshots: Sendable {
     }
 
     /// Performs the command `screenshot` after earlier ones; its result has the `filename`. Returns at once.
-    func take(_ command: ControlRequest, _ reply: @escaping ControlReply) {
+    func capture(_ command: ControlRequest, _ reply: @escaping ControlReply) {
         let request = (kind: ScreenshotKind(rawValue: command.arguments.text(0)) ?? .subtitles, reply: reply)
         guard let screen else { return reply(.failure(ControlError(.unavailable, "there is no window"))) }
         let isNext = state.withLock { state -> Bool? in
@@ -38,27 +38,27 @@ final class SessionScreenshots: Sendable {
             return false
         }
         switch isNext {
-        case true?: take(request, of: screen)
+        case true?: capture(request, of: screen)
         case false?: break
         case nil: reply(.failure(ControlError(.unavailable, "\(Self.maxWaiting) screenshots are already requested")))
         }
     }
 
-    private func take(_ request: Request, of screen: ScreenControl) {
+    private func capture(_ request: Request, of screen: ScreenControl) {
         let end: @Sendable (Result<JSONValue, ControlError>) -> Void = { [self] result in
             request.reply(result)
             let next = state.withLock { state -> Request? in
                 state.isBusy = !state.waiting.isEmpty
                 return state.isBusy ? state.waiting.removeFirst() : nil
             }
-            if let next { take(next, of: screen) }
+            if let next { capture(next, of: screen) }
         }
         let fail: @Sendable (String) -> Void = { [mailbox] problem in
             mailbox.post(.remark(.warning, problem))
             end(.failure(ControlError(.failed, problem)))
         }
-        screen.captureSnapshot(request.kind == .window ? .window : .video) { [mailbox, layer] picture in
-            guard let picture else {
+        screen.captureSnapshot(request.kind == .window ? .window : .video) { [mailbox, layer] image in
+            guard let image else {
                 mailbox.post(.done("There is no picture to save"))
                 return end(.failure(ControlError(.unavailable, "there is no picture to save")))
             }
@@ -66,9 +66,9 @@ final class SessionScreenshots: Sendable {
                 // A separate thread: encoding must not delay the loop's thread.
                 _ = try WorkerThread.start(name: "screenshot") {
                     do {
-                        var picture = picture
-                        if request.kind == .subtitles { picture.lay(subtitles: layer) }
-                        let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: picture.pixels, size: picture.size))
+                        var image = image
+                        if request.kind == .subtitles { image.lay(subtitles: layer) }
+                        let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: image.pixels, size: image.size))
                         mailbox.post(.done("Screenshot: '\(file)'"))
                         end(.success(.object([("filename", .text(file))])))
                     } catch { fail("the screenshot cannot be saved: \(error)") }

@@ -11,7 +11,7 @@ final class SessionWindow {
     private var isOpened = false
     /// Whether the window could not be opened or was lost.
     private(set) var isLost = false
-    private(set) var hasShownPicture = false
+    private(set) var hasShownFrame = false
     private let stage: SessionDirector.Stage
     private let console: SessionConsole
     private let calibrations: SessionCalibration
@@ -43,15 +43,15 @@ final class SessionWindow {
     }
 
     /// Records the screen and applies its calibrations, once it is visible or has changed.
-    func noteScreen() {
+    func recordScreen() {
         guard let status = stage.screen?.status, status.isVisible else { return }
-        if !hasShownPicture { stage.distributor.record(.screen(status.summary)) }
-        hasShownPicture = true
+        if !hasShownFrame { stage.distributor.record(.screen(status.summary)) }
+        hasShownFrame = true
         calibrations.apply(screen: status.display, mode: LatencyProfile.Key.mode(status))
     }
 
     /// Applies the calibrations again after a card's sink has changed or become known.
-    func recalibrate() { calibrations.apply(withLedger: hasShownPicture) }
+    func recalibrate() { calibrations.apply(withLedger: hasShownFrame) }
 
     /// Reports that no display is left. The film continues also without sound, since both can return: a television
     /// that is switched off takes its sound card with it.
@@ -63,19 +63,19 @@ final class SessionWindow {
     /// Reports that the window is open again.
     func reportDisplay() {
         console.say(.warning, "The picture has returned.")
-        noteScreen()
+        recordScreen()
     }
 
     /// Handles the loss of the window. Returns true if the film continues and its title is to be printed.
     func lose(_ error: OutputError) -> Bool {
         isLost = true
         let state = stage.player.state
-        let hasSound = state.hasAudio && stage.player.outputs?.isUnopened != true
+        let hasAudio = state.hasAudio && stage.player.outputs?.isUnopened != true
         // A requested screen is mandatory; and without audio nothing would be left to play.
-        if (isRequested && !hasShownPicture) || !hasSound {
+        if (isRequested && !hasShownFrame) || !hasAudio {
             let failure = TalkieError(
                 error.code == .notPermitted ? .notPermitted : .unavailable,
-                error.message + (hasSound ? ", or use --no-video to play the sound only" : ""))
+                error.message + (hasAudio ? ", or use --no-video to play the sound only" : ""))
             console.fail(failure)
             console.end(failure.exitStatus)
             return false

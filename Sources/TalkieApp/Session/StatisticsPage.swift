@@ -18,10 +18,10 @@ struct StatisticsPage {
     var page: InfoPage { InfoPage(.statistics, rows: rows) }
 
     private var rows: [InfoPage.Row] {
-        var rows = [InfoPage.Row(name: "File", words: PrintableText.of(address))]
-        func add(_ name: String, _ words: [String?]) {
-            let words = words.compactMap { $0 }.filter { !$0.isEmpty }
-            if !words.isEmpty { rows.append(InfoPage.Row(name: name, words: words.joined(separator: ", "))) }
+        var rows = [InfoPage.Row(name: "File", text: PrintableText.of(address))]
+        func add(_ name: String, _ fields: [String?]) {
+            let fields = fields.compactMap { $0 }.filter { !$0.isEmpty }
+            if !fields.isEmpty { rows.append(InfoPage.Row(name: name, text: fields.joined(separator: ", "))) }
         }
         add("Position", [StatusText.position(state), state.speed == 1 ? nil : "×\(Decimals.short(state.speed))"])
         if state.hasVideo {
@@ -74,8 +74,8 @@ struct StatisticsPage {
         return Decimals.text(1 / period.inSeconds, 2) + " Hz"
     }
 
-    private func ahead(of until: MediaTime?, _ words: String) -> String? {
+    private func ahead(of until: MediaTime?, _ fields: String) -> String? {
         guard let until else { return nil }
-        return Decimals.text(max(0, (until - state.lineOffset - state.position).seconds), 1) + " s " + words
+        return Decimals.text(max(0, (until - state.lineOffset - state.position).seconds), 1) + " s " + fields
     }
 }

@@ -16,11 +16,11 @@ extension LatencyProfile {
     }
 
     private var listed: SpeakerListing.Calibration {
-        var words = key.route
-        if let offset { words += ", sound \(Decimals.signed(offset, 1)) ms relative to picture" }
-        if !key.screen.isEmpty { words += ", with \(key.screen) (\(key.mode))" }
-        if let room { words += ", \(Decimals.signed(room.behindFirst, 1)) ms after the first room" }
+        var text = key.route
+        if let offset { text += ", sound \(Decimals.signed(offset, 1)) ms relative to picture" }
+        if !key.screen.isEmpty { text += ", with \(key.screen) (\(key.mode))" }
+        if let room { text += ", \(Decimals.signed(room.behindFirst, 1)) ms after the first room" }
         return SpeakerListing.Calibration(
-            route: key.route, screen: key.screen, mode: key.mode, offset: offset, text: words)
+            route: key.route, screen: key.screen, mode: key.mode, offset: offset, text: text)
     }
 }

@@ -59,8 +59,8 @@ package struct SoftwareSpeakerStore: Sendable {
         guard let seed = record["seed"].flatMap({ Self.bytes($0) }), seed.count == 32 else { return nil }
         var senders: [Sender] = []
         while let line = record["sender-\(senders.count + 1)"] {
-            let parts = line.split(separator: " ").map { Self.bytes(String($0)) }
-            guard parts.count == 2, let name = parts[0], let key = parts[1], key.count == 32 else { break }
+            let fields = line.split(separator: " ").map { Self.bytes(String($0)) }
+            guard fields.count == 2, let name = fields[0], let key = fields[1], key.count == 32 else { break }
             senders.append(Sender(name: name, key: key))
         }
         return Content(seed: seed, senders: senders)

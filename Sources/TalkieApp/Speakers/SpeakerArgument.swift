@@ -29,33 +29,33 @@ package struct SpeakerArgument: Sendable, Hashable {
         guard text.utf8.count <= Self.maxBytes else {
             throw ValueError("a speaker with its options must have at most \(Self.maxBytes) bytes")
         }
-        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
-        let choice = try SpeakerChoice(parsing: String(parts[0]))
+        let fields = text.split(separator: ";", omittingEmptySubsequences: false)
+        let choice = try SpeakerChoice(parsing: String(fields[0]))
         var languages: [String]?
         var preferences = SpeakerPreferences()
-        for part in parts.dropFirst() {
-            let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = PrintableText.of(String(words[0]))
-            guard words.count == 2 else {
+        for part in fields.dropFirst() {
+            let keyAndValue = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = PrintableText.of(String(keyAndValue[0]))
+            guard keyAndValue.count == 2 else {
                 throw ValueError(
                     "'\(name)' after ; is no option of the form lang=de; specify a speaker with ; in its name by its ID"
                 )
             }
-            switch words[0] {
+            switch keyAndValue[0] {
             case "lang":
                 guard languages == nil else { throw ValueError("lang is given twice; write lang=de,en") }
-                languages = try PlayerOptions.languages(parsing: String(words[1]))
+                languages = try PlayerOptions.languages(parsing: String(keyAndValue[1]))
             case "route":
                 guard preferences.route == nil else { throw ValueError("route is given twice") }
-                preferences.route = try SpeakerPreferences.RouteRequest(parsing: String(words[1]))
+                preferences.route = try SpeakerPreferences.RouteRequest(parsing: String(keyAndValue[1]))
             case "encoding":
-                switch words[1] {
+                switch keyAndValue[1] {
                 case "aac": preferences.prefersAAC = true
                 case "lossless": preferences.prefersAAC = false
                 default: throw ValueError("the encoding must be aac or lossless")
                 }
             case "channels":
-                switch words[1] {
+                switch keyAndValue[1] {
                 case "stereo": preferences.channels = 2
                 case "5.1": preferences.channels = 6
                 case "7.1": preferences.channels = 8

@@ -17,12 +17,13 @@ package struct SpeakerIntroduction {
     /// - Parameter ask: Asks the user; nil: not interactive.
     /// - Throws: `invalidArgument` for an invalid name, `unavailable` for a missing speaker, `notPermitted` if it
     ///   refuses, `failed` for malformed responses. Keys that the speaker has accepted are stored in any case.
-    package func run(_ name: String, _ wish: PairingWish, ask: PairingQuestion?) throws(TalkieError) -> PairingOutcome {
+    package func run(_ name: String, _ action: PairingWish, ask: PairingQuestion?) throws(TalkieError) -> PairingOutcome
+    {
         if name == "local" {
             throw TalkieError(.invalidArgument, "local is this computer's sound card; choose a speaker")
         }
         do {
-            return try registry.pair(name, wish, ask: ask)
+            return try registry.pair(name, action, ask: ask)
         } catch {
             throw Self.addingRemedy(to: error)
         }
@@ -30,9 +31,11 @@ package struct SpeakerIntroduction {
 
     /// Returns the error with the remedy for a missing terminal.
     static func addingRemedy(to error: TalkieError) -> TalkieError {
-        guard let remedy = error.remedy, remedy.action == .givePIN, let place = remedy.outputName else { return error }
+        guard let remedy = error.remedy, remedy.action == .givePIN, let destination = remedy.outputName else {
+            return error
+        }
         return TalkieError(
-            error.code, "'\(place)' will show a PIN, but there is no terminal to type it in",
+            error.code, "'\(destination)' will show a PIN, but there is no terminal to type it in",
             remedy: remedy.saying("run this in a terminal, or give the PIN with --pin"))
     }
 }

@@ -6,13 +6,13 @@ internal import Telemetry
 extension Remedy {
     /// The command that performs the action; nil if there is none.
     var command: String? {
-        let place = outputName.map { " " + ShellArgument.quoted($0) } ?? ""
+        let outputName = outputName.map { " " + ShellArgument.quoted($0) } ?? ""
         return switch action {
         // The command asks for the PIN or the password: one in a command line is stored by shells.
-        case .pair, .pairByPIN, .pairAgain, .givePassword, .correctPassword: "talkie pair\(place)"
+        case .pair, .pairByPIN, .pairAgain, .givePassword, .correctPassword: "talkie pair\(outputName)"
         case .listOutputs: "talkie speakers"
         case .checkFirewall: "talkie doctor"
-        case .chooseRoute: "talkie play FILM --speaker\(place)"
+        case .chooseRoute: "talkie play FILM --speaker\(outputName)"
         case .recordTimeline: "talkie play FILM --timeline FILE"
         case .recordSpeaker: "talkie speaker --record FILE"
         default: nil

@@ -43,11 +43,11 @@ enum StatusText {
     }
 
     /// Returns the position, and below it the chapter: `(2/5) The storm`.
-    static func place(_ state: PlayerState) -> String {
+    static func positionAndChapter(_ state: PlayerState) -> String {
         guard let index = state.chapters.index(at: state.position) else { return position(state) }
         let number = "(\(index + 1)/\(state.chapters.count))"
-        let words = [number, state.chapters[index].title.map(PrintableText.of)].compactMap { $0 }
-        return position(state) + "\n" + words.joined(separator: " ")
+        let phrases = [number, state.chapters[index].title.map(PrintableText.of)].compactMap { $0 }
+        return position(state) + "\n" + phrases.joined(separator: " ")
     }
 
     /// Returns title, artist and album, one per line.
@@ -58,14 +58,14 @@ enum StatusText {
 
     /// Returns title, position, and the current audio and subtitle tracks.
     static func film(_ state: PlayerState) -> String {
-        var lines = [recording(state, title: state.title), place(state)]
+        var lines = [recording(state, title: state.title), positionAndChapter(state)]
         if let track = state.audioTrack, state.audioTracks.count > 1 {
             lines.append("Sound track " + PrintableText.of(track.description(among: state.audioTracks.count)))
         }
         if !state.subtitleTracks.isEmpty {
             let count = state.subtitleTracks.count
-            let words = state.subtitleTrack?.description(among: count)
-            lines.append("Subtitles " + PrintableText.of(words ?? "none of \(count)"))
+            let phrases = state.subtitleTrack?.description(among: count)
+            lines.append("Subtitles " + PrintableText.of(phrases ?? "none of \(count)"))
         }
         return lines.filter { !$0.isEmpty }.joined(separator: "\n")
     }
@@ -97,8 +97,8 @@ enum StatusText {
     private static func tracks(_ state: PlayerState) -> String {
         func lines(_ kind: String, _ tracks: [Track], _ selected: [Track?]) -> [String] {
             tracks.map { track in
-                let words = [track.name, track.particulars].filter { !$0.isEmpty }.joined(separator: ", ")
-                return mark(selected.contains(track)) + "\(kind) \(track.number): \(words)"
+                let phrases = [track.name, track.particulars].filter { !$0.isEmpty }.joined(separator: ", ")
+                return mark(selected.contains(track)) + "\(kind) \(track.number): \(phrases)"
             }
         }
         return

@@ -84,11 +84,11 @@ package final class Terminal: Sendable {
     private static let clear = "\r\u{1B}[K"
 
     private func write(_ text: String, _ state: inout State) {
-        var whole = text
+        var output = text
         if state.dropped > 0 {
-            whole = "\ntalkie: \(state.dropped) lines were dropped because they were not read in time.\n" + text
+            output = "\ntalkie: \(state.dropped) lines were dropped because they were not read in time.\n" + text
         }
-        let bytes = Array(whole.utf8)
+        let bytes = Array(output.utf8)
         // After a timeout later writes do not block until one succeeds.
         let written = TimedWrite.write(bytes, to: descriptor, timeout: state.dropped > 0 ? .zero : Self.timeout)
         state.dropped = written == bytes.count ? 0 : state.dropped + 1

@@ -84,7 +84,7 @@ struct FilmOptions: ParsableArguments {
         arguments.sectionStart = abLoopA
         arguments.sectionEnd = abLoopB
         arguments.resumesPlayback = resumePlayback
-        arguments.keepsPlaces = savePositionOnQuit
+        arguments.keepsPositions = savePositionOnQuit
         arguments.options.playsVideo = !noVideo
         arguments.options.playsAudio = !noAudio
         arguments.options.audioTrack = aid

@@ -110,14 +110,14 @@ struct KeptFile: Sendable {
 
     private static let places = KeptFile(file: "film-places", kind: "film-places") { state in
         let (entries, note) = ResumePositionStore(state).read()
-        precondition(entries.count <= ResumePositionStore.maxFilms && entries.allSatisfy { $0.place > .zero })
+        precondition(entries.count <= ResumePositionStore.maxFilms && entries.allSatisfy { $0.position > .zero })
         return Found(isUsed: !entries.isEmpty, text: entries.last.map { "\($0)" } ?? "", note: note)
     } write: { state in
         guard let film = ResumePositionStore(state).read().entries.last?.film ?? FilmKey(kept: "00000000000000AA")
         else {
             return
         }
-        let place = ResumePositionStore(state).read().entries.last?.place ?? MediaTime(value: 1, timescale: 1)
+        let place = ResumePositionStore(state).read().entries.last?.position ?? MediaTime(value: 1, timescale: 1)
         try? ResumePositionStore(state).store(place, of: film)
     }
 

@@ -318,9 +318,10 @@ import Testing
     }
 
     @Test func filmsResumeUnlessDisabled() throws {
-        #expect(try arguments(FilmOptions.apply, "a").resumesPlayback && !arguments(FilmOptions.apply, "a").keepsPlaces)
+        #expect(
+            try arguments(FilmOptions.apply, "a").resumesPlayback && !arguments(FilmOptions.apply, "a").keepsPositions)
         #expect(try !arguments(FilmOptions.apply, "a", "--no-resume-playback").resumesPlayback)
-        #expect(try arguments(FilmOptions.apply, "a", "--save-position-on-quit").keepsPlaces)
+        #expect(try arguments(FilmOptions.apply, "a", "--save-position-on-quit").keepsPositions)
         #expect(FlagWords.settled(["--resume-playback=no"]) == ["--no-resume-playback"])
         #expect(FlagWords.settled(["--save-position-on-quit=yes"]) == ["--save-position-on-quit"])
     }

@@ -59,7 +59,7 @@ import Testing
         try places.store(seconds(20), of: film(2))
         try places.store(seconds(30), of: film(1))
         #expect(try places.read().entries.map(\.film) == [film(2), film(1)])
-        #expect(places.read().entries.last?.place == seconds(30))
+        #expect(places.read().entries.last?.position == seconds(30))
         try places.forget(film(1))
         try places.forget(film(9))
         #expect(try places.read().entries.map(\.film) == [film(2)])

@@ -181,7 +181,7 @@ import Testing
         (state.position, state.duration) = (MediaTime(value: 31, timescale: 1), MediaTime(value: 100, timescale: 1))
         (state.droppedFrames, state.offset) = (3, .milliseconds(-2))
         let rows = StatisticsPage(state: state, address: "film.mkv", decoder: "h264 (software)").page.rows
-        func words(_ name: String) -> String? { rows.first { $0.name == name }?.words }
+        func words(_ name: String) -> String? { rows.first { $0.name == name }?.text }
         #expect(words("File") == "film.mkv")
         #expect(words("Position") == "00:00:31 / 00:01:40 (31%)")
         #expect(words("Video") == "h264 (software)")
@@ -194,7 +194,7 @@ import Testing
         (state.phase, state.hasVideo, state.position) = (.playing, true, MediaTime(value: 31, timescale: 1))
         state.loadedUntil = MediaTime(value: 34, timescale: 1)
         let rows = StatisticsPage(state: state, address: "film.mkv").page.rows
-        #expect(rows.first { $0.name == "Cache" }?.words == "3.0 s read")
+        #expect(rows.first { $0.name == "Cache" }?.text == "3.0 s read")
     }
 
     @Test func whatWasReadAheadFromAServerIsInBarStatisticsAndProperties() throws {
@@ -204,7 +204,7 @@ import Testing
         state.loadedUntil = MediaTime(value: 34, timescale: 1)
         state.readAhead = ReadAheadProgress(byteCount: 12 << 20, duration: .seconds(26))
         let rows = StatisticsPage(state: state, address: "http://a.org/film.mkv").page.rows
-        #expect(rows.first { $0.name == "Cache" }?.words == "4.0 s read, read ahead: 12.0 MiB (26 s)")
+        #expect(rows.first { $0.name == "Cache" }?.text == "4.0 s read, read ahead: 12.0 MiB (26 s)")
         #expect(ScreenBar(state, hasPrevious: false, hasNext: false).loaded == 0.6)
         func value(_ name: String) -> JSONValue? { ControlProperty.playback.first { $0.name == name }?.read(state) }
         #expect(value("demuxer-cache-duration")?.number == 30 && value("demuxer-cache-time")?.number == 60)

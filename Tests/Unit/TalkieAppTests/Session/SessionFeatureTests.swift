@@ -21,7 +21,7 @@ import Testing
     private func quit(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) {
         var arguments = PlayArguments(files: [])
         try! arguments.keys.bind("x", to: "seek 30 absolute")
-        arguments.keepsPlaces = keeps
+        arguments.keepsPositions = keeps
         let rig = Rig(more: films, arguments: arguments, folder: folder)
         try! rig.director.start()
         rig.wait { $0.phase == .playing }

@@ -11,9 +11,9 @@ import Testing
     private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, preferredTimescale: 1000) }
 
     @Test func theNextEpisodeIsOfferedTwentySecondsBeforeTheEndButNotEarlierThanInTheLastTenth() {
-        #expect(EpisodeOffer.moment(of: second(3600)) == second(3580))
-        #expect(EpisodeOffer.moment(of: second(100)) == second(90))
-        #expect(EpisodeOffer.moment(of: nil) == nil)
+        #expect(EpisodeOffer.offerTime(of: second(3600)) == second(3580))
+        #expect(EpisodeOffer.offerTime(of: second(100)) == second(90))
+        #expect(EpisodeOffer.offerTime(of: nil) == nil)
     }
 
     @Test func screenshotsAreTakenOneAtATimeAndALimitedNumberWaits() throws {
@@ -21,7 +21,7 @@ import Testing
         let screenshots = SessionScreenshots(screen, DisplayLayer(depth: 1), SessionMailbox())
         let command = try ControlTable.unbound.request(["screenshot", "window"])
         for _ in 0..<SessionScreenshots.maxWaiting + 3 {
-            screenshots.take(command) { result in
+            screenshots.capture(command) { result in
                 if case .failure(let error) = result { answers.withLock { $0.append(error.message) } }
             }
         }
@@ -36,7 +36,7 @@ import Testing
             reply(nil)
         }
         #expect(taken == SessionScreenshots.maxWaiting + 1 && answers.withLock { $0.count } == taken + 2)
-        screenshots.take(command) { _ in }
+        screenshots.capture(command) { _ in }
         var commands: [ScreenControl.Command] = []
         screen.moveCommands(into: &commands)
         #expect(commands.count == 1, "none is being taken")
@@ -57,7 +57,7 @@ import Testing
         #expect(command(1, .subtitles) == ["set sid 3"])
         state.showsSubtitles = false
         #expect(command(1, .subtitles) == ["set sid 3", "set sub-visibility yes"])
-        #expect(command(0, .sound) == [])
+        #expect(command(0, .audio) == [])
         #expect(command(0, .speed) == ["set speed \(Decimals.short(ChoiceList.speeds[0]))"])
         #expect(command(ChoiceList.speeds.count, .speed) == [])
     }

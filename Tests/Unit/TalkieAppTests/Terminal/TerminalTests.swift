@@ -109,13 +109,13 @@ import Testing
         var state = PlayerState()
         state.title = "Storm"
         (state.position, state.duration) = (MediaTime(value: 75, timescale: 1), MediaTime(value: 150, timescale: 1))
-        #expect(StatusText.place(state) == "00:01:15 / 00:02:30 (50%)")
+        #expect(StatusText.positionAndChapter(state) == "00:01:15 / 00:02:30 (50%)")
         state.chapters = [(0, "Calm"), (60, "Wind\u{1B}"), (100, nil)].map {
             Chapter(start: MediaTime(value: $0.0, timescale: 1), title: $0.1)
         }
-        #expect(StatusText.place(state) == "00:01:15 / 00:02:30 (50%)\n(2/3) Wind\u{FFFD}")
+        #expect(StatusText.positionAndChapter(state) == "00:01:15 / 00:02:30 (50%)\n(2/3) Wind\u{FFFD}")
         state.position = MediaTime(value: 120, timescale: 1)
-        #expect(StatusText.place(state).hasSuffix("\n(3/3)"))
+        #expect(StatusText.positionAndChapter(state).hasSuffix("\n(3/3)"))
         #expect(StatusText.film(state).hasPrefix("Storm\n00:02:00"))
         state.audioTracks = (1...3).map { number in
             Track(
