@@ -19,7 +19,7 @@ enum CommandLineRunner {
     private static let maxArenas: Int32 = 2
 
     /// Runs a command line and prints its result. Returns the exit status.
-    static func run(_ words: [String]) -> Int32 {
+    static func run(_ commandLine: [String]) -> Int32 {
         cshim_limit_arenas(maxArenas)
         // EPIPE is handled as an error of write(2).
         signal(SIGPIPE, SIG_IGN)
@@ -30,7 +30,7 @@ enum CommandLineRunner {
         for sentence in Privileges.adoptSockets() {
             StandardStream.error.write("talkie: \(PrintableText.sentence(sentence))\n")
         }
-        let outcome = outcome(of: words)
+        let outcome = outcome(of: commandLine)
         StandardStream.output.write(outcome.output)
         StandardStream.error.write(outcome.complaint)
         guard outcome.status == ExitStatus.done, let code = StandardStream.outputFailure else { return outcome.status }
@@ -44,18 +44,18 @@ enum CommandLineRunner {
     /// - Parameter folder: The folder of talkie.conf and input.conf.
     static func outcome(of typed: [String], configuration folder: ConfigFolder = .standard()) -> Outcome {
         let names = TalkieCommand.configuration.subcommands.map { $0._commandName } + ["help"]
-        let understood = CommandWords.understood(typed, commands: Set(names))
+        let understood = ArgumentNormalizer.understood(typed, commands: Set(names))
         if let first = understood.first, !first.hasPrefix("-"), !names.contains(first) {
-            return usageError(CommandWords.unknownCommand(first, commands: names), for: understood)
+            return usageError(ArgumentNormalizer.unknownCommand(first, commands: names), for: understood)
         }
         let isPlay = understood.first == "play"
-        let words = isPlay ? ["play"] + FlagWords.settled(Array(understood.dropFirst())) : understood
-        if isPlay, let objection = FlagWords.objection(to: Array(understood.dropFirst())) {
-            return usageError(objection, for: words)
+        let commandLine = isPlay ? ["play"] + FlagNormalizer.settled(Array(understood.dropFirst())) : understood
+        if isPlay, let objection = FlagNormalizer.objection(to: Array(understood.dropFirst())) {
+            return usageError(objection, for: commandLine)
         }
         do {
-            if isPlay, let listing = profileListing(words, folder) { return listing }
-            var command = try TalkieCommand.parseAsRoot(words)
+            if isPlay, let listing = profileListing(commandLine, folder) { return listing }
+            var command = try TalkieCommand.parseAsRoot(commandLine)
             if let play = command as? PlayCommand {
                 let arguments = try PlayConfiguration.arguments(
                     of: play, typed: Array(understood.dropFirst()), folder: folder)
@@ -70,27 +70,28 @@ enum CommandLineRunner {
             return Outcome(status: finished.status)
         } catch {
             // ArgumentParser reports a missing file before an unknown option, and interprets the h of -dash as -h.
-            if let command = command(of: words),
-                let objection = CommandWords.unknownOption(in: words.dropFirst(), known: options(of: command))
+            if let command = command(of: commandLine),
+                let objection = ArgumentNormalizer.unknownOption(
+                    in: commandLine.dropFirst(), known: options(of: command))
             {
-                return usageError(objection, for: words)
+                return usageError(objection, for: commandLine)
             }
             // ArgumentParser reports help and version as errors as well.
             if TalkieCommand.exitCode(for: error).isSuccess {
                 return Outcome(status: ExitStatus.done, output: TalkieCommand.fullMessage(for: error) + "\n")
             }
-            return usageError(sentence(of: error), for: words)
+            return usageError(sentence(of: error), for: commandLine)
         }
     }
 
-    private static func usageError(_ sentence: String, for words: [String]) -> Outcome {
+    private static func usageError(_ sentence: String, for commandLine: [String]) -> Outcome {
         Outcome(
             status: ExitStatus.usage,
-            complaint: "talkie: \(PrintableText.sentence(sentence))\n\(usageLine(for: words))\n")
+            complaint: "talkie: \(PrintableText.sentence(sentence))\n\(usageLine(for: commandLine))\n")
     }
 
-    private static func command(of words: [String]) -> (any ParsableCommand.Type)? {
-        TalkieCommand.configuration.subcommands.first { $0._commandName == words.first }
+    private static func command(of commandLine: [String]) -> (any ParsableCommand.Type)? {
+        TalkieCommand.configuration.subcommands.first { $0._commandName == commandLine.first }
     }
 
     /// Returns a command's options, including hidden ones, by name with dashes; true if they take a value.
@@ -110,11 +111,11 @@ enum CommandLineRunner {
     }
 
     /// Returns the output of `--profile=help`, which needs no file; nil if it was not given.
-    private static func profileListing(_ words: [String], _ folder: ConfigFolder) -> Outcome? {
-        let asks = zip(words, words.dropFirst()).contains { $0 == ("--profile", "help") }
-        guard asks || words.contains("--profile=help"),
+    private static func profileListing(_ commandLine: [String], _ folder: ConfigFolder) -> Outcome? {
+        let asks = zip(commandLine, commandLine.dropFirst()).contains { $0 == ("--profile", "help") }
+        guard asks || commandLine.contains("--profile=help"),
             // ignored: parsing for the command itself reports the mistake.
-            let play = try? PlayCommand.parse(Array(words.dropFirst()) + ["-"])
+            let play = try? PlayCommand.parse(Array(commandLine.dropFirst()) + ["-"])
         else { return nil }
         return Outcome(status: ExitStatus.done, output: PlayConfiguration.profileListing(play, folder: folder))
     }
@@ -124,11 +125,11 @@ enum CommandLineRunner {
         String(TalkieCommand.message(for: error).split(separator: "\n", maxSplits: 1).first ?? "usage error")
     }
 
-    private static func usageLine(for words: [String]) -> String {
-        guard let described = command(of: words) as? any UsageLine.Type else {
+    private static func usageLine(for commandLine: [String]) -> String {
+        guard let described = command(of: commandLine) as? any UsageLine.Type else {
             return "Usage: talkie COMMAND …; 'talkie --help' lists the commands."
         }
-        return "Usage: \(described.usageLine); 'talkie \(words.first ?? "") --help' explains."
+        return "Usage: \(described.usageLine); 'talkie \(commandLine.first ?? "") --help' explains."
     }
 }
 

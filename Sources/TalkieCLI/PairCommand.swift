@@ -50,23 +50,23 @@ struct PairCommand: ParsableCommand, UsageLine {
 
     func run() throws {
         let password = try passwordFile.map { try SecretFile.read($0) } ?? password
-        let wish: PairingWish = forget ? .forget : password.map { .password($0) } ?? .pin(pin)
+        let request: PairingWish = forget ? .forget : password.map { .password($0) } ?? .pin(pin)
         if let kiosk {
-            let sentence = try KioskClient(kiosk).pair(speaker, wish) { TerminalQuestion()?.ask($0) }
+            let sentence = try KioskClient(kiosk).pair(speaker, request) { TerminalQuestion()?.ask($0) }
             StandardStream.output.write("\(PrintableText.sentence(sentence))\n")
             return
         }
-        let outcome = try introduce(wish)
+        let outcome = try introduce(request)
         for remark in outcome.remarks { StandardStream.error.write("talkie: \(PrintableText.sentence(remark))\n") }
         StandardStream.output.write("\(PrintableText.sentence(outcome.message))\n")
     }
 
     /// Pairs with the speaker; if it requires a password, asks for it on the terminal.
-    private func introduce(_ wish: PairingWish) throws(TalkieError) -> PairingOutcome {
+    private func introduce(_ request: PairingWish) throws(TalkieError) -> PairingOutcome {
         do {
-            return try SpeakerIntroduction().run(speaker, wish, ask: Self.question)
+            return try SpeakerIntroduction().run(speaker, request, ask: Self.question)
         } catch {
-            guard case .pin(nil) = wish, error.remedy?.action == .givePassword,
+            guard case .pin(nil) = request, error.remedy?.action == .givePassword,
                 let typed = TerminalQuestion()?.ask("Password of '\(speaker)': ", isSecret: true), !typed.isEmpty
             else { throw error }
             return try SpeakerIntroduction().run(speaker, .password(typed), ask: Self.question)

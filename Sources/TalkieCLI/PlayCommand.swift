@@ -20,8 +20,8 @@ struct PlayCommand: ParsableCommand, UsageLine {
             valueName: "FILE|URL|PLAYLIST"), completion: .file())
     var files: [String]
 
-    @OptionGroup(title: "Sound output") var sound: SoundOptions
-    @OptionGroup(title: "Picture") var picture: PictureOptions
+    @OptionGroup(title: "Sound output") var audioOptions: AudioOptions
+    @OptionGroup(title: "Picture") var videoOptions: VideoOptions
     @OptionGroup(title: "Playback") var film: FilmOptions
     @OptionGroup(title: "Subtitles") var subtitles: SubtitleOptions
     @OptionGroup(title: "Covers and pictures") var covers: CoverOptions
@@ -34,15 +34,15 @@ struct PlayCommand: ParsableCommand, UsageLine {
             throw ValidationError(
                 "Without picture and sound there is nothing to play; remove --no-video or --no-audio")
         }
-        if film.noAudio && !sound.speakers.isEmpty {
+        if film.noAudio && !audioOptions.speakers.isEmpty {
             throw ValidationError("--no-audio and --speaker contradict each other; remove one of them")
         }
-        if let speaker = SpeakerArgument.contradiction(in: sound.speakers) {
+        if let speaker = SpeakerArgument.contradiction(in: audioOptions.speakers) {
             throw ValidationError(
                 "--speaker names '\(PrintableText.of(speaker.name))' with several languages; a speaker plays one sound track"
             )
         }
-        if film.noVideo && (picture.isFullScreen || picture.size != nil || picture.screen != nil) {
+        if film.noVideo && (videoOptions.isFullScreen || videoOptions.size != nil || videoOptions.screen != nil) {
             throw ValidationError("--no-video opens no window for --fs, --screen or --size; remove one of them")
         }
         if network.tlsVerify == .no && network.tlsCaFile != nil {
@@ -56,8 +56,8 @@ struct PlayCommand: ParsableCommand, UsageLine {
     /// The parsed options as one value.
     var arguments: PlayArguments {
         var arguments = PlayArguments(files: files)
-        sound.apply(to: &arguments)
-        picture.apply(to: &arguments)
+        audioOptions.apply(to: &arguments)
+        videoOptions.apply(to: &arguments)
         film.apply(to: &arguments)
         subtitles.apply(to: &arguments)
         covers.apply(to: &arguments)

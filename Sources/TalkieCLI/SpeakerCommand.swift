@@ -129,7 +129,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         do throws(ExhaustionError) {
             // A separate thread, so that a slow reader of standard output does not delay audio.
             _ = try WorkerThread.start(name: "speaker-news") {
-                while let entry = record.nextEvent() { SpeakerNews.printEvent(entry.event) }
+                while let entry = record.nextEvent() { SpeakerMessages.printEvent(entry.event) }
             }
         } catch {
             speaker.stop()

@@ -19,7 +19,7 @@ struct PlayConfiguration {
     private var mistakes: [ConfigMistake] = []
     private var notes: [String] = []
     /// The valid settings as options, with their lines.
-    private var words: [(line: Int, word: String)] = []
+    private var options: [(line: Int, word: String)] = []
 
     /// Returns the arguments of a command with the configuration applied.
     ///
@@ -100,24 +100,24 @@ struct PlayConfiguration {
     private mutating func apply(_ text: ConfigText, profiles: [String]) {
         // Unused profiles are checked too, so that errors are found when they are written.
         let settings = (text.settings + text.profiles.flatMap(\.settings)).filter { $0.name != "profile" }
-        var sound: [ConfigText.Setting: String] = [:]
+        var valid: [ConfigText.Setting: String] = [:]
         for setting in settings {
-            do throws(ValueError) { sound[setting] = try Self.word(for: setting) } catch {
+            do throws(ValueError) { valid[setting] = try Self.option(for: setting) } catch {
                 mistakes.append(ConfigMistake(Self.settingsFile, line: setting.line, error.description))
             }
         }
         // A parse takes as long for one option as for many: each is checked alone only if there is an error.
-        do throws(ValueError) { try Self.check(settings.compactMap { sound[$0] }) } catch {
+        do throws(ValueError) { try Self.check(settings.compactMap { valid[$0] }) } catch {
             for setting in settings {
-                guard let word = sound[setting] else { continue }
-                do throws(ValueError) { try Self.check([word]) } catch {
-                    sound[setting] = nil
+                guard let option = valid[setting] else { continue }
+                do throws(ValueError) { try Self.check([option]) } catch {
+                    valid[setting] = nil
                     mistakes.append(ConfigMistake(Self.settingsFile, line: setting.line, error.description))
                 }
             }
         }
-        add(text.settings, of: text, known: sound, inside: [])
-        for name in profiles { add(text[profile: name]?.settings ?? [], of: text, known: sound, inside: [name]) }
+        add(text.settings, of: text, known: valid, inside: [])
+        for name in profiles { add(text[profile: name]?.settings ?? [], of: text, known: valid, inside: [name]) }
     }
 
     private mutating func add(
@@ -126,8 +126,8 @@ struct PlayConfiguration {
     ) {
         for setting in settings {
             guard setting.name == "profile" else {
-                if let word = known[setting], words.count < ConfigText.maxSettings {
-                    words.append((setting.line, word))
+                if let option = known[setting], options.count < ConfigText.maxSettings {
+                    options.append((setting.line, option))
                 }
                 continue
             }
@@ -157,14 +157,14 @@ struct PlayConfiguration {
     /// Returns a setting as a command line option.
     ///
     /// - Throws: The usage error for an option that is not supported here, and for a flag with a wrong value.
-    private static func word(for setting: ConfigText.Setting) throws(ValueError) -> String {
+    private static func option(for setting: ConfigText.Setting) throws(ValueError) -> String {
         if typedOnly.contains(setting.name) {
             throw ValueError("--\(setting.name) is supported on the command line only")
         }
-        let word = "--\(setting.name)" + (setting.value.map { "=\($0)" } ?? "")
-        let words = CommandWords.understood(["play", word], commands: ["play"]).dropFirst()
-        if let objection = FlagWords.objection(to: Array(words)) { throw ValueError(objection) }
-        return words[1]
+        let option = "--\(setting.name)" + (setting.value.map { "=\($0)" } ?? "")
+        let arguments = ArgumentNormalizer.understood(["play", option], commands: ["play"]).dropFirst()
+        if let objection = FlagNormalizer.objection(to: Array(arguments)) { throw ValueError(objection) }
+        return arguments[1]
     }
 
     /// Parses options without using them.
@@ -172,7 +172,7 @@ struct PlayConfiguration {
     /// - Throws: The usage error that the options would cause on the command line.
     private static func check(_ options: [String]) throws(ValueError) {
         guard !options.isEmpty else { return }
-        do { _ = try PlayCommand.parse(["film"] + FlagWords.settled(options)) } catch {
+        do { _ = try PlayCommand.parse(["film"] + FlagNormalizer.settled(options)) } catch {
             throw ValueError(CommandLineRunner.sentence(of: error))
         }
     }
@@ -181,23 +181,23 @@ struct PlayConfiguration {
     private mutating func understood(or command: PlayCommand) throws -> PlayCommand {
         // Typed speakers replace those of the configuration; ArgumentParser would append them.
         let typesSpeaker = typed.contains { $0 == "--speaker" || $0.hasPrefix("--speaker=") }
-        if typesSpeaker { words.removeAll { $0.word.hasPrefix("--speaker=") } }
-        guard !words.isEmpty else { return command }
-        func together(_ words: [(line: Int, word: String)]) throws -> PlayCommand {
-            try PlayCommand.parse(FlagWords.settled(words.map(\.word) + typed))
+        if typesSpeaker { options.removeAll { $0.word.hasPrefix("--speaker=") } }
+        guard !options.isEmpty else { return command }
+        func together(_ arguments: [(line: Int, word: String)]) throws -> PlayCommand {
+            try PlayCommand.parse(FlagNormalizer.settled(arguments.map(\.word) + typed))
         }
         // ignored: the words at fault are searched for below, and reported.
-        if let all = try? together(words) { return all }
+        if let all = try? together(options) { return all }
         var kept: [(line: Int, word: String)] = []
-        for word in words {
+        for option in options {
             do {
-                _ = try together(kept + [word])
-                kept.append(word)
+                _ = try together(kept + [option])
+                kept.append(option)
             } catch {
                 mistakes.append(
                     ConfigMistake(
-                        Self.settingsFile, line: word.line,
-                        "\(word.word) is ignored: \(CommandLineRunner.sentence(of: error))"))
+                        Self.settingsFile, line: option.line,
+                        "\(option.word) is ignored: \(CommandLineRunner.sentence(of: error))"))
             }
         }
         return try together(kept)

@@ -17,7 +17,7 @@ struct CoverOptions: ParsableArguments {
         help: ArgumentHelp(
             "Cover of a recording: none, embedded first, or external first.",
             valueName: "no|embedded-first|external-first"),
-        transform: wordChoice("--audio-display must be no, embedded-first or external-first"))
+        transform: valueChoice("--audio-display must be no, embedded-first or external-first"))
     var audioDisplay: AudioDisplay = .embeddedFirst
 
     @Option(
@@ -25,7 +25,7 @@ struct CoverOptions: ParsableArguments {
             "Pictures next to a recording that are used as its cover: cover, front, folder, album and those with its name "
                 + "(exact), those containing its name (fuzzy), or all.",
             valueName: "no|exact|fuzzy|all"),
-        transform: wordChoice("--cover-art-auto must be no, exact, fuzzy or all"))
+        transform: valueChoice("--cover-art-auto must be no, exact, fuzzy or all"))
     var coverArtAuto: CoverSearch = .exact
 
     @Option(

@@ -9,19 +9,19 @@ struct NetworkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Whether to check the certificates of https servers.", valueName: "yes|no"),
         completion: .list(["yes", "no"]),
-        transform: wordChoice("--tls-verify must be yes or no"))
+        transform: valueChoice("--tls-verify must be yes or no"))
     var tlsVerify: Answer = .yes
 
     @Option(
         help: ArgumentHelp("Also trust the authorities in this PEM file.", valueName: "FILE"), completion: .file())
     var tlsCaFile: String?
 
-    @Option(help: ArgumentHelp("User agent sent to web servers.", valueName: "TEXT"), transform: Self.line)
+    @Option(help: ArgumentHelp("User agent sent to web servers.", valueName: "TEXT"), transform: Self.headerLine)
     var userAgent: String?
 
     @Option(
         help: ArgumentHelp("Referrer sent to web servers.", valueName: "URL"),
-        transform: Self.line)
+        transform: Self.headerLine)
     var referrer: String?
 
     @Option(
@@ -72,7 +72,7 @@ struct NetworkOptions: ParsableArguments {
         help: "Whether to use yt-dlp, if installed, to find films on web pages.")
     var ytdl = true
 
-    @Option(help: ArgumentHelp("Format selection of yt-dlp.", valueName: "FORMAT"), transform: Self.line)
+    @Option(help: ArgumentHelp("Format selection of yt-dlp.", valueName: "FORMAT"), transform: Self.headerLine)
     var ytdlFormat: String?
 
     @Option(
@@ -85,7 +85,7 @@ struct NetworkOptions: ParsableArguments {
         case no = "no"
     }
 
-    private static func line(_ text: String) throws(ValueError) -> String {
+    private static func headerLine(_ text: String) throws(ValueError) -> String {
         try HeaderField(name: "X", value: text).value
     }
 

@@ -37,7 +37,7 @@ struct SubtitleOptions: ParsableArguments {
         help: ArgumentHelp(
             "Files next to a film that are used as its subtitles: those with its name (exact), those containing its name (fuzzy), or all.",
             valueName: "no|exact|fuzzy|all"),
-        transform: wordChoice("--sub-auto must be no, exact, fuzzy or all"))
+        transform: valueChoice("--sub-auto must be no, exact, fuzzy or all"))
     var subAuto: SubtitleSearch = .exact
 
     @Option(

@@ -3,7 +3,7 @@ internal import MediaCore
 /// Returns a transform for an option with a fixed set of words.
 ///
 /// - Parameter sentence: The error message for any other word; lists the valid ones.
-func wordChoice<Value: RawRepresentable<String> & SendableMetatype>(_ sentence: String)
+func valueChoice<Value: RawRepresentable<String> & SendableMetatype>(_ sentence: String)
     -> @Sendable (String) throws -> Value
 {
     { word in

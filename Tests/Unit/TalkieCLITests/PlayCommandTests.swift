@@ -91,7 +91,7 @@ import Testing
         #expect(arguments.options.deinterlacing == .yes)
         let drawing = arguments.options.drawing
         #expect(drawing.toneMapping == .bt2446a && drawing.targetPeak == 400 && drawing.scaler == .catmullRom)
-        let plain = try self.arguments(PictureOptions.apply, "a", "--target-peak=auto", "--tone-mapping=auto").options
+        let plain = try self.arguments(VideoOptions.apply, "a", "--target-peak=auto", "--tone-mapping=auto").options
             .drawing
         #expect(plain == PictureDrawing())
         #expect(arguments.view.aspect == .ratio(2.35) && arguments.view.zoom == -0.5 && arguments.view.panscan == 0.25)
@@ -115,7 +115,7 @@ import Testing
         #expect(!(try self.arguments(FilmOptions.apply, "a", "--no-video")).options.playsVideo)
         #expect(!(try self.arguments(FilmOptions.apply, "a", "--no-audio")).options.playsAudio)
         #expect(
-            try self.arguments(PictureOptions.apply, "a", "--screen", "DELL U2720Q").screen == .named("DELL U2720Q"))
+            try self.arguments(VideoOptions.apply, "a", "--screen", "DELL U2720Q").screen == .named("DELL U2720Q"))
     }
 
     @Test func coversPicturesAndSecondSubtitlesAreChosenByMpvsWords() throws {
@@ -139,7 +139,7 @@ import Testing
         #expect(
             try arguments(FilmOptions.apply, "a", "--start=-10").options.start
                 == .fromEnd(MediaTime(value: 10, timescale: 1)))
-        #expect(try arguments(SoundOptions.apply, "a", "--audio-delay", "-1").options.audioDelay == .seconds(-1))
+        #expect(try arguments(AudioOptions.apply, "a", "--audio-delay", "-1").options.audioDelay == .seconds(-1))
     }
 
     /// Expects each of these options with its value to be refused by a sentence that names it.
@@ -160,7 +160,7 @@ import Testing
 
     @Test func aValueOutOfRangeIsRefusedWithWhatIsExpected() {
         expectRefused(
-            SoundOptions.self, ("--loudness", "loud"), ("--loudness-target", "-41"), ("--loudness-target", "-9"),
+            AudioOptions.self, ("--loudness", "loud"), ("--loudness-target", "-41"), ("--loudness-target", "-9"),
             ("--volume", "131"), ("--volume", "-1"), ("--audio-delay", "601"), ("--audio-delay", "soon"),
             ("--start-policy", "hurry"), ("--speaker", ""))
         expectRefused(
@@ -168,7 +168,7 @@ import Testing
             ("--vid", "x"), ("--alang", ","), ("--loop-file", "-1"), ("--loop-playlist", "many"), ("--start", "noon"),
             ("--end", "1:2:3:4"))
         expectRefused(
-            PictureOptions.self, ("--tone-mapping", "st2094"), ("--target-peak", "9"), ("--target-peak", "x"),
+            VideoOptions.self, ("--tone-mapping", "st2094"), ("--target-peak", "9"), ("--target-peak", "x"),
             ("--scale", "sinc"), ("--size", "1280"), ("--size", "0x720"), ("--size", "1280x99999"),
             ("--size", "1280x720x2"), ("--screen", ""))
         expectRefused(
@@ -181,10 +181,10 @@ import Testing
     }
 
     @Test func loudnessIsLeftAloneUnlessItIsAskedFor() throws {
-        #expect(try arguments(SoundOptions.apply, "a", "--loudness-target=-16").options.loudness == nil)
-        #expect(try arguments(SoundOptions.apply, "a", "--loudness=ebur128").options.loudness == -23)
+        #expect(try arguments(AudioOptions.apply, "a", "--loudness-target=-16").options.loudness == nil)
+        #expect(try arguments(AudioOptions.apply, "a", "--loudness=ebur128").options.loudness == -23)
         #expect(
-            try arguments(SoundOptions.apply, "a", "--loudness=ebur128", "--loudness-target", "-16").options.loudness
+            try arguments(AudioOptions.apply, "a", "--loudness=ebur128", "--loudness-target", "-16").options.loudness
                 == -16)
     }
 
@@ -219,26 +219,26 @@ import Testing
 
     /// Returns the arguments that the runner parses from a command line without a command.
     private func spoken(_ words: String...) throws -> PlayArguments {
-        let understood = CommandWords.understood(words, commands: ["play", "speakers", "help"])
+        let understood = ArgumentNormalizer.understood(words, commands: ["play", "speakers", "help"])
         return try #require(try TalkieCommand.parseAsRoot(understood) as? PlayCommand).arguments
     }
 
     private func spoken<Options: ParsableArguments>(
         _ apply: (Options) -> (inout PlayArguments) -> Void, _ words: String...
     ) throws -> PlayArguments {
-        let understood = CommandWords.understood(words, commands: ["play", "speakers", "help"])
+        let understood = ArgumentNormalizer.understood(words, commands: ["play", "speakers", "help"])
         #expect(understood.first == "play")
         return try part(apply, Array(understood.dropFirst()))
     }
 
     @Test func aFilmWithoutACommandPlays() throws {
         #expect(try spoken("film.mkv").files == ["film.mkv"])
-        #expect(try spoken(PictureOptions.apply, "-fs", "/films/one").isFullScreen)
+        #expect(try spoken(VideoOptions.apply, "-fs", "/films/one").isFullScreen)
         #expect(try spoken("-").files == ["-"])
         #expect(try spoken(FilmOptions.apply, "https://example.org/film", "--loop").options.loopFile == .forever)
-        #expect(try spoken(SoundOptions.apply, #filePath, "--volume", "7").options.volume == 7)
+        #expect(try spoken(AudioOptions.apply, #filePath, "--volume", "7").options.volume == 7)
         for words in [["speakers", "a.mkv"], ["--help"], ["--version"], ["-h"], ["help"], ["fly"], []] {
-            #expect(CommandWords.understood(words, commands: ["play", "speakers", "help"]) == words)
+            #expect(ArgumentNormalizer.understood(words, commands: ["play", "speakers", "help"]) == words)
         }
         #expect(try spoken("--volume", "7", "--", "--loop", "--remote").files == ["--loop", "--remote"])
         // Errors are then reported as those of `play`.
@@ -249,7 +249,7 @@ import Testing
 
     @Test func mpvsSpellingsAreUnderstood() throws {
         for word in ["--fs", "-fs", "--fullscreen"] {
-            #expect(try arguments(PictureOptions.apply, "a", word).isFullScreen)
+            #expect(try arguments(VideoOptions.apply, "a", word).isFullScreen)
         }
         #expect(try spoken(FilmOptions.apply, "--loop", "a.mkv").options.loopFile == .forever)
         #expect(try spoken(FilmOptions.apply, "--loop=3", "a.mkv").options.loopFile == .times(3))
@@ -296,7 +296,7 @@ import Testing
         #expect(try arguments(NetworkOptions.apply, "a", "--no-cookies", "--cookies-file=c.txt").cookieFile == nil)
         #expect(try arguments(NetworkOptions.apply, "a", "--cookies").sharesCookies)
         #expect(try !arguments(NetworkOptions.apply, "a").sharesCookies)
-        #expect(FlagWords.settled(["--cookies=no"]) == ["--no-cookies"])
+        #expect(FlagNormalizer.settled(["--cookies=no"]) == ["--no-cookies"])
         let pages = try arguments(NetworkOptions.apply, "a", "--ytdl-format=best", "--ytdl-raw-options=proxy=x").options
             .pages
         #expect(pages.isOn && pages.format == "best" && pages.rawOptions.map(\.name) == ["proxy"])
@@ -322,12 +322,12 @@ import Testing
             try arguments(FilmOptions.apply, "a").resumesPlayback && !arguments(FilmOptions.apply, "a").keepsPositions)
         #expect(try !arguments(FilmOptions.apply, "a", "--no-resume-playback").resumesPlayback)
         #expect(try arguments(FilmOptions.apply, "a", "--save-position-on-quit").keepsPositions)
-        #expect(FlagWords.settled(["--resume-playback=no"]) == ["--no-resume-playback"])
-        #expect(FlagWords.settled(["--save-position-on-quit=yes"]) == ["--save-position-on-quit"])
+        #expect(FlagNormalizer.settled(["--resume-playback=no"]) == ["--no-resume-playback"])
+        #expect(FlagNormalizer.settled(["--save-position-on-quit=yes"]) == ["--save-position-on-quit"])
     }
 
     @Test func moreThanTheMostVolumeIsRefusedWithTheRange() throws {
-        #expect(sentence(SoundOptions.self, "--volume=131").contains("from 0 to 130"))
+        #expect(sentence(AudioOptions.self, "--volume=131").contains("from 0 to 130"))
     }
 
     @Test func aPartToRepeatAndALogArrive() throws {

@@ -24,7 +24,7 @@ import Testing
     }
 
     private func arguments(_ typed: String...) throws -> PlayArguments {
-        let command = try PlayCommand.parse(FlagWords.settled(typed))
+        let command = try PlayCommand.parse(FlagNormalizer.settled(typed))
         return try PlayConfiguration.arguments(of: command, typed: typed, folder: ConfigFolder(path: folder))
     }
 

@@ -7,7 +7,7 @@ internal import Routing
 internal import TalkieApp
 
 /// Options for audio outputs and audio processing.
-struct SoundOptions: ParsableArguments {
+struct AudioOptions: ParsableArguments {
     @Option(
         name: .customLong("speaker"),
         help: ArgumentHelp(
@@ -62,20 +62,20 @@ struct SoundOptions: ParsableArguments {
         help: ArgumentHelp(
             "Normalize the loudness during playback (EBU R 128).",
             valueName: "off|ebur128"), completion: .list(["off", "ebur128"]),
-        transform: wordChoice("the loudness normalization must be off or ebur128"))
-    var loudness: LoudnessWord = .off
+        transform: valueChoice("the loudness normalization must be off or ebur128"))
+    var loudness: LoudnessMode = .off
 
     @Option(
         parsing: .unconditional, help: ArgumentHelp("Target loudness.", valueName: "LUFS"),
         transform: { try PlayerOptions.loudness(parsing: $0) })
     var loudnessTarget: Double = PlayerOptions.programmeLoudness
 
-    enum LoudnessWord: String, CaseIterable {
+    enum LoudnessMode: String, CaseIterable {
         case off = "off"
         case ebur128 = "ebur128"
     }
 
-    @OptionGroup var replayGain: ReplayGainWords
+    @OptionGroup var replayGain: LoudnessTagOptions
 
     @Option(
         parsing: .unconditional,
@@ -89,14 +89,14 @@ struct SoundOptions: ParsableArguments {
         help: ArgumentHelp(
             "At start, wait for the sound, or start the picture and let the sound join.", valueName: "wait|picture"),
         completion: .list(["wait", "picture"]),
-        transform: wordChoice("--start-policy must be wait or picture"))
+        transform: valueChoice("--start-policy must be wait or picture"))
     var startPolicy: PlayerOptions.StartPolicy = .wait
 
     @Option(
         help: ArgumentHelp(
             "Without --speaker: do not store outputs, offer the previous output, or use it.",
             valueName: "never|ask|always"), completion: .list(["never", "ask", "always"]),
-        transform: wordChoice("--route-memory must be never, ask or always"))
+        transform: valueChoice("--route-memory must be never, ask or always"))
     var routeMemory: RouteMemoryPolicy = .ask
 
     @Option(
@@ -104,7 +104,7 @@ struct SoundOptions: ParsableArguments {
             "When a speaker or card is lost: wait for it, continue on this computer, or pause; "
                 + "default: wait for a speaker, replace a card by another one.",
             valueName: "wait|local|pause"), completion: .list(["wait", "local", "pause"]),
-        transform: wordChoice("--lost-route must be wait, local or pause"))
+        transform: valueChoice("--lost-route must be wait, local or pause"))
     var lostRoute: LostRoutePolicy?
 
     func apply(to arguments: inout PlayArguments) {

@@ -3,12 +3,12 @@ internal import MediaCore
 internal import Playback
 
 /// Options for loudness tags.
-struct ReplayGainWords: ParsableArguments {
+struct LoudnessTagOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Adjust the volume by ReplayGain or R128 tags, per track or per album.",
             valueName: "no|track|album"),
-        transform: wordChoice("--replaygain must be no, track or album"))
+        transform: valueChoice("--replaygain must be no, track or album"))
     var replaygain: ReplayGainOptions.Mode = .no
 
     @Option(
@@ -21,7 +21,7 @@ struct ReplayGainWords: ParsableArguments {
         help: ArgumentHelp(
             "Allow peaks above full scale, which the limiter reduces, instead of lowering the gain.",
             valueName: "yes|no"),
-        transform: wordChoice("--replaygain-clip must be yes or no"))
+        transform: valueChoice("--replaygain-clip must be yes or no"))
     var replaygainClip: YesOrNo = .no
 
     @Option(

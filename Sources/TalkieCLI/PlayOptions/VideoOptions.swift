@@ -4,7 +4,7 @@ internal import SyncRendering
 internal import TalkieApp
 
 /// Options for the window and the video.
-struct PictureOptions: ParsableArguments {
+struct VideoOptions: ParsableArguments {
     @Flag(
         name: [.customLong("fs"), .customLong("fullscreen"), .customLong("fs", withSingleDash: true)],
         help: "Start in full screen.")
@@ -24,7 +24,7 @@ struct PictureOptions: ParsableArguments {
         help: ArgumentHelp(
             "Deinterlace to one frame per field: frames marked as interlaced, all, or none.",
             valueName: "auto|yes|no"),
-        transform: wordChoice("--deinterlace must be auto, yes or no"))
+        transform: valueChoice("--deinterlace must be auto, yes or no"))
     var deinterlace: Deinterlacing = .auto
 
     @Option(
@@ -32,22 +32,22 @@ struct PictureOptions: ParsableArguments {
             "Video output: the graphics processor if there is one, through libplacebo or SDL, or the CPU (x11).",
             valueName: "auto|gpu-next|sdl|x11"),
         completion: .list(VideoOutputChoice.allCases.map(\.rawValue)),
-        transform: wordChoice("--vo must be auto, gpu-next, sdl or x11"))
+        transform: valueChoice("--vo must be auto, gpu-next, sdl or x11"))
     var vo: VideoOutputChoice = .auto
 
     @Option(
         help: ArgumentHelp(
             "Hardware decoding: never, if available, or through VA-API; everything else is decoded by the CPU.",
             valueName: "no|auto|vaapi"),
-        completion: .list(HardwareWord.allCases.map(\.rawValue)),
-        transform: wordChoice("--hwdec must be no, auto or vaapi"))
-    var hwdec: HardwareWord = .no
+        completion: .list(HardwareDecoding.allCases.map(\.rawValue)),
+        transform: valueChoice("--hwdec must be no, auto or vaapi"))
+    var hwdec: HardwareDecoding = .no
 
     @Option(
         help: ArgumentHelp(
             "Tone mapping of HDR films; auto is bt.2390.", valueName: "CURVE"),
         completion: .list(PictureDrawing.ToneMapping.allCases.map(\.rawValue)),
-        transform: wordChoice(
+        transform: valueChoice(
             "the tone mapping must be one of "
                 + PictureDrawing.ToneMapping.allCases.map(\.rawValue).joined(separator: ", ")))
     var toneMapping: PictureDrawing.ToneMapping = .auto
@@ -61,7 +61,7 @@ struct PictureOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Scaler for enlarging: bilinear, lanczos, spline36 and others.", valueName: "FILTER"),
         completion: .list(PictureDrawing.Scaler.allCases.map(\.rawValue)),
-        transform: wordChoice(
+        transform: valueChoice(
             "the scaler must be one of " + PictureDrawing.Scaler.allCases.map(\.rawValue).joined(separator: ", ")))
     var scale: PictureDrawing.Scaler?
 
@@ -121,7 +121,7 @@ struct PictureOptions: ParsableArguments {
     }
 
     /// The values of mpv's option. Those with "copy" copy frames to system memory, which the others do here as well.
-    enum HardwareWord: String, CaseIterable {
+    enum HardwareDecoding: String, CaseIterable {
         case no = "no"
         case auto = "auto"
         case autoCopy = "auto-copy"

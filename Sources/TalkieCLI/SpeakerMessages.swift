@@ -2,7 +2,7 @@ internal import MediaCore
 internal import VirtualSpeaker
 
 /// The messages of a software speaker for the user.
-enum SpeakerNews {
+enum SpeakerMessages {
     static func printEvent(_ event: SpeakerEvent) {
         guard let text = text(event) else { return }
         StandardStream.output.write(PrintableText.sentence(text) + "\n")
