@@ -4,7 +4,7 @@ public import MediaCore
 public struct RemedyPhrases: Sendable {
     /// The wording in errors; nil: `Remedy.advice`.
     public var inErrors: @Sendable (Remedy) -> String?
-    /// The wording in a list, for a destination that cannot be selected yet (`OutputPlace.obstacle`); nil:
+    /// The wording in a list, for a destination that cannot be selected yet (`OutputDestination.obstacle`); nil:
     /// `Remedy.advice`.
     public var inLists: @Sendable (Remedy) -> String?
 

@@ -9,7 +9,7 @@ public struct FilmVideoCodecs: VideoCodecs {
     /// Returns a decoder.
     ///
     /// - Throws: `unsupported` if there is none for the format.
-    public func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder {
+    public func decoder(for format: VideoFormat) throws(MediaError) -> any VideoFrameDecoder {
         try FilmVideoDecoder(format: format)
     }
 }

@@ -50,7 +50,7 @@ struct PairCommand: ParsableCommand, UsageLine {
 
     func run() throws {
         let password = try passwordFile.map { try SecretFile.read($0) } ?? password
-        let request: PairingWish = forget ? .forget : password.map { .password($0) } ?? .pin(pin)
+        let request: PairingAction = forget ? .forget : password.map { .password($0) } ?? .pin(pin)
         if let kiosk {
             let sentence = try KioskClient(kiosk).pair(speaker, request) { TerminalQuestion()?.ask($0) }
             StandardStream.output.write("\(PrintableText.sentence(sentence))\n")
@@ -62,7 +62,7 @@ struct PairCommand: ParsableCommand, UsageLine {
     }
 
     /// Pairs with the speaker; if it requires a password, asks for it on the terminal.
-    private func introduce(_ request: PairingWish) throws(TalkieError) -> PairingOutcome {
+    private func introduce(_ request: PairingAction) throws(TalkieError) -> PairingOutcome {
         do {
             return try SpeakerIntroduction().run(speaker, request, ask: Self.question)
         } catch {

@@ -156,7 +156,7 @@ final class CountedTrack: SampleSource {
 }
 
 /// Decodes the video of `CountedFilm`. Holds one frame back until the next arrives, like a reordering decoder.
-package final class CountedVideoDecoder: PictureDecoder {
+package final class CountedVideoDecoder: VideoFrameDecoder {
     private var held: SampleBuffer?
     private var ready: [SampleBuffer] = []
     private var discardsBefore: MediaTime?

@@ -140,7 +140,7 @@ final class SyntheticVideo: SampleSource {
 }
 
 /// Decodes synthetic video to `NumberedFrame`.
-package final class SyntheticVideoDecoder: PictureDecoder {
+package final class SyntheticVideoDecoder: VideoFrameDecoder {
     private let frame: MediaTime
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?

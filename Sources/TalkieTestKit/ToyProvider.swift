@@ -7,7 +7,7 @@ package final class ToyProvider: PairingProvider {
     private let rooms: [String: any AudioOutput]
     private let obstacle: String?
     /// The pairing that rooms require, with the PIN or password that they accept.
-    private let pairing: (kind: OutputPlace.Pairing, code: String)?
+    private let pairing: (kind: OutputDestination.Pairing, code: String)?
     /// Whether outputs can be found by name before they appear.
     private let findsAbsent: Bool
     /// The visible rooms; `appear` adds others.
@@ -16,7 +16,7 @@ package final class ToyProvider: PairingProvider {
     /// The rooms of requested outputs, in order.
     package let wanted = Lock<[String]>([])
     /// The requested pairings.
-    package let requests = Lock<[PairingWish]>([])
+    package let requests = Lock<[PairingAction]>([])
     /// Messages about unreadable files.
     package let unread = Lock<[String]>([])
 
@@ -25,7 +25,7 @@ package final class ToyProvider: PairingProvider {
     /// - Parameter present: The rooms that are visible from the start; nil: all.
     package init(
         _ rooms: [String: any AudioOutput], present: [String]? = nil, obstacle: String? = nil,
-        pairing: (kind: OutputPlace.Pairing, code: String)? = nil, findsAbsent: Bool = true
+        pairing: (kind: OutputDestination.Pairing, code: String)? = nil, findsAbsent: Bool = true
     ) {
         self.pairing = pairing
         self.findsAbsent = findsAbsent
@@ -41,16 +41,17 @@ package final class ToyProvider: PairingProvider {
     }
 
     /// Returns the destination of a room.
-    package func destination(_ room: String) -> OutputPlace {
-        OutputPlace(
-            provider: name, id: "toy:\(room)", name: room, kind: OutputPlace.Kind(rawValue: "toy"), obstacle: obstacle,
+    package func destination(_ room: String) -> OutputDestination {
+        OutputDestination(
+            provider: name, id: "toy:\(room)", name: room, kind: OutputDestination.Kind(rawValue: "toy"),
+            obstacle: obstacle,
             pairing: pairing?.kind)
     }
 
     package func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
         interruption.onRaise { [changed] in changed.raise() }
         while interruption.status == nil {
-            report(OutputOffer(places: present.withLock { $0 }.map(destination)))
+            report(OutputOffer(destinations: present.withLock { $0 }.map(destination)))
             changed.wait()
             changed.clear()
         }
@@ -60,8 +61,8 @@ package final class ToyProvider: PairingProvider {
 
     package func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
-    ) throws(TalkieError) -> [OutputPlace] {
-        var destinations: [OutputPlace] = []
+    ) throws(TalkieError) -> [OutputDestination] {
+        var destinations: [OutputDestination] = []
         for name in names {
             let room = name.hasPrefix("toy:") ? String(name.dropFirst(4)) : name
             guard rooms[room] != nil, findsAbsent || present.withLock({ $0.contains(room) }) else {
@@ -72,7 +73,7 @@ package final class ToyProvider: PairingProvider {
         return destinations
     }
 
-    package func outputs(at destination: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+    package func outputs(at destination: OutputDestination) throws(TalkieError) -> [any AudioOutput] {
         wanted.withLock { $0.append(destination.name) }
         guard let output = rooms[destination.name] else { throw TalkieError(.unavailable, "no toy is there") }
         return [output]
@@ -84,7 +85,7 @@ package final class ToyProvider: PairingProvider {
     }
 
     package func pair(
-        _ name: String, _ action: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+        _ name: String, _ action: PairingAction, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         requests.withLock { $0.append(action) }
         if let pairing {

@@ -12,14 +12,14 @@ extension AirPlayProvider: PairingProvider {
     ///   - ask: Asks the user for a PIN; nil: not interactive.
     /// - Throws: `TalkieError` with a sentence.
     public func pair(
-        _ name: String, _ action: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+        _ name: String, _ action: PairingAction, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         try pair(name, action, .live(knowledge, interruption: interruption), ask: ask)
     }
 
     /// Pairs with speakers of another selection, for tests.
     func pair(
-        _ name: String, _ action: PairingWish, _ selection: SpeakerSelection, ask: PairingQuestion?
+        _ name: String, _ action: PairingAction, _ selection: SpeakerSelection, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         let query: SpeakerQuery
         do { query = try SpeakerQuery(name) } catch { throw TalkieError(error) }
@@ -42,7 +42,7 @@ private struct SpeakerPairingConversation {
 
     // MARK: Pairing
 
-    func introduce(_ query: SpeakerQuery, _ action: PairingWish) throws(TalkieError) -> PairingOutcome {
+    func introduce(_ query: SpeakerQuery, _ action: PairingAction) throws(TalkieError) -> PairingOutcome {
         var messages: [String] = []
         var remarks: [String] = []
         // The members of a stereo pair are two receivers and are paired separately.
@@ -55,7 +55,7 @@ private struct SpeakerPairingConversation {
     }
 
     private func introduce(
-        _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ action: PairingWish
+        _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ action: PairingAction
     ) throws(TalkieError) -> PairingOutcome {
         let name = speaker.name
         // Ports and routes are irrelevant for pairing; access restrictions are not.

@@ -95,7 +95,7 @@ public final class AirPlayProvider: OutputProvider {
         }
         let knowledge = knowledge
         var offer = OutputOffer()
-        offer.places = entries.map { entry in
+        offer.destinations = entries.map { entry in
             let (obstacle, pairing) = obstacle(entry, knowledge)
             return destination(entry, obstacle: obstacle, pairing: pairing)
         }
@@ -105,9 +105,9 @@ public final class AirPlayProvider: OutputProvider {
     }
 
     private func destination(
-        _ entry: SpeakerEntry, obstacle: String? = nil, pairing: OutputPlace.Pairing? = nil
-    ) -> OutputPlace {
-        OutputPlace(
+        _ entry: SpeakerEntry, obstacle: String? = nil, pairing: OutputDestination.Pairing? = nil
+    ) -> OutputDestination {
+        OutputDestination(
             provider: name, id: entry.destinationID, name: entry.name, kind: entry.destinationKind, obstacle: obstacle,
             pairing: pairing)
     }
@@ -115,7 +115,7 @@ public final class AirPlayProvider: OutputProvider {
     /// Returns what the user must do before playing, or why playing is impossible; nil: nothing.
     private func obstacle(
         _ entry: SpeakerEntry, _ knowledge: SpeakerKnowledge
-    ) -> (String?, OutputPlace.Pairing?) {
+    ) -> (String?, OutputDestination.Pairing?) {
         let listing = SpeakerListing.list(
             [entry], knowledge: knowledge, clockPorts: { _ in .available })
         guard let line = listing.first else { return (nil, nil) }
@@ -139,7 +139,7 @@ public final class AirPlayProvider: OutputProvider {
     /// - Throws: `TalkieError` as `SpeakerSelection.choose` does.
     public func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
-    ) throws(TalkieError) -> [OutputPlace] {
+    ) throws(TalkieError) -> [OutputDestination] {
         var selection = SpeakerSelection.live(knowledge, interruption: interruption)
         selection.notice = notice
         selection.preferences = preferences
@@ -149,7 +149,7 @@ public final class AirPlayProvider: OutputProvider {
     }
 
     /// Returns the destinations of names in another selection, for tests.
-    func find(_ names: [String], _ selection: SpeakerSelection) throws(TalkieError) -> [OutputPlace] {
+    func find(_ names: [String], _ selection: SpeakerSelection) throws(TalkieError) -> [OutputDestination] {
         let chosen: [[ChosenSpeaker]]
         do {
             chosen = try selection.choose(names)
@@ -204,7 +204,7 @@ public final class AirPlayProvider: OutputProvider {
     /// Returns the outputs of a destination: one, or both members of a stereo pair.
     ///
     /// - Throws: `unavailable` if the destination is not announced, or an error of `ChosenSpeaker`.
-    public func outputs(at destination: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+    public func outputs(at destination: OutputDestination) throws(TalkieError) -> [any AudioOutput] {
         let (announced, named) = state.withLock { ($0.announced[destination.id], $0.named[destination.id]) }
         if let named { return named.map { output(of: $0).output } }
         guard let announced else {

@@ -2,7 +2,7 @@ package import SyncRendering
 
 extension SpeakerEntry {
     /// The kind of the destination for the user.
-    package var destinationKind: OutputPlace.Kind {
+    package var destinationKind: OutputDestination.Kind {
         if kind == .stereoPair { return .stereoPair }
         let traits = leader.traits
         return traits.isTelevision ? .television : traits.isMac ? .computer : .speaker

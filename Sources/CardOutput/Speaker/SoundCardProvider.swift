@@ -3,7 +3,7 @@ public import SyncRendering
 
 /// The output provider of this computer's sound cards. Any thread.
 public final class SoundCardProvider: OutputProvider {
-    /// The provider name in `OutputPlace.provider`.
+    /// The provider name in `OutputDestination.provider`.
     public let name = "soundcard"
 
     /// The mutable state; guarded by `state`.
@@ -36,8 +36,8 @@ public final class SoundCardProvider: OutputProvider {
     }
 
     /// The destination of the default or user-provided card.
-    public var thisComputer: OutputPlace {
-        OutputPlace(provider: name, id: "local", name: SoundCard.defaultName, kind: .thisComputer)
+    public var thisComputer: OutputDestination {
+        OutputDestination(provider: name, id: "local", name: SoundCard.defaultName, kind: .thisComputer)
     }
 
     /// Reports the available cards, and again after each change. Blocks until the interruption is raised; polls every 3
@@ -55,12 +55,12 @@ public final class SoundCardProvider: OutputProvider {
     func offer(_ devices: [SoundCardProbe.Device]) -> OutputOffer {
         // One name per card and per digital output; other ALSA names are further paths to the same hardware.
         let cards = devices.filter { $0.name.hasPrefix("sysdefault:CARD=") || $0.name.hasPrefix("hdmi:CARD=") }
-        guard cards.count > 1 else { return OutputOffer(places: [thisComputer]) }
+        guard cards.count > 1 else { return OutputOffer(destinations: [thisComputer]) }
         let others = cards.filter { $0.name != device }.map { card in
-            OutputPlace(
+            OutputDestination(
                 provider: name, id: Self.prefix + card.name, name: PrintableText.of(card.description), kind: .soundCard)
         }
-        return OutputOffer(places: [thisComputer] + others)
+        return OutputOffer(destinations: [thisComputer] + others)
     }
 
     private static let prefix = "alsa:"
@@ -74,10 +74,10 @@ public final class SoundCardProvider: OutputProvider {
     /// Returns the destination of this computer for any name. Does not block.
     public func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
-    ) -> [OutputPlace] { names.isEmpty ? [] : [thisComputer] }
+    ) -> [OutputDestination] { names.isEmpty ? [] : [thisComputer] }
 
     /// Returns the card of a destination, always the same object for the same ALSA device. Opens nothing.
-    public func outputs(at destination: OutputPlace) -> [any AudioOutput] {
+    public func outputs(at destination: OutputDestination) -> [any AudioOutput] {
         let isOther = destination.id.hasPrefix(Self.prefix)
         return [card(isOther ? String(destination.id.dropFirst(Self.prefix.count)) : device, name: destination.name)]
     }

@@ -124,7 +124,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
                     && member.id.flatMap { pairings.credentials(for: $0).credentials.password } == nil
             }
             let remedy = Remedy.enterPassword(entry.name)
-            return OutputPlace(
+            return OutputDestination(
                 provider: name, id: entry.destinationID, name: entry.name, kind: entry.destinationKind,
                 obstacle: isLocked
                     ? remedy.saying(phrases.inLists(remedy)).sentence(after: "must be paired first") : nil,
@@ -132,7 +132,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
         }
         // The provider of AirPlay 2 reports a missing daemon.
         return OutputOffer(
-            places: destinations.sorted { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) })
+            destinations: destinations.sorted { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) })
     }
 
     // MARK: Search by name
@@ -150,9 +150,9 @@ public final class ClassicAirPlayProvider: OutputProvider {
     ///   `notPermitted` if a password is required.
     public func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
-    ) throws(TalkieError) -> [OutputPlace] {
+    ) throws(TalkieError) -> [OutputDestination] {
         do throws(TalkieError) {
-            var destinations: [OutputPlace] = []
+            var destinations: [OutputDestination] = []
             for name in names {
                 let query: SpeakerQuery
                 do { query = try SpeakerQuery(name) } catch { throw TalkieError(error) }
@@ -166,7 +166,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
     }
 
     /// Returns the destination of an entry that the user has named.
-    package func destination(of entry: SpeakerEntry, _ query: SpeakerQuery) throws(TalkieError) -> OutputPlace {
+    package func destination(of entry: SpeakerEntry, _ query: SpeakerQuery) throws(TalkieError) -> OutputDestination {
         var chosen: [ClassicChoice] = []
         for member in entry.members {
             chosen.append(
@@ -174,7 +174,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
                     member, query: query, pairings: knowledge.pairings, preferences: preferences[query.description]))
         }
         state.withLock { $0.named[entry.destinationID] = chosen }
-        return OutputPlace(provider: name, id: entry.destinationID, name: entry.name, kind: entry.destinationKind)
+        return OutputDestination(provider: name, id: entry.destinationID, name: entry.name, kind: entry.destinationKind)
     }
 
     /// Returns the speaker of a query; nil for the sound card, and for a speaker that is not announced.
@@ -218,7 +218,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
     /// Returns the outputs of a destination: one, or both members of a stereo pair.
     ///
     /// - Throws: `unavailable` if the destination is not announced, or an error of `ClassicChoice`.
-    public func outputs(at destination: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+    public func outputs(at destination: OutputDestination) throws(TalkieError) -> [any AudioOutput] {
         let (announced, named) = state.withLock { ($0.announced[destination.id], $0.named[destination.id]) }
         do throws(TalkieError) {
             if let named { return named.map { output(of: $0) } }
@@ -296,7 +296,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
 extension ClassicAirPlayProvider: PairingProvider {
     /// Stores the password of a receiver after it has accepted it, or removes it. Blocks on the network.
     public func pair(
-        _ name: String, _ action: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+        _ name: String, _ action: PairingAction, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         do throws(TalkieError) {
             let query: SpeakerQuery
@@ -314,7 +314,7 @@ extension ClassicAirPlayProvider: PairingProvider {
     }
 
     private func pair(
-        _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ action: PairingWish
+        _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ action: PairingAction
     ) throws(TalkieError) -> String {
         let decision = ClassicDecision.decide(for: speaker)
         guard let method = decision.method, let address = speaker.classicAddress else {

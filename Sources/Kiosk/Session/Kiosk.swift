@@ -20,7 +20,7 @@ package final class Kiosk: Sendable {
         /// The available outputs.
         var registry: OutputRegistry
         /// The audio output of this computer, the last fallback.
-        var home: OutputPlace
+        var home: OutputDestination
         /// Reads the configuration from its file again.
         var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
         /// The log of the kiosk.
@@ -31,7 +31,7 @@ package final class Kiosk: Sendable {
         var manager: ServiceManager
 
         package init(
-            registry: OutputRegistry, home: OutputPlace,
+            registry: OutputRegistry, home: OutputDestination,
             reload: @escaping @Sendable () throws(KioskConfigurationError) -> KioskConfiguration,
             log: KioskLog, tasks: KioskTasks, manager: ServiceManager
         ) {

@@ -93,7 +93,7 @@ final class KioskPairing: Sendable {
             return .failure(ControlError(.unavailable, "the kiosk ends"))
         }
         do throws(TalkieError) {
-            let wish: PairingWish =
+            let wish: PairingAction =
                 switch method {
                 case .forget: .forget
                 case .pin: .pin(code)

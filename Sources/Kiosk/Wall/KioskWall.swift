@@ -184,7 +184,7 @@ final class KioskWall {
                 return WallFollower.Playing(item: item, lineOffset: state.lineOffset)
             }, report: report)
         self.follower = follower
-        player.synchronizer.follow(follower)
+        player.synchronizer.setTimelineSource(follower)
     }
 
     // MARK: Position

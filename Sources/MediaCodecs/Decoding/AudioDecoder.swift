@@ -20,9 +20,9 @@ final class AudioDecoder {
     let frame: UnsafeMutablePointer<AVFrame>
     private(set) var decodeErrorCount = 0
     /// The audio of packets that could not be decoded, until the owner takes it.
-    var undecodable: UndecodableSound?
+    var undecodable: UndecodableAudio?
     /// The time range of the packet being decoded; nil for a decode-only packet.
-    private var sending: UndecodableSound?
+    private var sending: UndecodableAudio?
 
     private var context: UnsafeMutablePointer<AVCodecContext>
     /// A decoder that `prepare` opened in advance.
@@ -255,7 +255,7 @@ final class AudioDecoder {
         packet.pointee.dts = packet.pointee.pts
         packet.pointee.duration = 0
         sending =
-            isDecodeOnly ? nil : entry.presentationTime.map { UndecodableSound(start: $0, duration: entry.duration) }
+            isDecodeOnly ? nil : entry.presentationTime.map { UndecodableAudio(start: $0, duration: entry.duration) }
         toSkip += min(entry.trimStart, 1 << 24)
         trimEnd = entry.trimEnd
         let isExact = Int(entry.duration.timescale) == format.sampleRate && entry.duration.value > 0

@@ -5,11 +5,11 @@ package import SyncRendering
 ///
 /// Interlaced frames become two frames, HDR (PQ, HLG) becomes BT.709, and transparent images are blended with tiles.
 /// Other frames are returned unchanged, as are HDR frames if the screen maps tones itself.
-package final class FilmVideoDecoder: PictureDecoder {
+package final class FilmVideoDecoder: VideoFrameDecoder {
     private let decoder: VideoDecoder
     private let deinterlacing: DeinterlacingSwitch
     private let toneMapping: ToneMappingSwitch
-    private let drawing: PictureDrawing
+    private let drawing: VideoRenderingOptions
     private let report: DecoderReport
     /// Nil until the first interlaced frame.
     private var fields: Deinterlacer?
@@ -37,7 +37,7 @@ package final class FilmVideoDecoder: PictureDecoder {
     package init(
         format: VideoFormat, threads: Int? = nil, deinterlacing: DeinterlacingSwitch = DeinterlacingSwitch(),
         toneMapping: ToneMappingSwitch = ToneMappingSwitch(), hardware: HardwareDecoding = .no,
-        drawing: PictureDrawing = PictureDrawing(), report: DecoderReport = DecoderReport()
+        drawing: VideoRenderingOptions = VideoRenderingOptions(), report: DecoderReport = DecoderReport()
     ) throws(MediaError) {
         decoder = try VideoDecoder(format: format, threads: threads, hardware: hardware)
         self.deinterlacing = deinterlacing

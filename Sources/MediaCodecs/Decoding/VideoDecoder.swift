@@ -5,7 +5,7 @@ package import SyncRendering
 /// Decodes video with libavcodec. Owned and called by one thread; libavcodec adds its own threads.
 ///
 /// Send one buffer, then receive until nil. Frames are returned in display order with start and duration.
-package final class VideoDecoder: PictureDecoder {
+package final class VideoDecoder: VideoFrameDecoder {
     /// The number of packets that could not be decoded; their frames are missing or concealed by the decoder.
     package private(set) var decodeErrorCount = 0
     /// The error after a hardware failure if no software decoder could be opened; all further calls throw it.

@@ -17,7 +17,7 @@ final class ScalerPass {
     }
 
     /// Returns libswscale's filter for mpv's name; libswscale's spline differs from mpv's.
-    static func filter(_ scaler: PictureDrawing.Scaler?) -> Int32 {
+    static func filter(_ scaler: VideoRenderingOptions.Scaler?) -> Int32 {
         switch scaler {
         case .nearest: cff_scale_nearest
         case .bicubic: cff_scale_bicubic

@@ -9,7 +9,7 @@ public import SyncRendering
 /// written, which may be part of a larger surface.
 ///
 /// HDR becomes BT.709; the first HDR frame needs 13 MB and 70 ms for the table.
-public final class SoftwareFrameConverter: PictureConverter {
+public final class SoftwareFrameConverter: VideoFrameConverter {
     private static let block = 8
 
     private let mainPass: ScalerPass
@@ -19,14 +19,14 @@ public final class SoftwareFrameConverter: PictureConverter {
     /// Nil until the first HDR frame.
     private var tones: ToneMapper?
 
-    private let drawing: PictureDrawing
+    private let drawing: VideoRenderingOptions
 
     /// Creates a converter.
     ///
     /// - Parameters:
     ///   - threads: The number of slices converted in parallel. More than one was not faster in measurements.
     ///   - drawing: Tone mapping and scaling; BT.2390 and bilinear replace what only libplacebo supports.
-    public init(threads: Int = 1, drawing: PictureDrawing = PictureDrawing()) {
+    public init(threads: Int = 1, drawing: VideoRenderingOptions = VideoRenderingOptions()) {
         self.drawing = drawing
         mainPass = ScalerPass(threads: max(1, threads))
         edge = ScalerPass(threads: 1)

@@ -32,7 +32,7 @@ final class FilmAudioConverter: PCMConverter {
     }
 
     var decodeErrorCount: Int { decoder.decodeErrorCount }
-    func consumeUndecodableAudio() -> UndecodableSound? { decoder.undecodable.take() }
+    func consumeUndecodableAudio() -> UndecodableAudio? { decoder.undecodable.take() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false

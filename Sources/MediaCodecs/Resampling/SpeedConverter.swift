@@ -33,7 +33,7 @@ final class SpeedConverter: PCMConverter {
     }
 
     var decodeErrorCount: Int { inner.decodeErrorCount }
-    func consumeUndecodableAudio() -> UndecodableSound? { inner.consumeUndecodableAudio() }
+    func consumeUndecodableAudio() -> UndecodableAudio? { inner.consumeUndecodableAudio() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false

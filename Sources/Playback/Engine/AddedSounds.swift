@@ -196,7 +196,7 @@ final class AddedSounds {
     func drainTails(isStarting: Bool) {
         for sound in all where context.list.isWaiting(sound.cursor) && !sound.renderer.progress.isDrained {
             if isStarting {
-                guard sound.renderer.startWait?.cause == .sound else { continue }
+                guard sound.renderer.startWait?.cause == .audio else { continue }
             } else {
                 let until = sound.renderer.progress.enqueuedUntil ?? .zero
                 guard (until - context.playhead).duration < Self.tailLead else { continue }

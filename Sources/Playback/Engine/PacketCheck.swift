@@ -15,7 +15,7 @@ final class PacketCheck {
     static func covers(_ format: AudioFormat?) -> Bool { format?.parameters.codec == "aac" }
 
     /// Decodes a buffer, and returns the audio that could not be decoded, in its media time; nil if all of it could.
-    func undecodable(in buffer: SampleBuffer) -> UndecodableSound? {
+    func undecodable(in buffer: SampleBuffer) -> UndecodableAudio? {
         guard case .encodedAudio(let incoming, _) = buffer.payload, Self.covers(incoming) else { return nil }
         if format != incoming {
             format = incoming
@@ -29,7 +29,7 @@ final class PacketCheck {
             try converter.send(buffer)
             while try converter.receive(into: block) {}
         } catch {
-            return buffer.presentationTime.map { UndecodableSound(start: $0, duration: buffer.soundLength) }
+            return buffer.presentationTime.map { UndecodableAudio(start: $0, duration: buffer.soundLength) }
         }
         return converter.consumeUndecodableAudio()
     }

@@ -134,7 +134,7 @@ final class PlaybackTracks {
     func dropUnseenFrames() {
         guard isUnseen else { return }
         let time = context.playhead - Self.unseenDelay
-        if let next = layer.nextTime, next <= time { _ = layer.takeFrame(upTo: time) }
+        if let next = layer.nextTime, next <= time { _ = layer.dequeueFrame(upTo: time) }
     }
 
     // MARK: Reading

@@ -294,11 +294,11 @@ final class SeekController {
         let isTime = start.notBefore.map { now >= $0 } ?? true
         tracks.added.forgetReady()
         let isExcused = start.waits.allSatisfy { wait in
-            if wait.cause == .picture { return isPictureReady && !isScreenAwaited(since: seek.screenAwaited) }
+            if wait.cause == .video { return isPictureReady && !isScreenAwaited(since: seek.screenAwaited) }
             // An output that is ready by now only has to be filled.
             return goesWithoutSound
                 || (tracks.added.isLate(wait.id)
-                    && (wait.cause != .sound || now - seek.began >= Self.repeatedTimeout))
+                    && (wait.cause != .audio || now - seek.began >= Self.repeatedTimeout))
         }
         guard isTime, isExcused, !start.waits.isEmpty else {
             report(start.waits.first)
@@ -342,7 +342,7 @@ final class SeekController {
 
     /// Reports the reason of a wait: “waiting for Kitchen's clock, about 1.2 s”.
     private func report(_ wait: OutputWait?) {
-        if let wait, wait.cause == .picture || wait.cause == .sound, let pending, hold.reportIfSlow(pending) { return }
+        if let wait, wait.cause == .video || wait.cause == .audio, let pending, hold.reportIfSlow(pending) { return }
         status.setWait(reason: wait?.description)
     }
 
@@ -385,6 +385,6 @@ final class SeekController {
 
 extension OutputWait {
     /// The wait for tracks that have not reached the target, before any output can report one.
-    fileprivate static var forPicture: OutputWait { OutputWait(.picture, of: "the picture") }
-    fileprivate static var forSound: OutputWait { OutputWait(.sound, of: "sound") }
+    fileprivate static var forPicture: OutputWait { OutputWait(.video, of: "the picture") }
+    fileprivate static var forSound: OutputWait { OutputWait(.audio, of: "sound") }
 }

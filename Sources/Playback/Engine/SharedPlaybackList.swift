@@ -203,7 +203,7 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// Records audio of an entry that could not be decoded, in media time.
-    func record(undecodable sound: UndecodableSound, of serial: Int) {
+    func record(undecodable sound: UndecodableAudio, of serial: Int) {
         update { list in list.change(serial) { $0.losses.record(undecodable: sound) } }
     }
 

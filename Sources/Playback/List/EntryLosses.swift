@@ -18,11 +18,11 @@ struct EntryLosses: Sendable {
     var soundRead: MediaTime?
     var picturesRead: MediaTime?
     /// Audio that could not be decoded.
-    private(set) var undecodable: UndecodableSound?
+    private(set) var undecodable: UndecodableAudio?
     /// The same since the last seek, in contiguous ranges.
-    private(set) var silences: [UndecodableSound] = []
+    private(set) var silences: [UndecodableAudio] = []
     /// Gaps between the audio timestamps: a loss in a damaged file, otherwise part of the media.
-    private(set) var holes: UndecodableSound?
+    private(set) var holes: UndecodableAudio?
     /// Whether packets of audio or video were damaged.
     var isDamaged = false
     /// Whether a failure was reported; further losses of this playback are not.
@@ -49,7 +49,7 @@ struct EntryLosses: Sendable {
 
     /// Adds undecodable audio. What precedes the end of audio that was added before is not added again: it was decoded
     /// by another output, or before a seek.
-    mutating func record(undecodable sound: UndecodableSound) {
+    mutating func record(undecodable sound: UndecodableAudio) {
         addSilence(sound)
         guard let before = undecodable, sound.start < before.end else {
             return undecodable = undecodable?.adding(sound) ?? sound
@@ -62,7 +62,7 @@ struct EntryLosses: Sendable {
         undecodable = before.adding(rest)
     }
 
-    private mutating func addSilence(_ sound: UndecodableSound) {
+    private mutating func addSilence(_ sound: UndecodableAudio) {
         // Single packets far apart are reported as one range. An output that joins decodes the same audio again.
         guard sound.duration.seconds > 0.5 * (sound.end - sound.start).seconds,
             !silences.contains(where: { $0.start <= sound.start && sound.end <= $0.end })
@@ -76,7 +76,7 @@ struct EntryLosses: Sendable {
 
     /// Adds a gap in the audio.
     mutating func record(hole start: MediaTime, until end: MediaTime) {
-        let hole = UndecodableSound(start: start, duration: end - start)
+        let hole = UndecodableAudio(start: start, duration: end - start)
         holes = holes?.adding(hole) ?? hole
     }
 
@@ -91,7 +91,7 @@ struct EntryLosses: Sendable {
     /// Returns the missing audio; nil if there is none.
     ///
     /// - Parameter countsHoles: Whether gaps between timestamps count as lost.
-    func missingSound(countsHoles: Bool) -> UndecodableSound? {
+    func missingSound(countsHoles: Bool) -> UndecodableAudio? {
         guard countsHoles, let holes else { return undecodable }
         return undecodable.map(holes.adding) ?? holes
     }
@@ -103,7 +103,7 @@ extension PlaybackList {
     ///
     /// - Parameter isConcerned: Whether that of an entry is recorded.
     mutating func record(
-        undecodable sound: UndecodableSound, where isConcerned: (ScheduledItem) -> Bool = { _ in true }
+        undecodable sound: UndecodableAudio, where isConcerned: (ScheduledItem) -> Bool = { _ in true }
     ) {
         var rest = sound
         for (index, entry) in entries.enumerated() {

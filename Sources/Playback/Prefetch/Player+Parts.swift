@@ -43,7 +43,7 @@ extension Player {
         /// The factory of audio decoders and encoders.
         public var codecs: any AudioCodecs
         /// Creates a video decoder for a format.
-        public var makeDecoder: @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder
+        public var makeDecoder: @Sendable (VideoFormat) throws(MediaError) -> any VideoFrameDecoder
         /// The audio output; nil plays without audio.
         public var audioOutput: (any AudioDestination)?
         /// The clock of the timeline.
@@ -69,7 +69,7 @@ extension Player {
         public init(
             open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
             codecs: any AudioCodecs,
-            makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder,
+            makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any VideoFrameDecoder,
             audioOutput: (any AudioDestination)?, subtitles: SubtitleParts? = nil,
             clock: any HostClock = MonotonicClock(),
             remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }

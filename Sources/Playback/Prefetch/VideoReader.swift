@@ -12,7 +12,7 @@ final class VideoReader: @unchecked Sendable {
     let source: any SampleSource
     /// The decoder of the track; packets that were read wait there.
     let frames: FrameDecoder
-    var decoder: any PictureDecoder { frames.decoder }
+    var decoder: any VideoFrameDecoder { frames.decoder }
     /// Whether the source has ended since the last seek.
     private var hasEnded = false
     /// The times of the packets read ahead, and the number of packets in a row whose time is one of them.
@@ -34,7 +34,7 @@ final class VideoReader: @unchecked Sendable {
     private static let maxRepeats = 240
 
     /// Creates a reader from an opened source and a decoder, both at the start.
-    init(film: any MediaSource, source: any SampleSource, decoder: any PictureDecoder) {
+    init(film: any MediaSource, source: any SampleSource, decoder: any VideoFrameDecoder) {
         (self.film, self.source) = (film, source)
         frames = FrameDecoder(decoder, duration: source.track.isPicture ? source.track.duration : nil)
     }

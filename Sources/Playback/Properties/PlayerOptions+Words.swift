@@ -123,7 +123,7 @@ extension PlayerOptions {
     private static let maxUserLanguages = 32
 }
 
-extension PictureDrawing {
+extension VideoRenderingOptions {
     /// Parses a luminance in cd/m², 10 to 10000; `auto` is 0.
     public static func targetPeak(parsing text: String) throws(ValueError) -> Double {
         if text == "auto" { return 0 }

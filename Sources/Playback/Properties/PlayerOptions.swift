@@ -84,7 +84,7 @@ public struct PlayerOptions: Sendable {
     /// Whether a graphics processor decodes video.
     public var hardwareDecoding: HardwareDecoding = .no
     /// The tone mapping of HDR video by the decoder; a screen has its own options.
-    public var drawing = PictureDrawing()
+    public var drawing = VideoRenderingOptions()
     /// The delay of audio; positive is later than video.
     public var audioDelay: Duration = .zero
     /// An application's own calibration, added to `audioDelay` invisibly; negative sends audio earlier. If it is not

@@ -11,12 +11,12 @@ final class PairingTask: Sendable {
     /// How long a PIN is awaited: speakers display one for about a minute.
     private static let timeout = Duration.seconds(120)
 
-    let destination: OutputPlace
+    let destination: OutputDestination
     private let state = Lock(State())
     private let answered = Signal()
     private let interruption = Interruption()
 
-    init(_ destination: OutputPlace) { self.destination = destination }
+    init(_ destination: OutputDestination) { self.destination = destination }
 
     /// The identifier of the destination.
     var id: String { destination.id }
@@ -44,7 +44,7 @@ final class PairingTask: Sendable {
     /// Pairs. Blocks on the network, the disk and the PIN.
     ///
     /// - Parameter wantsPIN: Called when the destination displays its PIN.
-    func run(_ action: PairingWish, in registry: OutputRegistry, wantsPIN: @escaping () -> Void) throws(TalkieError)
+    func run(_ action: PairingAction, in registry: OutputRegistry, wantsPIN: @escaping () -> Void) throws(TalkieError)
         -> PairingOutcome
     {
         // Both receivers of a stereo pair are found by their name only.

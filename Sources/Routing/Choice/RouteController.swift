@@ -28,14 +28,14 @@ public final class RouteController {
     private let player: Player
     private let registry: OutputRegistry
     private let router: TrackRouter
-    private let home: OutputPlace
+    private let home: OutputDestination
     private let clock: any HostClock
     /// The destinations at the start.
-    private let initial: [OutputPlace]
+    private let initial: [OutputDestination]
     private let post: @Sendable (Event) -> Void
     private var detector: RouteDetector?
     private var reading: Task<Void, Never>?
-    private var offered: [OutputPlace]
+    private var offered: [OutputDestination]
     /// The identifiers of a choice of which no destination is offered yet.
     private var awaited: [String] = []
     /// Why the list of destinations may be incomplete; nil if there is no reason.
@@ -45,11 +45,11 @@ public final class RouteController {
     /// How long a search lasts before the list states that it has found nothing.
     private static let searchTime = Duration.seconds(3)
     /// The current destinations: the last choice that was not refused.
-    public private(set) var chosen: [OutputPlace]
+    public private(set) var chosen: [OutputDestination]
     /// The languages of destinations whose audio track is not the player's main one, by destination identifier.
     package private(set) var languages: [String: [String]]
     /// The destinations and languages before the pending choice; nil if none is pending.
-    private var before: (chosen: [OutputPlace], languages: [String: [String]])?
+    private var before: (chosen: [OutputDestination], languages: [String: [String]])?
     /// The likely destinations by the history, until the user chooses or they have been offered.
     private var remembered: [String]?
     /// The created outputs by destination identifier. The `route choice` threads add to it.
@@ -75,8 +75,8 @@ public final class RouteController {
     ///   - clock: The clock of the search.
     ///   - post: Called on any thread; must not block.
     public init(
-        player: Player, registry: OutputRegistry, routes: [OutputPlace], languages: [String: [String]] = [:],
-        home: OutputPlace, clock: any HostClock = MonotonicClock(), post: @escaping @Sendable (Event) -> Void
+        player: Player, registry: OutputRegistry, routes: [OutputDestination], languages: [String: [String]] = [:],
+        home: OutputDestination, clock: any HostClock = MonotonicClock(), post: @escaping @Sendable (Event) -> Void
     ) {
         router = TrackRouter(player)
         self.languages = languages
@@ -102,7 +102,7 @@ public final class RouteController {
         router.apply(routes.filter { !$0.outputs.isEmpty }) { _ in }
     }
 
-    private func route(_ destination: OutputPlace, to outputs: [any AudioOutput]) -> TrackRoute {
+    private func route(_ destination: OutputDestination, to outputs: [any AudioOutput]) -> TrackRoute {
         TrackRoute(id: destination.id, outputs: outputs, languages: languages[destination.id] ?? [])
     }
 
@@ -170,7 +170,7 @@ public final class RouteController {
             // Without a thread for the task, this thread would block. The next call tries again.
             self.detector = nil
             return post(
-                .offered(OutputOffer(places: offered, note: "Cannot search for speakers: \(error.message).")))
+                .offered(OutputOffer(destinations: offered, note: "Cannot search for speakers: \(error.message).")))
         }
         reading = Task.detached { [post] in for await offer in offers { post(.offered(offer)) } }
     }
@@ -193,7 +193,7 @@ public final class RouteController {
     }
 
     /// What is wrong with a current destination, for display after its name; nil if nothing is.
-    private func problem(of route: OutputPlace, in state: PlayerState) -> String? {
+    private func problem(of route: OutputDestination, in state: PlayerState) -> String? {
         guard !state.outputProblems.isEmpty, let own = outputs.withLock({ $0[route.id] }) else { return nil }
         let ids = player.allOutputs.filter { one in own.contains { $0 === one.output } }.map(\.id)
         return state.outputProblems.lazy.filter { ids.contains($0.output) }.compactMap(\.phrase).first
@@ -220,13 +220,13 @@ public final class RouteController {
     // MARK: Languages
 
     /// The audio track that a current destination plays; nil if there is none.
-    private func track(of route: OutputPlace, in state: PlayerState) -> Track? {
+    private func track(of route: OutputDestination, in state: PlayerState) -> Track? {
         guard let languages = languages[route.id], router.isSeparate(route.id) else { return state.audioTrack }
         return MediaSummary(container: "", tracks: state.audioTracks).track(.audio, languages: languages)
     }
 
     /// The language that a current destination plays; nil if all play the main track, or if it is unknown.
-    private func language(of route: OutputPlace, in state: PlayerState) -> String? {
+    private func language(of route: OutputDestination, in state: PlayerState) -> String? {
         guard chosen.contains(where: { languages[$0.id] != nil }) else { return nil }
         return track(of: route, in: state)?.languageName.map(PrintableText.of)
     }
@@ -341,7 +341,7 @@ public final class RouteController {
 
     /// Starts a pairing on a thread of its own; the results are posted.
     private func start(
-        _ action: PairingWish, with id: String, adds: Bool,
+        _ action: PairingAction, with id: String, adds: Bool,
         _ reply: (@Sendable (Result<String, TalkieError>) -> Void)? = nil
     ) {
         guard let destination = offered.first(where: { $0.id == id }) else { return }
@@ -417,7 +417,7 @@ public final class RouteController {
     }
 
     /// The likely destinations, once all are available without obstacle; nil before that and during a choice.
-    package var likely: [OutputPlace]? {
+    package var likely: [OutputDestination]? {
         guard let remembered, before == nil else { return nil }
         let routes = remembered.compactMap { id in offered.first { $0.id == id && $0.obstacle == nil } }
         return routes.count == remembered.count ? routes : nil
@@ -434,7 +434,7 @@ public final class RouteController {
     /// While none of the destinations is offered, the choice waits for the first list that has one, until another
     /// choice. Destinations that are not offered when others are, and repeated ones, are ignored.
     public func choose(_ ids: [String]) {
-        var routes: [OutputPlace] = []
+        var routes: [OutputDestination] = []
         for id in ids where !routes.contains(where: { $0.id == id }) {
             if let route = offered.first(where: { $0.id == id }) { routes.append(route) }
         }
@@ -479,7 +479,7 @@ public final class RouteController {
     // MARK: Volumes
 
     /// That of the loudest of its outputs; nil before they are made, and while none is known.
-    private func volume(of route: OutputPlace) -> Double? {
+    private func volume(of route: OutputDestination) -> Double? {
         outputs.withLock { $0[route.id] }?.compactMap { player.knownVolume(of: $0) }.max()
     }
 
@@ -501,7 +501,7 @@ public final class RouteController {
 
     /// Creates the outputs of a destination on a thread of its own, since that reads files and checks ports. Sets their
     /// volume to the newest one that is awaited, and posts the result.
-    private func createOutputs(at route: OutputPlace) {
+    private func createOutputs(at route: OutputDestination) {
         let (registry, player, post, outputs, awaited) = (registry, player, post, outputs, awaitedVolumes)
         let id = route.id
         do throws(ExhaustionError) {
@@ -539,7 +539,7 @@ public final class RouteController {
         switch event {
         case .offered(let offer):
             // These stay listed without announcement, such as a speaker selected by its address.
-            offered = offer.places
+            offered = offer.destinations
             for route in initial + chosen where !offered.contains(where: { $0.id == route.id }) {
                 offered.append(route)
             }

@@ -13,8 +13,8 @@ public final class RouteDetector: Sendable {
     /// Starts one thread per provider.
     ///
     /// - Parameter known: Destinations that are listed until all providers have reported.
-    public init(_ registry: OutputRegistry, known: [OutputPlace] = []) {
-        let publisher = StateBroadcaster(OutputOffer(places: known))
+    public init(_ registry: OutputRegistry, known: [OutputDestination] = []) {
+        let publisher = StateBroadcaster(OutputOffer(destinations: known))
         let offers = Lock<[OutputOffer?]>(registry.providers.map { _ in nil })
         let interruption = interruption
         self.publisher = publisher
@@ -34,7 +34,9 @@ public final class RouteDetector: Sendable {
                         provider.watch(until: interruption) { report(number, $0) }
                     })
             } catch {
-                report(number, OutputOffer(places: [], note: "Some speakers cannot be searched for: \(error.message)."))
+                report(
+                    number,
+                    OutputOffer(destinations: [], note: "Some speakers cannot be searched for: \(error.message)."))
             }
         }
         threads = Lock(workers)
@@ -47,8 +49,8 @@ public final class RouteDetector: Sendable {
 
     /// Merges the destinations of one device: the first without an obstacle, otherwise the first that a pairing makes
     /// usable, otherwise the first.
-    static func merge(_ destinations: [OutputPlace]) -> [OutputPlace] {
-        var merged: [OutputPlace] = []
+    static func merge(_ destinations: [OutputDestination]) -> [OutputDestination] {
+        var merged: [OutputDestination] = []
         for destination in destinations {
             // Two destinations of one provider are two devices, of which one may be forged.
             guard
@@ -67,13 +69,13 @@ public final class RouteDetector: Sendable {
     }
 
     /// Merges the offers; known destinations stay listed until all providers have reported.
-    private static func merge(_ offers: [OutputOffer?], _ known: [OutputPlace]) -> OutputOffer {
-        var destinations = merge(offers.compactMap { $0 }.flatMap(\.places))
+    private static func merge(_ offers: [OutputOffer?], _ known: [OutputDestination]) -> OutputOffer {
+        var destinations = merge(offers.compactMap { $0 }.flatMap(\.destinations))
         if offers.contains(where: { $0 == nil }) {
             destinations =
                 known.filter { destination in !destinations.contains { $0.id == destination.id } } + destinations
         }
-        return OutputOffer(places: destinations, note: offers.compactMap { $0?.note }.first)
+        return OutputOffer(destinations: destinations, note: offers.compactMap { $0?.note }.first)
     }
 
     /// The current offer.

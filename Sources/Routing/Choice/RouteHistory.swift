@@ -15,7 +15,7 @@ public struct RouteHistory: Sendable {
         public var hour: Int
         /// The film's duration in minutes; nil for live streams.
         public var minutes: Int?
-        /// The destination identifiers (`OutputPlace.id`).
+        /// The destination identifiers (`OutputDestination.id`).
         public var routes: [String]
 
         package init(folder: UInt64, hour: Int, minutes: Int?, routes: [String]) {

@@ -6,12 +6,12 @@ public import SyncRendering
 public struct RoutePicker: Sendable, Equatable {
     /// A row of the list.
     public struct Row: Sendable, Hashable, Identifiable {
-        /// The identifier of the destination (`OutputPlace.id`).
+        /// The identifier of the destination (`OutputDestination.id`).
         public let id: String
         /// The name of the destination: `This computer`, `Kitchen`.
         public let name: String
         /// The kind of the destination, for its icon.
-        public internal(set) var kind = OutputPlace.Kind.speaker
+        public internal(set) var kind = OutputDestination.Kind.speaker
         /// The language of its audio track, if the destinations can play different ones; otherwise nil.
         public internal(set) var language: String?
         /// Whether it plays or is about to.
@@ -23,7 +23,7 @@ public struct RoutePicker: Sendable, Equatable {
         /// Why it cannot be chosen; nil if it can.
         public internal(set) var obstacle: String?
         /// The pairing that makes it selectable; nil if that is not the obstacle.
-        public internal(set) var pairing: OutputPlace.Pairing?
+        public internal(set) var pairing: OutputDestination.Pairing?
         /// The volume, 0…130; nil if unknown.
         public internal(set) var volume: Double?
         /// The tag of the language that it plays, if the film has several; otherwise nil.
@@ -44,7 +44,7 @@ public struct RoutePicker: Sendable, Equatable {
         /// The destination, by identifier and name.
         let id: String
         let name: String
-        let kind: OutputPlace.Pairing
+        let kind: OutputDestination.Pairing
         /// Whether the destination is added to the current ones once it is paired.
         var adds = false
         /// Whether the last one was wrong.

@@ -4,7 +4,7 @@ package import SyncRendering
 
 /// Outputs that play one audio track, such as those of a room.
 package struct TrackRoute: Sendable {
-    /// An identifier of the caller, such as `OutputPlace.id`.
+    /// An identifier of the caller, such as `OutputDestination.id`.
     package let id: String
     package let outputs: [any AudioOutput]
     /// The languages of the track in order of preference; empty: the main audio track of the player.

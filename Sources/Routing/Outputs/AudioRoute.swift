@@ -16,7 +16,7 @@ package struct AudioRoute: Sendable {
     /// The outputs of the main audio track: a group even for one output, so that its members can change.
     package let output: OutputGroup
     /// The requested destinations, for the picker.
-    package let destinations: [OutputPlace]
+    package let destinations: [OutputDestination]
     /// The languages of the destinations that have requested some, by destination.
     package let languages: [String: [String]]
 
@@ -31,7 +31,7 @@ package struct AudioRoute: Sendable {
         to requests: [Request], in registry: OutputRegistry, until interruption: Interruption = Interruption(),
         notice: @escaping (String) -> Void
     ) throws(TalkieError) {
-        var destinations: [OutputPlace] = []
+        var destinations: [OutputDestination] = []
         var languages: [String: [String]] = [:]
         var remaining = requests[...]
         // Each search is for one language, since a registry does not return which name has led to a destination.

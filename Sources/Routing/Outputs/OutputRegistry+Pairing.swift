@@ -7,7 +7,8 @@ extension OutputRegistry {
     /// - Throws: As `PairingProvider.pair`; `invalidArgument` for a name without provider, or whose provider does not
     ///   pair.
     public func pair(
-        _ name: String, _ action: PairingWish, until interruption: Interruption = Interruption(), ask: PairingQuestion?
+        _ name: String, _ action: PairingAction, until interruption: Interruption = Interruption(),
+        ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         _ = try provider(for: name)
         var failure: TalkieError?

@@ -31,7 +31,7 @@ public final class OutputRegistry: Sendable {
     public func destinations(
         named names: [String], until interruption: Interruption = Interruption(),
         notice: @escaping (String) -> Void = { _ in }
-    ) throws(TalkieError) -> [OutputPlace] {
+    ) throws(TalkieError) -> [OutputDestination] {
         var wanted: [(provider: any OutputProvider, names: [String])] = []
         for name in names {
             let provider = try provider(for: name)
@@ -41,7 +41,7 @@ public final class OutputRegistry: Sendable {
                 wanted.append((provider, [name]))
             }
         }
-        var destinations: [OutputPlace] = []
+        var destinations: [OutputDestination] = []
         for (provider, names) in wanted {
             for destination in try found(names, by: provider, until: interruption, notice)
             where !destinations.contains(where: { $0.id == destination.id }) { destinations.append(destination) }
@@ -56,7 +56,7 @@ public final class OutputRegistry: Sendable {
     private func found(
         _ names: [String], by provider: any OutputProvider, until interruption: Interruption,
         _ notice: @escaping (String) -> Void
-    ) throws(TalkieError) -> [OutputPlace] {
+    ) throws(TalkieError) -> [OutputDestination] {
         let failure: TalkieError
         do throws(TalkieError) {
             return try provider.find(names, until: interruption, notice: notice)
@@ -65,7 +65,7 @@ public final class OutputRegistry: Sendable {
             failure = error
         }
         guard names.count == 1 else {
-            var destinations: [OutputPlace] = []
+            var destinations: [OutputDestination] = []
             for name in names { destinations += try found([name], by: provider, until: interruption, notice) }
             return destinations
         }
@@ -92,7 +92,7 @@ public final class OutputRegistry: Sendable {
     /// `OutputProvider.outputs(at:)`.
     ///
     /// - Throws: `unavailable` also for a destination of an unknown provider.
-    public func outputs(at destination: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+    public func outputs(at destination: OutputDestination) throws(TalkieError) -> [any AudioOutput] {
         guard let first = providers.firstIndex(where: { $0.name == destination.provider }) else {
             throw TalkieError(
                 .unavailable, "'\(destination.name)' belongs to a kind of speaker that this program does not support")
@@ -110,7 +110,7 @@ public final class OutputRegistry: Sendable {
     }
 
     /// Returns the outputs of several destinations, each once.
-    public func outputs(at destinations: [OutputPlace]) throws(TalkieError) -> [any AudioOutput] {
+    public func outputs(at destinations: [OutputDestination]) throws(TalkieError) -> [any AudioOutput] {
         var outputs: [any AudioOutput] = []
         for destination in destinations {
             for output in try self.outputs(at: destination) where !outputs.contains(where: { $0 === output }) {

@@ -21,7 +21,7 @@ struct VideoPlacement: Hashable, Sendable, BitwiseCopyable {
 
     init(
         size: PixelSize, pixelAspect: Ratio, rotation: Int, gravity: VideoGravity = .resizeAspect,
-        view: PictureView = PictureView(), in area: PixelSize
+        view: VideoGeometry = VideoGeometry(), in area: PixelSize
     ) {
         self.area = area
         visible = PixelRect(x: 0, y: 0, width: area.width, height: area.height)
@@ -41,7 +41,7 @@ struct VideoPlacement: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Places a frame with its own pixel aspect ratio and rotation, as modified by the view.
-    init(of frame: any VideoFrame, gravity: VideoGravity, view: PictureView, in area: PixelSize) {
+    init(of frame: any VideoFrame, gravity: VideoGravity, view: VideoGeometry, in area: PixelSize) {
         self.init(
             size: frame.size, pixelAspect: frame.pixelAspect, rotation: frame.rotation, gravity: gravity,
             view: view, in: area)
@@ -63,7 +63,7 @@ struct VideoPlacement: Hashable, Sendable, BitwiseCopyable {
     ///
     /// Sizes and ratios come from files, so the result is clamped to 1…65535.
     static func displaySize(
-        of size: PixelSize, pixelAspect: Ratio, rotation: Int, view: PictureView = PictureView()
+        of size: PixelSize, pixelAspect: Ratio, rotation: Int, view: VideoGeometry = VideoGeometry()
     ) -> PixelSize {
         let aspect = view.pixelAspect(of: size, stated: pixelAspect)
         let wide = aspect >= 1 ? Double(size.width) * aspect : Double(size.width)
@@ -98,12 +98,12 @@ struct VideoPlacement: Hashable, Sendable, BitwiseCopyable {
 
     /// Applies panscan (from fitting towards filling), then zoom.
     private static func zoomed(
-        _ fitted: PixelSize, _ shape: PixelSize, by view: PictureView, in area: PixelSize
+        _ fitted: PixelSize, _ shape: PixelSize, by view: VideoGeometry, in area: PixelSize
     ) -> PixelSize {
         guard view.zoom != 0 || view.panscan != 0 else { return fitted }
-        let panscan = sane(view.panscan, in: PictureView.panscanRange)
+        let panscan = sane(view.panscan, in: VideoGeometry.panscanRange)
         let filled = filling(shape, area)
-        let factor = exp2(sane(view.zoom, in: PictureView.zoomRange))
+        let factor = exp2(sane(view.zoom, in: VideoGeometry.zoomRange))
         func side(_ from: Int, _ to: Int) -> Double {
             (Double(from) + Double(max(0, to - from)) * panscan) * factor
         }
@@ -114,7 +114,7 @@ struct VideoPlacement: Hashable, Sendable, BitwiseCopyable {
     }
 
     private static func moved(_ side: Int, by pan: Double) -> Int {
-        pan == 0 ? 0 : Int(pixels: Double(side) * sane(pan, in: PictureView.panRange))
+        pan == 0 ? 0 : Int(pixels: Double(side) * sane(pan, in: VideoGeometry.panRange))
     }
 
     private static func sane(_ value: Double, in range: ClosedRange<Double>) -> Double {

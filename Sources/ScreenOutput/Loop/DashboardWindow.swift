@@ -7,7 +7,7 @@ internal import SyncRendering
 /// It exists while its display is connected; further displays are unused. Its errors do not affect the film's window.
 final class DashboardWindow {
     private let request: ScreenOptions.DashboardDisplay
-    private let converter: any PictureConverter
+    private let converter: any VideoFrameConverter
     private let painter: OverlayPainter
     private var window: OpaquePointer?
     private var presenter: (any VideoPresenter)?
@@ -28,7 +28,8 @@ final class DashboardWindow {
     /// The maximum deferral of a repaint; after it, the film is interrupted.
     private static let timeout = Duration.seconds(2)
 
-    init(_ request: ScreenOptions.DashboardDisplay, converter: any PictureConverter, raising signal: PollableSignal?) {
+    init(_ request: ScreenOptions.DashboardDisplay, converter: any VideoFrameConverter, raising signal: PollableSignal?)
+    {
         (self.request, self.converter) = (request, converter)
         painter = OverlayPainter(raising: signal)
     }

@@ -11,7 +11,7 @@ public final class ScreenControl: Sendable {
         case detach
         case open(PixelSize)
         case fullScreen(Bool?)
-        case view(PictureView)
+        case view(VideoGeometry)
         case arrangement(ScreenArrangement)
         case mode(DisplayMode, filmRate: Double?)
         case power(Bool)
@@ -76,7 +76,7 @@ public final class ScreenControl: Sendable {
     let signal: PollableSignal?
     let refusal: ExhaustionError?
     private let commands = Lock<(queue: [Command], isOver: Bool)>(([], false))
-    private let currentView = Lock(PictureView())
+    private let currentView = Lock(VideoGeometry())
     private let currentArrangement: Lock<ScreenArrangement>
     let state = Lock(Status())
     /// Raised once the loop has ended.
@@ -140,7 +140,7 @@ public final class ScreenControl: Sendable {
 
     /// The user's view settings: aspect ratio, zoom, pan and rotation, in addition to the media's and the layer's
     /// `videoGravity`. Screenshots are unaffected.
-    public var view: PictureView {
+    public var view: VideoGeometry {
         get { currentView.withLock { $0 } }
         set {
             currentView.withLock { $0 = newValue }

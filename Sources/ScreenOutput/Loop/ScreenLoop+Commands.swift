@@ -69,7 +69,7 @@ extension ScreenLoop {
         case .snapshot(.video, let reply):
             reply(
                 presenter?.onScreen?.videoFrame.flatMap {
-                    ScreenSnapshot(of: $0, at: presenter?.momentOnScreen, by: converter)
+                    ScreenSnapshot(of: $0, at: presenter?.subtitleTimeOnScreen, by: converter)
                 })
         case .snapshot(.window, let reply):
             reply(presenter?.onScreen?.videoFrame.flatMap { screen?.snapshot(of: $0) })

@@ -15,7 +15,7 @@ public final class ScreenLoop {
     /// The interface for other threads.
     public let control: ScreenControl
     let options: ScreenOptions
-    let converter: any PictureConverter
+    let converter: any VideoFrameConverter
     var screen: Screen?
     let nothing = NoScreen()
     var presenter: FramePresenter?
@@ -53,7 +53,7 @@ public final class ScreenLoop {
     private var mainQueue: MainQueue?
 
     /// Creates a loop. The window system is first used by `run`.
-    public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) {
+    public init(options: ScreenOptions = ScreenOptions(), converter: any VideoFrameConverter) {
         self.options = options
         self.converter = converter
         control = ScreenControl(options.arrangement)

@@ -14,12 +14,12 @@ final class PlaceboPresenter: VideoPresenter {
     /// Whether the "graphics processor" is a software renderer.
     let isSoftware: Bool
     var gravity = VideoGravity.resizeAspect
-    var view = PictureView()
+    var view = VideoGeometry()
     var arrangement = ScreenArrangement()
     private let window: OpaquePointer
     private let context: SDL_GLContext
     private let output: OpaquePointer
-    private let converter: any PictureConverter
+    private let converter: any VideoFrameConverter
     private var pacing: FlipPacing
     /// The textures of the current overlays, with their source images.
     private var overlayTextures: [(image: OverlayImage, texture: OpaquePointer)] = []
@@ -36,7 +36,7 @@ final class PlaceboPresenter: VideoPresenter {
     /// - Throws: `.unavailable` without a graphics processor, `.failed` if it cannot be used. The window is unchanged
     ///   then.
     init(
-        window: OpaquePointer, converter: any PictureConverter, drawing: PictureDrawing, takesSoftware: Bool
+        window: OpaquePointer, converter: any VideoFrameConverter, drawing: VideoRenderingOptions, takesSoftware: Bool
     ) throws(OutputError) {
         self.window = window
         self.converter = converter
@@ -72,8 +72,9 @@ final class PlaceboPresenter: VideoPresenter {
     }
 
     /// Calls `body` with the options of libplacebo, whose names are mpv's without dots.
-    private static func withWishes(_ drawing: PictureDrawing, _ body: (cpl_wishes) -> cpl_outcome) -> cpl_outcome {
-        let curve = drawing.toneMapping == .auto ? PictureDrawing.ToneMapping.bt2390 : drawing.toneMapping
+    private static func withWishes(_ drawing: VideoRenderingOptions, _ body: (cpl_wishes) -> cpl_outcome) -> cpl_outcome
+    {
+        let curve = drawing.toneMapping == .auto ? VideoRenderingOptions.ToneMapping.bt2390 : drawing.toneMapping
         return String(curve.rawValue.filter { $0 != "." }).withCString { curve in
             func open(_ scaler: UnsafePointer<CChar>?) -> cpl_outcome {
                 body(

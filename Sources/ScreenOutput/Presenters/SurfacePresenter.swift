@@ -11,10 +11,10 @@ final class SurfacePresenter: VideoPresenter {
     let description = "window memory"
     let refresh = RefreshEvidence.immediate
     var gravity = VideoGravity.resizeAspect
-    var view = PictureView()
+    var view = VideoGeometry()
     var arrangement = ScreenArrangement()
     private let window: OpaquePointer
-    private let converter: any PictureConverter
+    private let converter: any VideoFrameConverter
     private var surface: UnsafeMutablePointer<SDL_Surface>?
     private var placement: VideoPlacement?
     private var isStale = true
@@ -28,7 +28,7 @@ final class SurfacePresenter: VideoPresenter {
     /// The rectangles of the previous overlays.
     private var covered: [PixelRect] = []
 
-    init(window: OpaquePointer, converter: any PictureConverter) throws(OutputError) {
+    init(window: OpaquePointer, converter: any VideoFrameConverter) throws(OutputError) {
         self.window = window
         self.converter = converter
         guard refreshSurface() else {

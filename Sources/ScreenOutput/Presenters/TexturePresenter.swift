@@ -9,11 +9,11 @@ final class TexturePresenter: VideoPresenter {
     /// Whether the "graphics processor" is a software renderer.
     let isSoftware: Bool
     var gravity = VideoGravity.resizeAspect
-    var view = PictureView()
+    var view = VideoGeometry()
     var arrangement = ScreenArrangement()
     private let window: OpaquePointer
     private let renderer: OpaquePointer
-    private let converter: any PictureConverter
+    private let converter: any VideoFrameConverter
     private var texture: OpaquePointer?
     private var textureShape: Shape?
     /// The textures of the current overlays, with their source images.
@@ -28,7 +28,7 @@ final class TexturePresenter: VideoPresenter {
     /// - Parameter waitsForFlips: False for a window without timed frames, so that presenting does not block.
     /// - Throws: `.unavailable` if SDL creates no renderer.
     init(
-        window: OpaquePointer, converter: any PictureConverter, scaler: PictureDrawing.Scaler?,
+        window: OpaquePointer, converter: any VideoFrameConverter, scaler: VideoRenderingOptions.Scaler?,
         waitsForFlips: Bool = true
     ) throws(OutputError) {
         self.window = window

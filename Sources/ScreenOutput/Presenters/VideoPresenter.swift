@@ -10,7 +10,7 @@ protocol VideoPresenter: AnyObject {
     /// The scaling of frames into the area. Effective with the next `prepare`.
     var gravity: VideoGravity { get set }
     /// The user's view settings. Effective with the next `prepare`.
-    var view: PictureView { get set }
+    var view: VideoGeometry { get set }
     /// The rotation and overscan compensation of the screen. Effective with the next `prepare`.
     var arrangement: ScreenArrangement { get set }
     /// Whether the presenter tone-maps HDR frames.

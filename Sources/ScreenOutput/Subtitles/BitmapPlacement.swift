@@ -12,7 +12,7 @@ struct BitmapPlacement {
     /// Fits the plane to the width of the video. With another aspect ratio (a film whose black bars were cropped), it
     /// keeps its own and is centred vertically.
     init(plane: PixelSize, canvas: SubtitleCanvas) {
-        let frame = canvas.picture
+        let frame = canvas.video
         horizontal = Double(frame.width) / Double(max(1, plane.width))
         let videoShape = Double(frame.width) / Double(max(1, frame.height))
         let shape = Self.shape(of: plane, over: videoShape)

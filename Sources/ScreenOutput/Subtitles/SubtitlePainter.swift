@@ -55,8 +55,8 @@ package final class SubtitlePainter: SubtitleDrawing {
         // Unstyled text is scaled with the window and may cover borders, as in mpv (`sub-scale-with-window`,
         // `sub-use-margins`). Text positioned by an author belongs to the video.
         var frame = ScriptPainter.Frame(
-            area: canvas.area, video: sheet.isAuthored ? canvas.picture : canvas.words,
-            storage: sheet.isAuthored ? canvas.storage : canvas.words.size)
+            area: canvas.area, video: sheet.isAuthored ? canvas.video : canvas.textArea,
+            storage: sheet.isAuthored ? canvas.storage : canvas.textArea.size)
         let style = canvas.style
         frame.isPlain = sheet.isAuthored && style.override == .force
         if !sheet.isAuthored || frame.isPlain { frame.raise = 100 - style.position }

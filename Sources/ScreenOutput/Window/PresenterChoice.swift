@@ -5,11 +5,11 @@ internal import SyncRendering
 /// Opens a window with the first presenter that works on this computer.
 struct PresenterChoice {
     private let options: ScreenOptions
-    private let converter: any PictureConverter
+    private let converter: any VideoFrameConverter
     private let hasMemory: Bool
 
     /// - Parameter hasMemory: Whether windows have memory to draw into.
-    init(_ options: ScreenOptions, _ converter: any PictureConverter, hasMemory: Bool) {
+    init(_ options: ScreenOptions, _ converter: any VideoFrameConverter, hasMemory: Bool) {
         (self.options, self.converter, self.hasMemory) = (options, converter, hasMemory)
     }
 
@@ -91,9 +91,9 @@ struct PresenterChoice {
     }
 
     /// Returns which requested features a presentation lacks, and what it uses instead; nil if it supports all.
-    static func shortcomings(of way: ScreenOptions.Presentation, _ drawing: PictureDrawing) -> String? {
+    static func shortcomings(of way: ScreenOptions.Presentation, _ drawing: VideoRenderingOptions) -> String? {
         guard way != .placebo else { return nil }
-        let scalers: [PictureDrawing.Scaler] =
+        let scalers: [VideoRenderingOptions.Scaler] =
             way == .texture ? [.nearest, .bilinear] : [.nearest, .bilinear, .bicubic, .lanczos]
         var (wanted, taken): ([String], [String]) = ([], [])
         if ![.auto, .clip, .bt2390].contains(drawing.toneMapping) {

@@ -11,7 +11,7 @@ public import SyncRendering
 /// Later errors of the window are never thrown: `failure` has the reason, frames are discarded, and playback continues.
 public final class Screen: VideoOutput {
     var options: ScreenOptions
-    let converter: any PictureConverter
+    let converter: any VideoFrameConverter
     private let owner = pthread_self()
     private(set) var window: OpaquePointer?
     private(set) var presenter: (any VideoPresenter)?
@@ -40,7 +40,7 @@ public final class Screen: VideoOutput {
     /// The scaling of frames into the window. Effective with the next `prepare`.
     var gravity = VideoGravity.resizeAspect { didSet { if gravity != oldValue { needsPaint = true } } }
     /// The user's view settings. Effective with the next `prepare`.
-    var view = PictureView() { didSet { if view != oldValue { needsPaint = true } } }
+    var view = VideoGeometry() { didSet { if view != oldValue { needsPaint = true } } }
     /// The rotation and overscan compensation of the screen. Effective with the next `prepare`.
     var arrangement: ScreenArrangement {
         didSet {
@@ -75,7 +75,7 @@ public final class Screen: VideoOutput {
     ///
     /// - Throws: `.unavailable` without a display, or without the requested one; nothing is held then. With
     ///   `followsDisplays`, unless the user places the window, the error is stored in `failure` instead.
-    package init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) throws(OutputError) {
+    package init(options: ScreenOptions = ScreenOptions(), converter: any VideoFrameConverter) throws(OutputError) {
         self.options = options
         arrangement = options.arrangement
         fullScreen = FullScreen(options.mode)
@@ -285,7 +285,7 @@ public final class Screen: VideoOutput {
         let isTurned = placement.rotation % 180 != 0
         let storage = isTurned ? PixelSize(width: frame.size.height, height: frame.size.width) : frame.size
         return SubtitleCanvas(
-            area: placement.area, picture: placement.rect, storage: storage, words: geometry.titleSafe)
+            area: placement.area, video: placement.rect, storage: storage, textArea: geometry.titleSafe)
     }
 
     /// Returns the displayed video with subtitles, upright and without messages, independent of the presenter; nil

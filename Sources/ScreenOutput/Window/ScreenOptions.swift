@@ -66,7 +66,7 @@ public struct ScreenOptions: Sendable {
     /// The method of presenting frames.
     public var presentation = Presentation.automatic
     /// Tone mapping and scaling; the converter must have the same settings.
-    public var drawing = PictureDrawing()
+    public var drawing = VideoRenderingOptions()
     /// The delay between a flip and light, calibrated or set by the user; zero if unknown.
     public var panelDelay: Duration = .zero
 

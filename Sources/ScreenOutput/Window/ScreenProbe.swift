@@ -15,7 +15,7 @@ package struct ScreenProbe: Sendable {
     /// Examines the displays of this computer.
     ///
     /// - Throws: `OutputError` if no display can be reached.
-    package static func examine(converter: any PictureConverter) throws(OutputError) -> ScreenProbe {
+    package static func examine(converter: any VideoFrameConverter) throws(OutputError) -> ScreenProbe {
         let screen = try Screen(options: ScreenOptions(), converter: converter)
         if let failure = screen.failure { throw failure }
         return ScreenProbe(

@@ -15,7 +15,7 @@ public struct ScreenSnapshot: Sendable {
     /// Converts a frame in its own size; nil if the converter cannot.
     ///
     /// - Parameter time: The media time of its subtitles.
-    init?(of frame: any VideoFrame, at time: MediaTime?, by converter: any PictureConverter) {
+    init?(of frame: any VideoFrame, at time: MediaTime?, by converter: any VideoFrameConverter) {
         let size = VideoPlacement.displaySize(
             of: frame.size, pixelAspect: frame.pixelAspect, rotation: frame.rotation)
         let placement = VideoPlacement(
@@ -28,7 +28,7 @@ public struct ScreenSnapshot: Sendable {
     }
 
     /// Converts a frame placed in an otherwise black area; nil if the converter cannot.
-    init?(of frame: any VideoFrame, lying placement: VideoPlacement, by converter: any PictureConverter) {
+    init?(of frame: any VideoFrame, lying placement: VideoPlacement, by converter: any VideoFrameConverter) {
         size = placement.area
         guard size.width * size.height <= Self.largest else { return nil }
         let all = PixelRect(x: 0, y: 0, width: frame.size.width, height: frame.size.height)
@@ -91,7 +91,7 @@ public struct ScreenSnapshot: Sendable {
     package mutating func lay(subtitles layer: DisplayLayer) {
         guard let time else { return }
         let frame = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
-        blend(layer.drawWords(at: time, on: SubtitleCanvas(area: size, picture: frame, storage: storage)))
+        blend(layer.drawSubtitles(at: time, on: SubtitleCanvas(area: size, video: frame, storage: storage)))
     }
 
     func under(_ images: [OverlayImage]) -> ScreenSnapshot {

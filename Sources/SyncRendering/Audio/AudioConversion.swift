@@ -26,11 +26,11 @@ public protocol PCMConverter: AnyObject {
     var decodeErrorCount: Int { get }
     /// Returns the audio that could not be decoded since the last call, in media time; nil if there is none. The
     /// default returns nil.
-    func consumeUndecodableAudio() -> UndecodableSound?
+    func consumeUndecodableAudio() -> UndecodableAudio?
 }
 
 /// A range of audio whose packets could not be decoded.
-public struct UndecodableSound: Sendable, Equatable {
+public struct UndecodableAudio: Sendable, Equatable {
     /// The media time of the first such packet.
     package var start: MediaTime
     /// The end of the last such packet, in media time.
@@ -44,7 +44,7 @@ public struct UndecodableSound: Sendable, Equatable {
     }
 
     /// Returns the union of two ranges with the summed duration.
-    package func adding(_ other: UndecodableSound) -> UndecodableSound {
+    package func adding(_ other: UndecodableAudio) -> UndecodableAudio {
         var sum = self
         (sum.start, sum.end) = (min(start, other.start), max(end, other.end))
         sum.duration += other.duration
@@ -52,13 +52,13 @@ public struct UndecodableSound: Sendable, Equatable {
     }
 }
 
-extension [UndecodableSound] {
+extension [UndecodableAudio] {
     /// Packets that could be decoded by chance interrupt damaged audio for less than this.
     private static var maxInterruption: MediaTime { MediaTime(value: 1, timescale: 4) }
     private static var maxCount: Int { 64 }
 
     /// Adds a range, as part of the last one if that is contiguous, or if there are many.
-    package mutating func add(_ sound: UndecodableSound) {
+    package mutating func add(_ sound: UndecodableAudio) {
         guard let last, sound.start - last.end <= Self.maxInterruption || count >= Self.maxCount else {
             return append(sound)
         }
@@ -68,7 +68,7 @@ extension [UndecodableSound] {
 
 extension PCMConverter {
     /// Returns nil: undecodable audio is not recorded.
-    public func consumeUndecodableAudio() -> UndecodableSound? { nil }
+    public func consumeUndecodableAudio() -> UndecodableAudio? { nil }
     /// Returns false: another format requires another converter.
     public func adopt(_ format: AudioFormat) throws(MediaError) -> Bool { false }
     /// Does nothing: the mix is unchanged.

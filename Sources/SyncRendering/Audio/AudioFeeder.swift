@@ -86,7 +86,7 @@ package struct AudioFeeder {
     }
 
     private mutating func closeUnadopted() {
-        for group in renderer.state.withLock({ $0.takeUnadopted() }) where group !== outputs { close(group) }
+        for group in renderer.state.withLock({ $0.removeUnadopted() }) where group !== outputs { close(group) }
     }
 
     /// Begins to close outputs.
@@ -100,7 +100,7 @@ package struct AudioFeeder {
 
     /// Applies the pending flush and output from the renderer's state.
     private mutating func applyCommands() {
-        let command = renderer.state.withLock { $0.takeCommand(for: life) }
+        let command = renderer.state.withLock { $0.consumeCommand(for: life) }
         guard command.isFlush || command.isOutputChange else { return }
         overtakePartialFlush()
         (refused, failure) = (nil, nil)
@@ -144,12 +144,12 @@ package struct AudioFeeder {
         guard let outputs else { return false }
         guard isStarted else {
             // Audio that no output can play passes.
-            if refused != nil { renderer.state.withLock { $0.noteReading(until: nil) } }
+            if refused != nil { renderer.state.withLock { $0.recordReading(until: nil) } }
             return false
         }
         let result = outputs.run()
         due = HostInstant.first(result.due, opensUntil)
-        if isPrepared { renderer.state.withLock { $0.noteReading(until: result.slowest) } }
+        if isPrepared { renderer.state.withLock { $0.recordReading(until: result.slowest) } }
         return result.hasMoved
     }
 
@@ -198,7 +198,7 @@ package struct AudioFeeder {
     /// Reports how much the outputs have accepted, their failure, and the end.
     private mutating func reportProgress() {
         guard let outputs else { return }
-        if isPrepared { followFailure(of: outputs) }
+        if isPrepared { adoptFailure(of: outputs) }
         let until = outputs.acceptedUntil
         if isPrepared, renderer.state.withLock({ $0.accept(until: until) }) { renderer.report(.progress) }
         guard renderer.state.withLock({ $0.isAtEnd(for: life) }), outputs.current.isDrained else { return }
@@ -207,7 +207,7 @@ package struct AudioFeeder {
     }
 
     /// Reports a failure of all outputs, and the recovery or replacement of one.
-    private mutating func followFailure(of outputs: OutputGroup) {
+    private mutating func adoptFailure(of outputs: OutputGroup) {
         let before = failure
         failure = outputs.failure
         if let failure {
@@ -229,7 +229,7 @@ package struct AudioFeeder {
     /// Requests more audio if the outputs have become ready since they were last full.
     private func announceReadiness() {
         let depth = outputs?.current.desiredDepth ?? .seconds(1)
-        guard renderer.state.withLock({ $0.takeReadiness(depth) }) else { return }
+        guard renderer.state.withLock({ $0.consumeReadiness(depth) }) else { return }
         renderer.report(.readyForMoreMediaData)
         renderer.demand.offer()
     }

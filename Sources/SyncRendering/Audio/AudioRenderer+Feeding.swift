@@ -109,7 +109,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         // Even short audio is scheduled only after the output knows its delay.
         if status.isDrained, status.acceptedUntil == nil || output.isReadyToStart { return nil }
         // Outputs open when the first audio arrives.
-        if isEmpty { return OutputWait(.sound, of: output.name, id: id) }
+        if isEmpty { return OutputWait(.audio, of: output.name, id: id) }
         var wait = output.wait
         wait?.id = id
         guard output.isReadyToStart else { return wait ?? OutputWait(.ownDelay, of: output.name, id: id) }
@@ -117,7 +117,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
             if isLast || (until - playhead).duration >= output.current.preroll { return nil }
         }
         // A speaker accepts audio while it synchronizes its clock; the clock is then the reason reported to the user.
-        return wait ?? OutputWait(.sound, of: output.name, id: id)
+        return wait ?? OutputWait(.audio, of: output.name, id: id)
     }
 
     /// See `AudioOutput.earliestStart`. Any thread.
@@ -154,7 +154,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     public func detach(completion: @escaping @Sendable () -> Void) {
         state.withLock { $0.detach(completion: completion) }
         // Nothing is requested until the renderer joins another synchronizer.
-        demand.noteFlush(asks: false)
+        demand.notifyFlush(asks: false)
         wake.raise()
     }
 
@@ -169,7 +169,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     func retire(closing outputs: [OutputGroup]) {
         let completions = state.withLock { state in
             state.retired = outputs
-            return state.takeRetired()
+            return state.consumeRetired()
         }
         @Sendable func complete(after rest: ArraySlice<OutputGroup>) {
             guard let first = rest.first else { return completions.forEach { $0() } }
@@ -181,13 +181,13 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
 
 extension SampleBuffer {
     /// The duration of the audio; a decoded block states it even if the buffer does not.
-    var soundDuration: MediaTime {
+    var audioDuration: MediaTime {
         if duration == .zero, case .pcm(let block) = payload { return block.end - block.start }
         return duration
     }
 
     /// The media time at the end of the last sample.
-    var soundEnd: MediaTime? { presentationTime.map { $0 + soundDuration } }
+    var audioEnd: MediaTime? { presentationTime.map { $0 + audioDuration } }
 }
 
 extension RenderSynchronizer {

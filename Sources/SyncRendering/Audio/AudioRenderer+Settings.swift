@@ -5,7 +5,7 @@ extension AudioRenderer {
     /// Changes settings of the outputs.
     ///
     /// - Parameter isGain: Whether the volumes of the outputs change.
-    func changeSettings(isGain: Bool = false, _ body: (inout SoundSettings) -> Void) {
+    func changeSettings(isGain: Bool = false, _ body: (inout AudioSettings) -> Void) {
         settings.withLock(body)
         guard let outputs else { return }
         if isGain { outputs.applyGains() } else { outputs.settingsDidChange() }

@@ -18,7 +18,7 @@ extension AudioRenderer {
     }
 
     /// Returns the audio that could not be decoded since the last call, by its packets' times. Any thread.
-    package func consumeUndecodableAudio() -> [UndecodableSound] {
+    package func consumeUndecodableAudio() -> [UndecodableAudio] {
         outputs?.current.consumeUndecodableAudio() ?? []
     }
 

@@ -41,7 +41,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         public var lateBuffers = 0
         /// Sound that could not be decoded since the last flush, in film time; nil where there is none. With several
         /// outputs that of the first output that lacks sound: each decodes the same.
-        public var undecodable: UndecodableSound?
+        public var undecodable: UndecodableAudio?
     }
 
     /// The kind of content; determines the permitted routes.
@@ -50,8 +50,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     let events: EventLog
     let demand = MediaDataDemand()
     /// The enqueued audio.
-    let store: SoundStore
-    let settings: Lock<SoundSettings>
+    let store: AudioStore
+    let settings: Lock<AudioSettings>
     let partialFlushes: PartialFlushQueue
     let state: Lock<RendererState>
     /// Wakes the feeder: audio arrived, space became available, or the state changed.
@@ -207,7 +207,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// Drops all unplayed audio in the queue and in the output. The next buffer starts afresh.
     public func flush() {
         state.withLock { $0.flush() }
-        demand.noteFlush()
+        demand.notifyFlush()
         wake.raise()
     }
 
@@ -225,9 +225,9 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// The timeline to which the synchronizer must be steered if the output's timing is fixed
     /// (`RenderSynchronizer.steer(toward:)`); usually nil. Any thread.
     public var remoteTimeline: TimebaseSegment? {
-        guard var line = outputs?.current.remoteTimeline else { return nil }
-        line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
-        return line
+        guard var timeline = outputs?.current.remoteTimeline else { return nil }
+        timeline.hostAnchor = timeline.hostAnchor.advanced(by: .zero - timebase.delay)
+        return timeline
     }
 
     /// Adjusts the rate of `remoteTimeline`; see `OwnClockOutput.adjustRemoteRate`. Any thread.
@@ -251,7 +251,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// Applies a changed timeline to the output. Called by the synchronizer; any thread.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
         let (outputs, isSilent) = state.withLock { state in
-            let isSilent = state.followTimebase()
+            let isSilent = state.applyTimebase()
             return (state.outputs, isSilent)
         }
         if isSilent {

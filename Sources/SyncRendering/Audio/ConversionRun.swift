@@ -36,9 +36,9 @@ struct ConversionRun {
     // MARK: Converting
 
     /// Switches to another format without a discontinuity; returns false if another converter is required.
-    func follow(_ format: AudioFormat) -> Bool {
+    func adopt(_ format: AudioFormat) -> Bool {
         // ignored: a converter of its own is made for the format, whose failure is reported.
-        (try? converter?.follow(format)) == true
+        (try? converter?.adopt(format)) == true
     }
 
     /// Converts at most one block.
@@ -50,7 +50,7 @@ struct ConversionRun {
     /// - Returns: The result, which is empty if nothing is to be delivered yet; nil if another input is required.
     mutating func receive(
         into batch: PacketBatch, until limit: MediaTime?, from resume: inout ResumePoint
-    ) throws(MediaError) -> PendingSound? {
+    ) throws(MediaError) -> PendingAudio? {
         #if DEBUG
             // Not `assert`, which is absent from optimized modules of a debug build. Encoders may retain their input.
             if block != nil, !encoder.isPresent, !isKnownUniquelyReferenced(&block) {

@@ -22,7 +22,7 @@ struct DeliveryPipeline {
     /// Whether the next audio is the first after a full flush, so that its conversion may be shared.
     private var mayShare = false
     /// The audio to deliver.
-    private var pending = PendingSound.nothing
+    private var pending = PendingAudio.nothing
     /// A buffer that waits for a change of format or delivery.
     private var nextFormat: SampleBuffer?
     /// What the end of input was signalled to.
@@ -119,16 +119,16 @@ struct DeliveryPipeline {
     /// Offers the pending audio to the output; returns whether any was accepted.
     mutating func offer() -> Bool {
         let (taken, packets) = pending.offer(to: feed.abilities)
-        if passesPackets { passed.noteDelivery(packets) }
+        if passesPackets { passed.recordDelivered(packets) }
         return taken > 0
     }
 
     /// Returns the buffer that waits for a change of format or delivery.
-    mutating func takeWaiting() -> SampleBuffer? { nextFormat.take() }
+    mutating func removeWaiting() -> SampleBuffer? { nextFormat.take() }
 
     /// Drains converter and encoder and signals the end to the output. Returns true once that is done.
     mutating func finish(_ output: any AudioOutput) -> Bool {
-        if let tail = passed.takeTail() {
+        if let tail = passed.removeTail() {
             pending = .packets(tail, 0)
             return false
         }
@@ -190,7 +190,7 @@ struct DeliveryPipeline {
             if let result = agree(on: incoming, for: buffer, output) { return result }
         }
         limit = buffer.heardUntil
-        takenUntil = buffer.soundEnd ?? takenUntil
+        takenUntil = buffer.audioEnd ?? takenUntil
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
         case (.passThrough(let passedFormat), .encodedAudio(_, let packets)):
@@ -228,10 +228,10 @@ struct DeliveryPipeline {
         guard !isRefused else { return false }
         do {
             batch.removeAll()
-            let sound = try conversion.receive(into: batch, until: limit, from: &resume)
+            let received = try conversion.receive(into: batch, until: limit, from: &resume)
             reportDamage()
-            guard let sound else { return false }
-            pending = sound
+            guard let received else { return false }
+            pending = received
         } catch {
             feed.reportUndecodable(error)
             isRefused = true
@@ -247,9 +247,9 @@ struct DeliveryPipeline {
     }
 
     /// Reports the number of undecodable packets and their audio.
-    private mutating func report(_ count: Int, _ lost: UndecodableSound?) {
+    private mutating func report(_ count: Int, _ lost: UndecodableAudio?) {
         decodeErrorCount = count
-        feed.state.withLock { $0.noteDamage(count, lost) }
+        feed.state.withLock { $0.recordDamage(count, lost) }
     }
 
     // MARK: Negotiation
@@ -267,7 +267,7 @@ struct DeliveryPipeline {
         }
         if !mustRenegotiate, format != nil, delivery != nil, conversion.converter != nil {
             // Drains the converter of the old format before the new one starts.
-            guard conversion.follow(incoming) else { return drain(before: buffer) }
+            guard conversion.adopt(incoming) else { return drain(before: buffer) }
             format = incoming
             return nil
         }
@@ -365,7 +365,7 @@ struct DeliveryPipeline {
             let passesThrough = if case .passThrough = wanted { true } else { false }
             guard passed.decideTail(before: buffer, passesThrough: passesThrough) == .delivered else { return false }
         }
-        guard let tail = passed.takeTail() else { return false }
+        guard let tail = passed.removeTail() else { return false }
         pending = .packets(tail, 0)
         nextFormat = buffer
         return true
@@ -413,7 +413,7 @@ struct DeliveryPipeline {
     /// Sends a buffer to the shared conversion, or stops sharing if it differs from that of another member.
     private mutating func send(_ buffer: SampleBuffer, to shared: SharedConversion.Cursor) -> Bool {
         if buffer.heardUntil == nil, buffer.audioFormat(after: format) == format, shared.send(.audio(buffer)) {
-            takenUntil = buffer.soundEnd ?? takenUntil
+            takenUntil = buffer.audioEnd ?? takenUntil
         } else {
             // The buffer is read again.
             stopSharing()
@@ -445,14 +445,14 @@ struct DeliveryPipeline {
     /// packets keep their times.
     mutating func stopSharing() {
         guard let shared else { return }
-        var place = shared.end
+        var position = shared.end
         if case .packets(let packets, let offset) = pending {
-            place = packets.packets[offset].presentationTime ?? place
+            position = packets.packets[offset].presentationTime ?? position
         }
-        let start = place ?? shared.start ?? .zero
+        let start = position ?? shared.start ?? .zero
         reset()
         mustRenegotiate = false
-        resume = ResumePoint(place)
+        resume = ResumePoint(position)
         feed.state.withLock { $0.move(to: start, isDiscontinuous: false) }
         if let format { _ = makeConverter(for: format, shared.conversion.key.processing) }
     }
@@ -506,11 +506,11 @@ struct DeliveryPipeline {
         let before = conversion.converter?.processing ?? .none
         beginAfterCut(at: time, keptUntil: end, truncated: truncated)
         if passesPackets, feed.mustDecode { format = nil }
-        let place = conversion.encoder.end ?? end ?? time
+        let position = conversion.encoder.end ?? end ?? time
         // The new processing starts at the end of the output's audio with a ramp from the old one.
-        conversion.resetConverter(from: before, to: processing, at: place)
-        resume = ResumePoint(place)
-        feed.state.withLock { $0.move(to: place, acceptedUntil: end) }
+        conversion.resetConverter(from: before, to: processing, at: position)
+        resume = ResumePoint(position)
+        feed.state.withLock { $0.move(to: position, acceptedUntil: end) }
     }
 
     private mutating func beginAfterCut(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {

@@ -168,8 +168,8 @@ struct EncoderRun {
         let full = encoder.map { Int64($0.framesPerPacket) } ?? 0
         for packet in rest.packets {
             guard let start = packet.presentationTime, start < time else { break }
-            let isWhole = start + packet.duration <= time && packet.duration.value >= full
-            rest.withBytes(of: packet) { (isWhole ? cut.kept : cut.truncated).append($0, as: packet) }
+            let isComplete = start + packet.duration <= time && packet.duration.value >= full
+            rest.withBytes(of: packet) { (isComplete ? cut.kept : cut.truncated).append($0, as: packet) }
         }
         let end = rest.packets.last.flatMap { packet in packet.presentationTime.map { $0 + packet.duration } }
         cut.passesCut = end.map { $0 > time } ?? false

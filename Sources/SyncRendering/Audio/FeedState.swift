@@ -6,9 +6,9 @@ struct FeedState {
     /// The timeline of the output.
     let timebase: Timebase
     /// The enqueued audio of the renderer.
-    let store: SoundStore
+    let store: AudioStore
     /// The next buffer to deliver; nil: an output that receives no audio yet.
-    private(set) var cursor: SoundCursor?
+    private(set) var cursor: AudioCursor?
     /// Whether a partial flush of all outputs is decided here and audio is removed from the store next.
     private var isCutPending = false
     let partialFlushes = PartialFlushQueue()
@@ -23,7 +23,7 @@ struct FeedState {
     /// The delivery for which it is prepared.
     private var delivery: AudioDelivery?
     /// The settings of the renderer.
-    let settings: Lock<SoundSettings>
+    let settings: Lock<AudioSettings>
     /// Media seconds per second of audio since the last restart.
     private(set) var speed: Double
     /// The linear gain; nil: the output keeps its own volume.
@@ -40,15 +40,15 @@ struct FeedState {
     private var status = AudioRenderer.Progress(
         acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, decodeErrorCount: 0)
     /// Undecodable audio that was not yet queried.
-    private var undecodable: [UndecodableSound] = []
+    private var undecodable: [UndecodableAudio] = []
     /// The timebase segment of the last change notification.
-    private var line: TimebaseSegment?
+    private var segment: TimebaseSegment?
     /// The delivery for which the output was prepared again; nil: the feeder has adopted it.
     private var prepared: AudioDelivery?
     /// Whether the feed has ended.
     private(set) var isStopping = false
 
-    init(_ timebase: Timebase, reading store: SoundStore, _ settings: Lock<SoundSettings>) {
+    init(_ timebase: Timebase, reading store: AudioStore, _ settings: Lock<AudioSettings>) {
         (self.timebase, self.store, self.settings) = (timebase, store, settings)
         speed = settings.withLock { $0.speed }
     }
@@ -66,7 +66,7 @@ struct FeedState {
     }
 
     /// Returns the next buffer, unless a command is pending that affects it.
-    mutating func takeNext() -> SampleBuffer? {
+    mutating func dequeue() -> SampleBuffer? {
         guard !flushRequested, !outputChanged, !isCutPending, var position = cursor else { return nil }
         let buffer = store.next(&position)
         cursor = position
@@ -87,17 +87,17 @@ struct FeedState {
     }
 
     /// Moves to a media time, for a converter that starts afresh.
-    mutating func move(to moment: MediaTime, isDiscontinuous: Bool) {
+    mutating func move(to time: MediaTime, isDiscontinuous: Bool) {
         guard var position = cursor else { return }
-        store.move(&position, to: moment, isDiscontinuous: isDiscontinuous)
+        store.move(&position, to: time, isDiscontinuous: isDiscontinuous)
         cursor = position
     }
 
     /// Same after the output has flushed.
     ///
     /// - Parameter end: The end of the audio that the output has kept.
-    mutating func move(to moment: MediaTime, acceptedUntil end: MediaTime?) {
-        move(to: moment, isDiscontinuous: true)
+    mutating func move(to time: MediaTime, acceptedUntil end: MediaTime?) {
+        move(to: time, isDiscontinuous: true)
         status.acceptedUntil = end
         status.isDrained = false
     }
@@ -105,9 +105,9 @@ struct FeedState {
     // MARK: Flushes
 
     /// Requests a flush of the output, which then receives audio from a position on.
-    mutating func restart(at position: SoundCursor, resumingFrom moment: MediaTime? = nil) {
+    mutating func restart(at position: AudioCursor, resumingFrom time: MediaTime? = nil) {
         isCutPending = false
-        restart(at: position, from: moment)
+        restart(at: position, from: time)
         status.undecodable = nil
         undecodable = []
     }
@@ -116,25 +116,25 @@ struct FeedState {
     ///
     /// - Parameter delay: How much later than the renderer the output plays: it has not played that much before the
     ///   time.
-    mutating func restart(from moment: MediaTime?, playingLaterBy delay: Duration) {
-        guard let moment else { return restart(at: store.start) }
+    mutating func restart(from time: MediaTime?, playingLaterBy delay: Duration) {
+        guard let time else { return restart(at: store.start) }
         let speed = max(speed, settings.withLock { $0.speed })
-        let own = delay > .zero ? moment.advanced(by: .zero - delay * speed) : moment
+        let own = delay > .zero ? time.advanced(by: .zero - delay * speed) : time
         var position = store.start
         let isEarlier = store.move(&position, to: own)
         restart(at: position, resumingFrom: isEarlier ? own : nil)
     }
 
     /// Same, if the output receives audio; does not end a partial flush of all outputs.
-    private mutating func restart(from moment: MediaTime) {
+    private mutating func restart(from time: MediaTime) {
         guard var position = cursor else { return restart(at: nil, from: nil) }
-        let isEarlier = store.move(&position, to: moment)
-        restart(at: position, from: isEarlier ? moment : nil)
+        let isEarlier = store.move(&position, to: time)
+        restart(at: position, from: isEarlier ? time : nil)
     }
 
-    /// - Parameter moment: Earlier audio only primes the codecs; nil: all audio is delivered.
-    private mutating func restart(at position: SoundCursor?, from moment: MediaTime?) {
-        (cursor, resumesFrom, flushRequested) = (position, moment, true)
+    /// - Parameter time: Earlier audio only primes the codecs; nil: all audio is delivered.
+    private mutating func restart(at position: AudioCursor?, from time: MediaTime?) {
+        (cursor, resumesFrom, flushRequested) = (position, time, true)
         partialFlushes.overtake()
         speed = settings.withLock { $0.speed }
         status.restart()
@@ -145,9 +145,9 @@ struct FeedState {
 
     /// Applies a seek without a flush beyond everything that the output holds. Such audio is never played and would
     /// keep the output full while the timebase is stopped.
-    mutating func followTimebase() {
-        let (line, before) = (timebase.snapshot.upcoming, line)
-        self.line = line
+    mutating func applyTimebase() {
+        let (line, before) = (timebase.snapshot.upcoming, segment)
+        self.segment = line
         if line.skips(before, acceptedUntil: status.acceptedUntil) { restart(from: line.mediaAnchor) }
     }
 
@@ -219,7 +219,7 @@ struct FeedState {
         self.gain = gain
     }
 
-    /// Returns whether the caller has to apply what was set, until `takeOutputSettings` returns nil.
+    /// Returns whether the caller has to apply what was set, until `consumeOutputSettings` returns nil.
     mutating func beginOutputSettings() -> Bool { (isGainNew || isItemNew) && pass.begin() }
 
     /// Whether the renderer's item is to be displayed.
@@ -234,7 +234,7 @@ struct FeedState {
     }
 
     /// Returns what was not applied yet.
-    mutating func takeOutputSettings() -> OutputSettings? {
+    mutating func consumeOutputSettings() -> OutputSettings? {
         guard pass.next() else { return nil }
         let item = settings.withLock { $0.nowPlaying }
         defer { (isGainNew, self.item) = (false, item) }
@@ -266,7 +266,7 @@ struct FeedState {
     }
 
     /// Returns the pending commands once. No audio reaches a new output before its gain is set.
-    mutating func takeCommand() -> Command {
+    mutating func consumeCommand() -> Command {
         guard !outputChanged || pass.isIdle else {
             return Command(isFlush: false, isOutputChange: false, speed: speed, processing: processing)
         }
@@ -297,7 +297,7 @@ struct FeedState {
     }
 
     /// Records the number of undecodable packets and their audio.
-    mutating func noteDamage(_ count: Int, _ lost: UndecodableSound?) {
+    mutating func recordDamage(_ count: Int, _ lost: UndecodableAudio?) {
         status.decodeErrorCount = count
         guard let lost else { return }
         undecodable.add(lost)
@@ -305,7 +305,7 @@ struct FeedState {
     }
 
     /// Returns the audio that could not be decoded since the last call.
-    mutating func takeUndecodable() -> [UndecodableSound] {
+    mutating func consumeUndecodable() -> [UndecodableAudio] {
         defer { undecodable = [] }
         return undecodable
     }
@@ -328,21 +328,21 @@ extension AudioRenderer.Progress {
 
     /// Records that all audio is read, converted and accepted, if no more is expected. The end is published together
     /// with the drained state.
-    mutating func drain(acceptedUntil until: MediaTime?, _ level: SoundStore.Level) {
+    mutating func drain(acceptedUntil until: MediaTime?, _ level: AudioStore.Level) {
         if level.isFinished || level.isEnding { (acceptedUntil, isDrained) = (until, true) }
     }
 }
 
-extension SoundStore.Level {
+extension AudioStore.Level {
     /// Requests have stopped and less audio than this remains: the audio is considered complete and the converters are
     /// drained. See `nextNeed`.
-    private static let lastMoment: Duration = .milliseconds(250)
+    private static let drainThreshold: Duration = .milliseconds(250)
 
     /// Returns whether no more audio is expected before that which was read has played.
     func isAtEnd(at playhead: MediaTime, acceptedUntil: MediaTime?) -> Bool {
         guard !isFinished else { return true }
         guard isEnding, let last = enqueuedUntil else { return false }
-        return ((acceptedUntil ?? last) - playhead).duration < Self.lastMoment
+        return ((acceptedUntil ?? last) - playhead).duration < Self.drainThreshold
     }
 
     /// Returns when the playhead reaches the point at which the end of the audio is near or more audio is wanted; nil:
@@ -360,14 +360,14 @@ extension SoundStore.Level {
         var due: HostInstant?
         if let next = snapshot.scheduled, next.hostAnchor > now { due = next.hostAnchor }
         guard segment.rate > 0, let until = enqueuedUntil else { return due }
-        func include(_ moment: MediaTime) {
-            guard let instant = segment.hostInstant(of: moment) else { return }
+        func include(_ time: MediaTime) {
+            guard let instant = segment.hostInstant(of: time) else { return }
             // A margin of 1 ms, so that the compared time has certainly passed. Later demands raise the signal.
             let later = instant.advanced(by: .milliseconds(1))
             if later > now { due = min(due ?? later, later) }
         }
         if let depth { include(until.advanced(by: .zero - depth)) }
-        if isEnding, isLast { include((acceptedUntil ?? until).advanced(by: .zero - Self.lastMoment)) }
+        if isEnding, isLast { include((acceptedUntil ?? until).advanced(by: .zero - Self.drainThreshold)) }
         return due
     }
 }

@@ -89,14 +89,14 @@ extension OutputFeeder {
             return change.finish()
         }
         let timebase = feed.timebase
-        let moment = change.place(
+        let time = change.restartTime(
             until: until, playhead: timebase.currentTime, rate: timebase.snapshot.segment(at: timebase.clock.now).rate,
             lead: feed.abilities.flushing?.partialFlushLead)
-        guard let moment else {
+        guard let time else {
             change.finish()
             return restart()
         }
-        let request = PartialFlushRequest(time: moment, feedsAgain: true) { _ in }
+        let request = PartialFlushRequest(time: time, feedsAgain: true) { _ in }
         change.begin(request)
         feed.partialFlushes.append(request, isFirst: true)
     }

@@ -9,7 +9,7 @@ struct OutputFeeder {
     private var isRetired = false
 
     /// The speed that the output knows; nil: none.
-    private var toldSpeed: Double?
+    private var reportedSpeed: Double?
     /// Whether the output has to be flushed once it is prepared again.
     private var flushesLater = false
     var output: (any AudioOutput)?
@@ -66,7 +66,7 @@ struct OutputFeeder {
 
     /// Applies the pending flush, output, speed and processing from the feed's state.
     private mutating func applyCommands() {
-        let command = feed.state.withLock { $0.takeCommand() }
+        let command = feed.state.withLock { $0.consumeCommand() }
         if command.isFlush || command.isOutputChange {
             overtakePartialFlush()
             change.finish()
@@ -81,15 +81,15 @@ struct OutputFeeder {
         if command.isOutputChange {
             pipeline.reset()
             output = command.output
-            (toldSpeed, flushesLater) = (nil, false)
+            (reportedSpeed, flushesLater) = (nil, false)
             pipeline.setDelivery(command.delivery)
         } else if let prepared = command.prepared {
             pipeline.adopt(prepared)
             if flushesLater { output?.flush() }
             flushesLater = false
         }
-        if toldSpeed != command.speed, !pipeline.isPreparing {
-            toldSpeed = command.speed
+        if reportedSpeed != command.speed, !pipeline.isPreparing {
+            reportedSpeed = command.speed
             if output != nil { feed.abilities.packets?.setSpeed(command.speed) }
         }
         if command.isFlush || command.isOutputChange { pipeline.resume(from: command.resumesFrom) }
@@ -108,7 +108,7 @@ struct OutputFeeder {
         guard let output, partialFlush == nil, !pipeline.isPreparing else { return false }
         if pipeline.hasPending { return deliver(to: output) }
         if pipeline.convertMore() { return true }
-        guard let buffer = pipeline.takeWaiting() ?? feed.state.withLock({ $0.takeNext() }) else {
+        guard let buffer = pipeline.removeWaiting() ?? feed.state.withLock({ $0.dequeue() }) else {
             return finishIfDone(output)
         }
         return pipeline.begin(buffer, for: output)

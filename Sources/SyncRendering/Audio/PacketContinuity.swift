@@ -26,7 +26,7 @@ struct PacketContinuity {
     init(end: MediaTime? = nil) { self.end = end }
 
     /// Sets the format of the next packets.
-    mutating func follow(_ format: AudioFormat) {
+    mutating func setFormat(_ format: AudioFormat) {
         let rate = Int32(clamping: format.sampleRate)
         if rate != self.rate { end = end }
         (framesPerPacket, self.rate) = (Int64(format.parameters.framesPerPacket), rate)
@@ -84,15 +84,15 @@ struct PacketContinuity {
     func isBetterWithout(_ tail: PacketTail, before first: MediaTime?, heardFrom beginning: MediaTime) -> Bool {
         let length = length(of: tail.packet)
         guard length > .zero else { return false }
-        /// Returns how much of the next item is lost if its packets cannot start before `moment`.
-        func loss(after moment: MediaTime) -> MediaTime {
-            var from = max(moment, beginning)
-            if let first, moment > first {
-                let tolerant = (moment - first).advanced(by: .zero - Self.tolerance)
+        /// Returns how much of the next item is lost if its packets cannot start before `time`.
+        func loss(after time: MediaTime) -> MediaTime {
+            var from = max(time, beginning)
+            if let first, time > first {
+                let tolerant = (time - first).advanced(by: .zero - Self.tolerance)
                 from =
                     first + length * Int64(clamping: (tolerant.seconds / length.seconds).rounded(.up), in: 0...1 << 40)
             } else if let first {
-                from = max(first, moment)
+                from = max(first, time)
             }
             return max(.zero, from - beginning)
         }
@@ -111,9 +111,9 @@ struct PacketTail {
     var packet: PacketBatch.Packet { batch.packets[0] }
 
     /// Returns the packet with an earlier end of its audible part.
-    func ending(at moment: MediaTime) -> PacketTail {
+    func ending(at time: MediaTime) -> PacketTail {
         var shorter = self
-        shorter.heardUntil = min(heardUntil, moment)
+        shorter.heardUntil = min(heardUntil, time)
         return shorter
     }
 }

@@ -5,31 +5,33 @@ internal import MediaCore
 /// A packet plays completely or not at all. At most one packet is dropped per boundary, and its place is silent. All
 /// others play at their time.
 struct PassThroughRun {
-    private var line = PacketContinuity()
+    private var continuity = PacketContinuity()
     /// The last packet, if it is audible only in part. It is retained until the next buffer is known.
     private var tail: PacketTail?
     /// Whether the first packet after a gapless boundary is still missing.
     private(set) var isAtGaplessBoundary = false
 
     /// The end of the delivered packets in media time; nil before the first.
-    var end: MediaTime? { line.end }
+    var end: MediaTime? { continuity.end }
 
     /// Forgets all packets, for a seek.
     mutating func reset() { self = PassThroughRun() }
 
     /// Continues after packets that the output has retained.
-    mutating func resume(after end: MediaTime?) { (line, isAtGaplessBoundary) = (PacketContinuity(end: end), true) }
+    mutating func resume(after end: MediaTime?) {
+        (continuity, isAtGaplessBoundary) = (PacketContinuity(end: end), true)
+    }
 
     /// Ends the run: other audio follows.
-    mutating func endTimeline() { line = PacketContinuity() }
+    mutating func endTimeline() { continuity = PacketContinuity() }
 
     mutating func markGaplessBoundary() { isAtGaplessBoundary = true }
 
     mutating func clearGaplessBoundary() { isAtGaplessBoundary = false }
 
     /// Appends delivered packets.
-    mutating func noteDelivery(_ packets: ArraySlice<PacketBatch.Packet>) {
-        for packet in packets { line.append(packet) }
+    mutating func recordDelivered(_ packets: ArraySlice<PacketBatch.Packet>) {
+        for packet in packets { continuity.append(packet) }
     }
 
     // MARK: The tail
@@ -38,7 +40,7 @@ struct PassThroughRun {
     var hasTail: Bool { tail != nil }
 
     /// Returns the retained tail packet for delivery; nil if there is none.
-    mutating func takeTail() -> PacketBatch? {
+    mutating func removeTail() -> PacketBatch? {
         defer { tail = nil }
         return tail?.batch
     }
@@ -59,7 +61,7 @@ struct PassThroughRun {
         } else if passesThrough, case .encodedAudio(_, let batch) = buffer.payload {
             first = batch.packets.first?.presentationTime ?? beginning
         }
-        guard line.isBetterWithout(tail, before: first, heardFrom: beginning) else { return .delivered }
+        guard continuity.isBetterWithout(tail, before: first, heardFrom: beginning) else { return .delivered }
         self.tail = nil
         return .dropped
     }
@@ -78,23 +80,23 @@ struct PassThroughRun {
     mutating func begin(
         _ packets: PacketBatch, from first: Int, at beginning: MediaTime?, of format: AudioFormat, limit: MediaTime?
     ) -> (packets: PacketBatch, offset: Int)? {
-        line.follow(format)
+        continuity.setFormat(format)
         var first = first
         if isAtGaplessBoundary, let beginning {
-            first = max(first, line.firstToPlay(of: packets, from: beginning))
+            first = max(first, continuity.firstToPlay(of: packets, from: beginning))
             isAtGaplessBoundary = first >= packets.packets.count
         }
         guard first < packets.packets.count else { return nil }
         tail = shortTail(of: packets, format, limit: limit)
         guard tail != nil else { return (packets, first) }
-        let whole = PacketBatch(sharing: packets, packets: Array(packets.packets[first...].dropLast()))
-        return whole.packets.isEmpty ? nil : (whole, 0)
+        let batch = PacketBatch(sharing: packets, packets: Array(packets.packets[first...].dropLast()))
+        return batch.packets.isEmpty ? nil : (batch, 0)
     }
 
     /// Returns the last packet if it is audible only in part, by its duration, its end trim or `limit`.
     private func shortTail(of packets: PacketBatch, _ format: AudioFormat, limit: MediaTime?) -> PacketTail? {
         guard let last = packets.packets.last, let start = last.presentationTime else { return nil }
-        let length = line.length(of: last)
+        let length = continuity.length(of: last)
         var end = min(start + length, start + last.duration)
         if last.trimEnd > 0 {
             let trim = MediaTime(value: Int64(last.trimEnd), timescale: Int32(clamping: format.sampleRate))

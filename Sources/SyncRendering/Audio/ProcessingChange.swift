@@ -88,13 +88,13 @@ struct ProcessingChange {
     ///   - until: The end of the audio that the output has accepted.
     ///   - rate: That of the timebase; 0: stopped.
     ///   - lead: The output's lead of partial flushes; nil: not supported.
-    func place(until: MediaTime, playhead: MediaTime, rate: Double, lead: Duration?) -> MediaTime? {
+    func restartTime(until: MediaTime, playhead: MediaTime, rate: Double, lead: Duration?) -> MediaTime? {
         let isMoving = rate > 0 || attempts > 0
         let rate = rate > 0 ? rate : 1
         let margin = Self.margin * (attempts + 1)
         if let lead {
-            let moment = isMoving ? playhead.advanced(by: (lead + margin) * rate) : playhead
-            if moment < until || lead <= Self.timeout { return min(moment, until) }
+            let earliest = isMoving ? playhead.advanced(by: (lead + margin) * rate) : playhead
+            if earliest < until || lead <= Self.timeout { return min(earliest, until) }
         }
         return (until - playhead).duration <= Self.timeout * rate ? until : nil
     }

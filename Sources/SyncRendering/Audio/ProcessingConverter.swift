@@ -70,7 +70,7 @@ final class ProcessingConverter: PCMConverter {
     // MARK: PCMConverter
 
     var decodeErrorCount: Int { inner.decodeErrorCount }
-    func consumeUndecodableAudio() -> UndecodableSound? { inner.consumeUndecodableAudio() }
+    func consumeUndecodableAudio() -> UndecodableAudio? { inner.consumeUndecodableAudio() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false
@@ -82,7 +82,7 @@ final class ProcessingConverter: PCMConverter {
         try inner.send(buffer)
     }
 
-    func follow(_ format: AudioFormat) throws(MediaError) -> Bool { try inner.adopt(format) }
+    func adopt(_ format: AudioFormat) throws(MediaError) -> Bool { try inner.adopt(format) }
 
     func finish() {
         isFinished = true

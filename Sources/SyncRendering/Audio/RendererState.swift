@@ -20,9 +20,9 @@ struct RendererState {
     private(set) weak var synchronizer: RenderSynchronizer?
     private(set) var isJoined = false
     /// The enqueued audio.
-    let store = SoundStore()
+    let store = AudioStore()
     /// The settings that the outputs follow.
-    let settings = Lock(SoundSettings())
+    let settings = Lock(AudioSettings())
     let partialFlushes = PartialFlushQueue()
     /// Whether the feeder has to flush the outputs.
     private var flushRequested = false
@@ -42,7 +42,7 @@ struct RendererState {
     /// Whether a caller has seen the store full and is to be notified of space.
     private var wasFull = false
     /// The timebase segment of the last change notification.
-    private var line: TimebaseSegment?
+    private var segment: TimebaseSegment?
     /// Whether the missing output was reported.
     private var hasComplained = false
     /// Whether a dropped buffer was reported.
@@ -84,7 +84,7 @@ struct RendererState {
 
     /// Detaches the renderer from its synchronizer and ends its use.
     ///
-    /// - Parameter completion: For `takeRetired`.
+    /// - Parameter completion: For `consumeRetired`.
     mutating func detach(completion: @escaping @Sendable () -> Void) {
         flush()
         flushRequested = false
@@ -109,7 +109,7 @@ struct RendererState {
     func isServed(by life: UInt64) -> Bool { !stopping && self.life == life }
 
     /// Returns the completion handlers of `detach` once.
-    mutating func takeRetired() -> [@Sendable () -> Void] {
+    mutating func consumeRetired() -> [@Sendable () -> Void] {
         defer { onRetired.removeAll() }
         return onRetired
     }
@@ -128,7 +128,7 @@ struct RendererState {
             && (level.byteCount < Self.maxBytes || depth < Self.minDepth)
     }
 
-    /// Returns whether the store has space; if not, `takeReadiness` reports it once.
+    /// Returns whether the store has space; if not, `consumeReadiness` reports it once.
     mutating func requestReadiness() -> Bool {
         let ready = isReady
         if !ready { wasFull = true }
@@ -138,7 +138,7 @@ struct RendererState {
     /// Returns true once when the store has space again.
     ///
     /// - Parameter depth: See `AudioOutput.desiredDepth`.
-    mutating func takeReadiness(_ depth: Duration) -> Bool {
+    mutating func consumeReadiness(_ depth: Duration) -> Bool {
         desiredDepth = depth
         guard wasFull, isReady else { return false }
         wasFull = false
@@ -166,7 +166,7 @@ struct RendererState {
 
     /// Records what the outputs have read, and removes played audio from the store; nil: all audio, as far as any of
     /// them is concerned.
-    mutating func noteReading(until slowest: SoundCursor?) {
+    mutating func recordReading(until slowest: AudioCursor?) {
         guard !flushRequested, !outputChanged else { return }
         store.setRead(until: slowest ?? store.end)
         store.trim(at: timebase)
@@ -199,8 +199,8 @@ struct RendererState {
     }
 
     /// Requests a flush of the outputs, which then receive audio from a media time on; nil: all stored audio.
-    private mutating func restart(from moment: MediaTime?) {
-        (flushRequested, resumesFrom) = (true, moment)
+    private mutating func restart(from time: MediaTime?) {
+        (flushRequested, resumesFrom) = (true, time)
         store.setRead(until: store.start)
         partialFlushes.overtake()
         status.restart()
@@ -249,8 +249,8 @@ struct RendererState {
         let held = RenderSynchronizer.held(speed)
         guard held != before else { return }
         settings.withLock { $0.speed = held }
-        let line = timebase.snapshot.upcoming
-        restart(from: line.mediaTime(at: max(timebase.clock.now, line.hostAnchor)))
+        let upcoming = timebase.snapshot.upcoming
+        restart(from: upcoming.mediaTime(at: max(timebase.clock.now, upcoming.hostAnchor)))
     }
 
     // MARK: Commands for the feeder
@@ -266,7 +266,7 @@ struct RendererState {
     }
 
     /// Returns the pending commands once. Those for a later use of the renderer are not for this feeder.
-    mutating func takeCommand(for life: UInt64) -> Command {
+    mutating func consumeCommand(for life: UInt64) -> Command {
         let isCurrent = self.life == life
         defer { if isCurrent { (flushRequested, outputChanged, resumesFrom) = (false, false, nil) } }
         return Command(
@@ -275,7 +275,7 @@ struct RendererState {
     }
 
     /// Returns the outputs that no feeder has adopted and that are not wanted any more, once.
-    mutating func takeUnadopted() -> [OutputGroup] {
+    mutating func removeUnadopted() -> [OutputGroup] {
         defer { unadopted = [] }
         let isUnused = outputChanged && (stopping || !isJoined)
         return unadopted.filter { $0 !== outputs } + (isUnused ? [outputs].compactMap { $0 } : [])
@@ -284,7 +284,7 @@ struct RendererState {
     /// Applies a changed timeline. A stopped one leaves the speed unchanged.
     ///
     /// - Returns: True once, if the timebase advances and the renderer has audio but no output.
-    mutating func followTimebase() -> Bool {
+    mutating func applyTimebase() -> Bool {
         let upcoming = master.snapshot.upcoming
         if upcoming.speed > 0 { setSpeed(upcoming.speed) }
         dropPassed()
@@ -296,9 +296,9 @@ struct RendererState {
     /// Drops audio after a seek without a flush beyond everything that the outputs hold. Such audio is never played and
     /// would keep them full while the timebase is stopped.
     private mutating func dropPassed() {
-        let (line, before) = (timebase.snapshot.upcoming, line)
-        self.line = line
-        if line.skips(before, acceptedUntil: status.acceptedUntil) { restart(from: line.mediaAnchor) }
+        let (upcoming, before) = (timebase.snapshot.upcoming, segment)
+        self.segment = upcoming
+        if upcoming.skips(before, acceptedUntil: status.acceptedUntil) { restart(from: upcoming.mediaAnchor) }
     }
 
     // MARK: Progress

@@ -26,7 +26,7 @@ final class SharedConversion: Sendable {
         /// The packets; nil if there are none.
         var packets: PacketBatch?
         /// The number of undecodable packets and their audio, if the number has changed.
-        var damage: (count: Int, sound: UndecodableSound?)?
+        var damage: (count: Int, sound: UndecodableAudio?)?
         /// The error that ended the conversion.
         var error: MediaError?
 
@@ -89,11 +89,11 @@ final class SharedConversion: Sendable {
         return codecs.withLock { codecs in
             // Another output may have performed the step meanwhile.
             if let known = ring.withLock({ $0.read(cursor) }) { return known }
-            let (input, batch) = ring.withLock { ($0.takeInput(), $0.takeBatch()) }
+            let (input, batch) = ring.withLock { ($0.consumeInput(), $0.acquireBatch()) }
             let (step, isExhausted) = codecs.convert(input, into: batch)
             return ring.withLock { ring in
                 ring.append(step, isExhausted: isExhausted)
-                if step.packets == nil { ring.giveBack(batch) }
+                if step.packets == nil { ring.recycle(batch) }
                 return ring.read(cursor) ?? .inputNeeded
             }
         }
@@ -249,10 +249,10 @@ final class SharedConversion: Sendable {
             return true
         }
 
-        mutating func takeInput() -> Input? { input.take() }
+        mutating func consumeInput() -> Input? { input.take() }
 
         /// Returns an empty batch, an evicted one if no output uses it.
-        mutating func takeBatch() -> PacketBatch {
+        mutating func acquireBatch() -> PacketBatch {
             while var batch = spares.popLast() {
                 guard isKnownUniquelyReferenced(&batch) else { continue }
                 // Pairs with the release in the reference count's decrement on the thread that released the batch.
@@ -263,8 +263,8 @@ final class SharedConversion: Sendable {
             return PacketBatch(reservingBytes: SharedConversion.batchBytes, packets: 16)
         }
 
-        /// Stores a batch that `takeBatch` may return again.
-        mutating func giveBack(_ batch: PacketBatch) { if spares.count < Self.maxSpares { spares.append(batch) } }
+        /// Stores a batch that `acquireBatch` may return again.
+        mutating func recycle(_ batch: PacketBatch) { if spares.count < Self.maxSpares { spares.append(batch) } }
 
         /// Adds the result of a conversion; one without packets, damage and error only ends the wait for it.
         mutating func append(_ step: Step, isExhausted: Bool) {
@@ -281,7 +281,7 @@ final class SharedConversion: Sendable {
                 byteCount > (first < slowest ? limits.read : limits.unread)
             {
                 byteCount -= steps[head].byteCount
-                if let batch = steps[head].packets { giveBack(batch) }
+                if let batch = steps[head].packets { recycle(batch) }
                 steps[head] = Step()
                 head += 1
             }

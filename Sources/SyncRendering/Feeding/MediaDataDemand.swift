@@ -110,7 +110,7 @@ final class MediaDataDemand: Sendable {
 
     /// Notifies the supplier that the consumer may have space. Any thread; does not block.
     func offer() {
-        let (request, waiter, signal) = takeWaiter()
+        let (request, waiter, signal) = removeWaiter()
         request?.ask()
         waiter?.resume(returning: .ready)
         signal?.raise()
@@ -119,15 +119,15 @@ final class MediaDataDemand: Sendable {
     /// Notifies a waiting receiver of a flush.
     ///
     /// - Parameter asks: Whether more data is requested now.
-    func noteFlush(asks: Bool = true) {
-        let (request, waiter, signal) = takeWaiter(counting: 1)
+    func notifyFlush(asks: Bool = true) {
+        let (request, waiter, signal) = removeWaiter(counting: 1)
         if asks { request?.ask(isUrgent: true) }
         waiter?.resume(returning: .flushed)
         if asks { signal?.raise() }
     }
 
     /// Removes the waiting receiver; returns it with the other kinds of supplier.
-    private func takeWaiter(counting flushes: UInt64 = 0) -> (
+    private func removeWaiter(counting flushes: UInt64 = 0) -> (
         MediaDataRequest?, CheckedContinuation<Wake, Never>?, Signal?
     ) {
         state.withLock { state in

@@ -204,7 +204,7 @@ struct GroupMembers {
     /// The timeline of a member whose timing is fixed, if any. All such members share one clock, so that at most one is
     /// followed.
     var remoteTimeline: TimebaseSegment? {
-        for feed in open { if let line = feed.remoteTimeline { return line } }
+        for feed in open { if let timeline = feed.remoteTimeline { return timeline } }
         return nil
     }
 
@@ -241,15 +241,15 @@ struct GroupMembers {
     // MARK: Undecodable audio
 
     /// The audio that the first member that lacks some could not decode since the last flush.
-    var undecodable: UndecodableSound? { feeds.lazy.compactMap { $0.progress.undecodable }.first }
+    var undecodable: UndecodableAudio? { feeds.lazy.compactMap { $0.progress.undecodable }.first }
 
     /// The number of packets that the first member that lacks audio could not decode.
     var decodeErrorCount: Int { feeds.lazy.map { $0.progress.decodeErrorCount }.first { $0 > 0 } ?? 0 }
 
     /// Returns the audio that could not be decoded since the last call. Each member decodes the same audio, so that the
     /// first one's value counts.
-    func consumeUndecodableAudio() -> [UndecodableSound] {
-        var first: [UndecodableSound] = []
+    func consumeUndecodableAudio() -> [UndecodableAudio] {
+        var first: [UndecodableAudio] = []
         for feed in feeds {
             let lost = feed.state.withLock { $0.takeUndecodable() }
             if first.isEmpty { first = lost }

@@ -34,7 +34,7 @@ final class MemberChange: @unchecked Sendable {
     /// The polling interval of clocks: a wait that becomes shorter raises no signal.
     private static let interval: Duration = .milliseconds(50)
 
-    private let wish: MemberChanges.Wish
+    private let request: MemberChanges.Request
     private let group: OutputGroup
     private var phase = Phase.beginning
     /// The group's use in which the change began.
@@ -50,8 +50,8 @@ final class MemberChange: @unchecked Sendable {
     /// The state of the change for the user; confined to the thread that calls `step`.
     private(set) var progress: RouteChange.Progress?
 
-    init(_ wish: MemberChanges.Wish, group: OutputGroup) {
-        self.wish = wish
+    init(_ request: MemberChanges.Request, group: OutputGroup) {
+        self.request = request
         self.group = group
     }
 
@@ -60,7 +60,7 @@ final class MemberChange: @unchecked Sendable {
         let (current, use) = group.state.withLock { ($0.context, $0.use) }
         guard let context = current else {
             abandon()
-            return noteOnly()
+            return replaceUnopened()
         }
         if let begun = self.use, begun != use {
             // The group was closed and started again: its feeds are others.
@@ -73,40 +73,40 @@ final class MemberChange: @unchecked Sendable {
         case .beginning: return begin(context, now)
         case .opening(let deadline): return open(context, now, deadline)
         case .settling(let deadline): return waitForClocks(context, now, deadline)
-        case .filling(let moment, let flushes, let deadline):
-            return fill(from: moment, flushes: flushes, context: context, now: now, deadline: deadline)
-        case .decided(let moment, let flushes):
-            return conclude(at: moment, flushes: flushes, context: context, now: now)
+        case .filling(let time, let flushes, let deadline):
+            return fill(from: time, flushes: flushes, context: context, now: now, deadline: deadline)
+        case .decided(let time, let flushes):
+            return conclude(at: time, flushes: flushes, context: context, now: now)
         }
     }
 
     // MARK: Steps
 
     /// Replaces the members of a group that is not open; it will be prepared with the new ones.
-    private func noteOnly() -> Duration? {
-        guard !wish.members.isEmpty else { return refuse() }
+    private func replaceUnopened() -> Duration? {
+        guard !request.members.isEmpty else { return refuse() }
         let (before, isOpenedAhead) = group.state.withLock { state in
-            defer { state.members.outputs = wish.members }
+            defer { state.members.outputs = request.members }
             return (state.members.outputs, state.isOpenedAhead)
         }
         if isOpenedAhead {
-            for member in wish.members where !before.contains(where: { $0 === member }) { member.preopening?.open() }
-            group.close(before.filter { old in !wish.members.contains { $0 === old } })
+            for member in request.members where !before.contains(where: { $0 === member }) { member.preopening?.open() }
+            group.close(before.filter { old in !request.members.contains { $0 === old } })
         }
         return end(.changed(at: nil, without: []))
     }
 
     /// Creates the feeds of the new members and starts to open them.
     private func begin(_ context: AudioOutputContext, _ now: HostInstant) -> Duration? {
-        guard !wish.members.isEmpty else { return refuse() }
+        guard !request.members.isEmpty else { return refuse() }
         let format = group.state.withLock { state -> AudioFormat? in
-            for member in wish.members where state.members.feed(of: member) == nil {
+            for member in request.members where state.members.feed(of: member) == nil {
                 joining.append(group.addFeed(for: member, role: .joining, context, &state))
             }
-            leaving = state.members.feeds.filter { feed in !wish.members.contains { $0 === feed.member } }
+            leaving = state.members.feeds.filter { feed in !request.members.contains { $0 === feed.member } }
             return state.store?.format(at: context.timebase.currentTime) ?? state.format
         }
-        guard let format else { return noteOnly() }
+        guard let format else { return replaceUnopened() }
         group.applyGains(to: joining)
         for feed in joining { feed.start(format) }
         phase = .opening(until: now.advanced(by: Self.openingTimeout))
@@ -151,7 +151,7 @@ final class MemberChange: @unchecked Sendable {
             return min(Self.interval, deadline - now)
         }
         if now < deadline, let feed = returning(context) {
-            progress = .waiting(for: feed.abilities.starting?.wait ?? OutputWait(.sound, of: feed.member.name))
+            progress = .waiting(for: feed.abilities.starting?.wait ?? OutputWait(.audio, of: feed.member.name))
             return min(Self.interval, deadline - now)
         }
         return beginFilling(context, now, waitsForFlush: now < deadline)
@@ -174,7 +174,7 @@ final class MemberChange: @unchecked Sendable {
             case .opening: "\(wait.output) does not answer."
             case .clock: "\(wait.output) has not synchronized to this computer's clock."
             case .ownDelay: "\(wait.output) does not report its delay."
-            case .sound, .picture, .material: "\(wait.output) accepts no audio."
+            case .audio, .video, .material: "\(wait.output) accepts no audio."
             }
         return OutputError(.unavailable, problem, remedy: wait.cause == .clock ? .checkFirewall : nil)
     }
@@ -193,9 +193,9 @@ final class MemberChange: @unchecked Sendable {
             let (store, flushes, flush) = group.state.withLock { ($0.store, $0.flushes, $0.partialFlush) }
             if waitsForFlush, !joining.isEmpty, flush != nil { return nil }
             // A stopped timebase resumes at exactly this frame.
-            let moment = snapshot.upcoming.rate == 0 ? wanted : store?.boundary(from: wanted) ?? wanted
-            for feed in joining { feed.fill(from: moment) }
-            return (moment, flushes)
+            let time = snapshot.upcoming.rate == 0 ? wanted : store?.boundary(from: wanted) ?? wanted
+            for feed in joining { feed.fill(from: time) }
+            return (time, flushes)
         }
         if filled != nil { for feed in joining { feed.timebaseDidChange() } }
         guard let filled else {
@@ -210,21 +210,21 @@ final class MemberChange: @unchecked Sendable {
 
     /// Waits until the new outputs are full, then commits the switch or selects a later media time.
     private func fill(
-        from moment: MediaTime, flushes: Int, context: AudioOutputContext, now: HostInstant, deadline: HostInstant
+        from time: MediaTime, flushes: Int, context: AudioOutputContext, now: HostInstant, deadline: HostInstant
     ) -> Duration? {
         if isSuperseded() { return end(.superseded) }
         guard flushes == group.flushes else { return beginFilling(context, now) }
         for feed in joining {
             if let failure = feed.failure {
                 leaveOut(feed, failure)
-            } else if now >= deadline, !isFull(feed, moment) {
+            } else if now >= deadline, !isFull(feed, time) {
                 leaveOut(feed, OutputError(.failed, "\(feed.member.name) accepts no audio."))
             }
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
         let snapshot = context.timebase.snapshot
         let upcoming = snapshot.upcoming
-        let areFull = joining.allSatisfy { isFull($0, moment) }
+        let areFull = joining.allSatisfy { isFull($0, time) }
         if upcoming.rate == 0 {
             // If the stopped timebase has moved, a flush has occurred. During a seek, the new outputs wait for its
             // audio.
@@ -235,25 +235,25 @@ final class MemberChange: @unchecked Sendable {
             return finish(at: upcoming.mediaAnchor, host: now, context)
         }
         let needed = now.advanced(by: lead + Self.margin)
-        guard let host = upcoming.hostInstant(of: moment), host >= needed else {
+        guard let host = upcoming.hostInstant(of: time), host >= needed else {
             // Too late for this media time.
             allowance = min(Self.largestAllowance, allowance * 2)
             return beginFilling(context, now)
         }
         guard areFull else { return min(host - needed, deadline - now) + Self.margin }
-        changeOver(at: moment)
+        changeOver(at: time)
         progress = .changing(at: host)
-        logChange(moment, host, context)
-        phase = .decided(moment, flushes: flushes)
+        logChange(time, host, context)
+        phase = .decided(time, flushes: flushes)
         return max(.zero, host - now)
     }
 
     /// Returns true if an output holds enough audio for a start at a media time.
-    private func isFull(_ feed: OutputFeed, _ moment: MediaTime) -> Bool {
+    private func isFull(_ feed: OutputFeed, _ time: MediaTime) -> Bool {
         let status = feed.progress
         if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
-        return (until - moment).duration >= feed.abilities.preroll
+        return (until - time).duration >= feed.abilities.preroll
             && feed.abilities.starting?.isReadyToStart ?? true
     }
 
@@ -267,12 +267,12 @@ final class MemberChange: @unchecked Sendable {
     }
 
     /// Opens the gates of the new outputs and closes those of the old ones at a media time; nil: now.
-    private func changeOver(at moment: MediaTime?) {
-        for feed in joining { feed.setRole(.playing, gate: OutputGate(opens: moment)) }
-        for feed in leaving { feed.setRole(.leaving, gate: OutputGate(closes: moment)) }
+    private func changeOver(at time: MediaTime?) {
+        for feed in joining { feed.setRole(.playing, gate: OutputGate(opens: time)) }
+        for feed in leaving { feed.setRole(.leaving, gate: OutputGate(closes: time)) }
         group.state.withLock { state in
             replaced = state.members.outputs
-            state.members.outputs = wish.members.filter { state.members.feed(of: $0) != nil }
+            state.members.outputs = request.members.filter { state.members.feed(of: $0) != nil }
         }
     }
 
@@ -284,20 +284,20 @@ final class MemberChange: @unchecked Sendable {
     }
 
     /// Logs the members that join and leave.
-    private func logChange(_ moment: MediaTime, _ host: HostInstant, _ context: AudioOutputContext) {
-        for feed in joining { context.events.append(.outputJoined(output: feed.id, media: moment, host: host)) }
-        for feed in leaving { context.events.append(.outputLeft(output: feed.id, media: moment, host: host)) }
+    private func logChange(_ time: MediaTime, _ host: HostInstant, _ context: AudioOutputContext) {
+        for feed in joining { context.events.append(.outputJoined(output: feed.id, media: time, host: host)) }
+        for feed in leaving { context.events.append(.outputLeft(output: feed.id, media: time, host: host)) }
     }
 
     /// Waits for the committed switch and the fade-out.
     private func conclude(
-        at moment: MediaTime, flushes: Int, context: AudioOutputContext, now: HostInstant
+        at time: MediaTime, flushes: Int, context: AudioOutputContext, now: HostInstant
     ) -> Duration? {
         // After a jump all outputs are silent: the moment is now.
-        guard flushes == group.flushes else { return finish(at: moment, host: nil, context) }
+        guard flushes == group.flushes else { return finish(at: time, host: nil, context) }
         let snapshot = context.timebase.snapshot
         // Nil where a stop comes before the moment.
-        let host = snapshot.hostInstant(of: moment, at: now)
+        let host = snapshot.hostInstant(of: time, at: now)
         if let next = snapshot.scheduled?.hostAnchor, next > now, let host, host >= next {
             isStopHidden = true
             return next - now
@@ -305,25 +305,25 @@ final class MemberChange: @unchecked Sendable {
         if isStopHidden {
             // `TimebaseSnapshot.gated` has room for two segments; the stop was the third.
             isStopHidden = false
-            for feed in leaving { feed.setRole(.leaving, gate: OutputGate(closes: moment)) }
+            for feed in leaving { feed.setRole(.leaving, gate: OutputGate(closes: time)) }
         }
         let end = (host ?? snapshot.upcoming.hostAnchor).advanced(by: Self.tail)
         if now < end { return end - now }
-        if snapshot.upcoming.rate == 0, snapshot.upcoming.mediaAnchor < moment {
+        if snapshot.upcoming.rate == 0, snapshot.upcoming.mediaAnchor < time {
             // The new outputs have no sound for the time from here to the moment.
             changeBack()
             return beginFilling(context, now)
         }
-        return finish(at: moment, host: nil, context)
+        return finish(at: time, host: nil, context)
     }
 
     /// Closes the old outputs and removes the gates of the new ones.
-    private func finish(at moment: MediaTime, host: HostInstant?, _ context: AudioOutputContext) -> Duration? {
-        if let host { logChange(moment, host, context) }
+    private func finish(at time: MediaTime, host: HostInstant?, _ context: AudioOutputContext) -> Duration? {
+        if let host { logChange(time, host, context) }
         for feed in joining { feed.setRole(.playing, gate: OutputGate()) }
         remove(leaving)
         context.writable.raise()
-        return end(.changed(at: moment, without: refusals))
+        return end(.changed(at: time, without: refusals))
     }
 
     // MARK: Ends
@@ -365,7 +365,7 @@ final class MemberChange: @unchecked Sendable {
     /// Reports the result; returns nil.
     private func end(_ outcome: RouteChange) -> Duration? {
         progress = nil
-        wish.done(outcome)
+        request.done(outcome)
         return nil
     }
 }

@@ -17,11 +17,11 @@ final class OutputFeed: Sendable {
     let abilities: OutputAbilities
     let id: OutputID
     let codecs: any AudioCodecs
-    let store: SoundStore
+    let store: AudioStore
     /// The timeline of the output: that of the renderer with a gate and a delay.
     let timebase: Timebase
     /// The settings of the renderer.
-    private let settings: Lock<SoundSettings>
+    private let settings: Lock<AudioSettings>
     let state: Lock<FeedState>
     let partialFlushes: PartialFlushQueue
     /// Wakes the feeder: audio arrived, space became available, or the state changed. That of the renderer's thread if
@@ -76,8 +76,8 @@ final class OutputFeed: Sendable {
     ///   - delay: The delay of this output against the renderer.
     init(
         _ abilities: OutputAbilities, id: OutputID, role: Role, context: AudioOutputContext, isShared: Bool,
-        codecs: any AudioCodecs, work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, store: SoundStore,
-        settings: Lock<SoundSettings>, delay: Duration,
+        codecs: any AudioCodecs, work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, store: AudioStore,
+        settings: Lock<AudioSettings>, delay: Duration,
         opened: @escaping @Sendable (OutputFeed, _ isAttached: Bool) -> Void
     ) {
         (self.abilities, member, self.id, self.codecs, self.work) = (abilities, abilities.output, id, codecs, work)
@@ -126,9 +126,9 @@ final class OutputFeed: Sendable {
 
     /// The timeline to which the synchronizer must be steered if the output's timing is fixed; usually nil.
     var remoteTimeline: TimebaseSegment? {
-        guard var line = abilities.ownClock?.remoteTimeline, isAttached else { return nil }
-        line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
-        return line
+        guard var timeline = abilities.ownClock?.remoteTimeline, isAttached else { return nil }
+        timeline.hostAnchor = timeline.hostAnchor.advanced(by: .zero - timebase.delay)
+        return timeline
     }
 
     /// See `OwnClockOutput.adjustRemoteRate`.
@@ -150,7 +150,7 @@ final class OutputFeed: Sendable {
             body(&state)
             return state.beginOutputSettings()
         }
-        while applies, let new = state.withLock({ $0.takeOutputSettings() }) {
+        while applies, let new = state.withLock({ $0.consumeOutputSettings() }) {
             if new.isItemNew { abilities.display?.setNowPlaying(new.item) }
             guard new.isGainNew else { continue }
             if let gain = new.gain { member.setGain(gain) } else { abilities.restoreGain() }
@@ -161,7 +161,7 @@ final class OutputFeed: Sendable {
     /// Applies a changed timeline to the output.
     func timebaseDidChange() {
         let output = state.withLock { state in
-            state.followTimebase()
+            state.applyTimebase()
             return state.output
         }
         output?.timebaseDidChange(timebase.snapshot)
@@ -184,19 +184,19 @@ final class OutputFeed: Sendable {
 
     /// Drops the accepted audio, and reads the store from a media time on; the output is silent until its gate opens.
     /// The caller then calls `timebaseDidChange`.
-    func fill(from moment: MediaTime) {
-        timebase.setGate(OutputGate(isShut: true, opens: moment))
+    func fill(from time: MediaTime) {
+        timebase.setGate(OutputGate(isShut: true, opens: time))
         fed.store(true, ordering: .releasing)
-        change { [store] in $0.restart(at: store.cursor(startingAt: moment)) }
+        change { [store] in $0.restart(at: store.cursor(startingAt: time)) }
     }
 
     /// Drops the accepted audio, if the output receives any. It then receives audio from a media time on; nil: all
     /// stored audio.
-    func restart(from moment: MediaTime?) {
+    func restart(from time: MediaTime?) {
         guard isFed else { return }
         // A stopped timeline is at the time with any delay.
         let delay = timebase.snapshot.upcoming.rate > 0 ? timebase.delay : .zero
-        change { $0.restart(from: moment, playingLaterBy: delay) }
+        change { $0.restart(from: time, playingLaterBy: delay) }
     }
 
     /// Requests a partial flush.
@@ -216,7 +216,7 @@ final class OutputFeed: Sendable {
         if progress.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
         // The caller of a shared feeder checks after each iteration.
         if !isShared { renderer.writable.raise() }
-        changes.noteMove()
+        changes.wake()
     }
 
     /// Reports audio of a format that cannot be decoded.
@@ -242,7 +242,7 @@ final class OutputFeed: Sendable {
     /// Wakes the renderer's feeder and the current change of members.
     private func signalMove() {
         renderer.writable.raise()
-        changes.noteMove()
+        changes.wake()
     }
 
     // MARK: Opening and closing
@@ -277,7 +277,7 @@ final class OutputFeed: Sendable {
                     fail(error)
                     update { $0.setOutput(nil, preparedFor: nil) }
                     decided?.raise()
-                    if mayTryAgain(after: error) { keepOpening(after: Self.pauses[0]) }
+                    if mayTryAgain(after: error) { openWithRetries(after: Self.pauses[0]) }
                 }
             }
         } catch {
@@ -309,14 +309,14 @@ final class OutputFeed: Sendable {
 
     /// Records a failure and logs the loss of a playing output.
     private func fail(_ error: OutputError) {
-        let isNews = condition.withLock { condition in
+        let isChange = condition.withLock { condition in
             defer { condition = .failed(error) }
             if case .failed = condition { return false }
             if case .opening = condition { scope.unopened.insert(member) }
             return true
         }
         // An output that never joined is not lost.
-        if isNews, role == .playing { events.append(.outputLost(output: id)) }
+        if isChange, role == .playing { events.append(.outputLost(output: id)) }
         answered.store(true, ordering: .releasing)
         answer.raise()
         signalMove()
@@ -337,14 +337,14 @@ final class OutputFeed: Sendable {
     private func open(after pause: Duration) {
         guard !isClosing.load(ordering: .acquiring) else { return }
         do throws(ExhaustionError) {
-            try perform("group opening") { self.keepOpening(after: pause) }
+            try perform("group opening") { self.openWithRetries(after: pause) }
         } catch {
             fail(OutputError(error, output: member.name))
         }
     }
 
     /// Opens the output, with retries while they are useful. Runs on the worker.
-    private func keepOpening(after pause: Duration) {
+    private func openWithRetries(after pause: Duration) {
         var pauses = Self.pauses[...]
         use.waitForTurn()
         work.pause(closing, pause)

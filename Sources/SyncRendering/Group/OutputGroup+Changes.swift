@@ -17,8 +17,8 @@ extension OutputGroup {
     ///   - members: The new members without duplicates; an empty list is refused.
     ///   - done: Called once, on the group's change thread or the caller's; must not block.
     public func change(to members: [any AudioOutput], done: @escaping @Sendable (RouteChange) -> Void) {
-        changes.ask(MemberChanges.Wish(members: members, done: done))
-        guard !work.changesByHand, changes.takeOver() else { return }
+        changes.ask(MemberChanges.Request(members: members, done: done))
+        guard !work.changesByHand, changes.beginChanges() else { return }
         do throws(ExhaustionError) {
             _ = try work.run("route change") { [self] in
                 while let pause = advanceChange() {
@@ -30,7 +30,7 @@ extension OutputGroup {
             let refusals = members.map {
                 RouteChange.Refusal(output: $0.name, error: OutputError(error, output: $0.name))
             }
-            changes.giveUp()?.done(.refused(refusals))
+            changes.cancelPending()?.done(.refused(refusals))
         }
     }
 
@@ -61,17 +61,17 @@ extension OutputGroup {
 /// The pending and the current change of a group's members. Any thread.
 final class MemberChanges: Sendable {
     /// A requested set of members and its completion handler.
-    struct Wish: Sendable {
+    struct Request: Sendable {
         var members: [any AudioOutput]
         var done: @Sendable (RouteChange) -> Void
     }
 
-    /// Whether a change is pending or running, so that `noteMove` raises the signal. Stored by any thread.
+    /// Whether a change is pending or running, so that `wake` raises the signal. Stored by any thread.
     private let isBusy = Atomic<Bool>(false)
 
     /// Guarded by the lock `state`.
     private struct State {
-        var waiting: Wish?
+        var waiting: Request?
         var current: MemberChange?
         /// Whether a thread performs the changes.
         var isTaken = false
@@ -82,15 +82,15 @@ final class MemberChanges: Sendable {
     private let state = Lock(State())
 
     /// Wakes the thread of the current change. Any thread.
-    func noteMove() { if isBusy.load(ordering: .relaxed) { signal.raise() } }
+    func wake() { if isBusy.load(ordering: .relaxed) { signal.raise() } }
 
     /// Whether a request is pending.
     var hasWaiting: Bool { state.withLock { $0.waiting != nil } }
 
     /// Adds a request, superseding a pending one.
-    func ask(_ wish: Wish) {
-        let old = state.withLock { state -> Wish? in
-            defer { state.waiting = wish }
+    func ask(_ request: Request) {
+        let old = state.withLock { state -> Request? in
+            defer { state.waiting = request }
             return state.waiting
         }
         isBusy.store(true, ordering: .relaxed)
@@ -99,7 +99,7 @@ final class MemberChanges: Sendable {
     }
 
     /// Returns true if the caller has to perform the changes, until `current` is nil.
-    func takeOver() -> Bool {
+    func beginChanges() -> Bool {
         state.withLock { state in
             defer { state.isTaken = true }
             return !state.isTaken
@@ -107,7 +107,7 @@ final class MemberChanges: Sendable {
     }
 
     /// Removes and returns the pending request, because no thread is available for it.
-    func giveUp() -> Wish? {
+    func cancelPending() -> Request? {
         state.withLock { state in
             defer { (state.waiting, state.isTaken) = (nil, false) }
             isBusy.store(false, ordering: .relaxed)
@@ -119,13 +119,13 @@ final class MemberChanges: Sendable {
     func current(for group: OutputGroup) -> MemberChange? {
         state.withLock { state in
             if let current = state.current { return current }
-            guard let wish = state.waiting else {
+            guard let request = state.waiting else {
                 state.isTaken = false
                 isBusy.store(false, ordering: .relaxed)
                 return nil
             }
             state.waiting = nil
-            let change = MemberChange(wish, group: group)
+            let change = MemberChange(request, group: group)
             state.current = change
             return change
         }

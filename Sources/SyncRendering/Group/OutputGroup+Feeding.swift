@@ -8,7 +8,7 @@ extension OutputGroup {
     private static let polling: Duration = .milliseconds(10)
 
     /// Sets the audio and the settings of a renderer, which the members read.
-    func attach(to store: SoundStore, _ settings: Lock<SoundSettings>) {
+    func attach(to store: AudioStore, _ settings: Lock<AudioSettings>) {
         state.withLock { ($0.store, $0.settings) = (store, settings) }
     }
 
@@ -29,7 +29,7 @@ extension OutputGroup {
         /// Whether audio has advanced, so that dependent work is due.
         var hasMoved = false
         /// The position of the member that has read least; nil if none reads.
-        var slowest: SoundCursor?
+        var slowest: AudioCursor?
         /// When the next call is due without a signal; nil: not scheduled.
         var due: HostInstant?
     }
@@ -57,7 +57,7 @@ extension OutputGroup {
             }
         }
         for feed in feeds where feed.role == .playing && feed.isOpen {
-            result.slowest = SoundStore.slower(result.slowest, feed.state.withLock { $0.cursor })
+            result.slowest = AudioStore.slower(result.slowest, feed.state.withLock { $0.cursor })
         }
         return result
     }

@@ -31,8 +31,8 @@ public final class OutputGroup: AudioDestination {
         var context: AudioOutputContext?
         /// The audio and the settings that the members read; nil and defaults until a renderer has the group as its
         /// output.
-        var store: SoundStore?
-        var settings = Lock(SoundSettings())
+        var store: AudioStore?
+        var settings = Lock(AudioSettings())
         /// The number of changes there when the members were woken last.
         var changeCount = 0
         /// The number of flushes: audio filled before a flush is void.
@@ -64,7 +64,7 @@ public final class OutputGroup: AudioDestination {
         }
 
         /// Returns the feeds whose gain was not applied yet, and what determines it; nil if there are none.
-        mutating func takeGains() -> ([(feed: OutputFeed, isSet: Bool)], VolumeState)? {
+        mutating func consumeGains() -> ([(feed: OutputFeed, isSet: Bool)], VolumeState)? {
             guard gains.next() else { return nil }
             defer { regained = [] }
             return (regained, volumeState)
@@ -206,7 +206,7 @@ public final class OutputGroup: AudioDestination {
         let feed = OutputFeed(
             state.members.abilities(of: number), id: OutputID(context.id.index + number), role: role, context: context,
             isShared: isShared, codecs: codecs, work: work, scope: scope, changes: changes,
-            store: state.store ?? SoundStore(), settings: state.settings, delay: state.members.delay(of: member)
+            store: state.store ?? AudioStore(), settings: state.settings, delay: state.members.delay(of: member)
         ) { [weak self] feed, isAttached in self?.opened(feed, isAttached: isAttached) }
         state.members.append(feed)
         countFeeds(state)
@@ -223,7 +223,7 @@ public final class OutputGroup: AudioDestination {
     /// Notifies all members of a changed timeline.
     func timebaseDidChange() {
         for feed in feeds { feed.timebaseDidChange() }
-        changes.noteMove()
+        changes.wake()
     }
 
     /// Applies changed settings of the renderer.
@@ -310,7 +310,7 @@ public final class OutputGroup: AudioDestination {
     }
 
     private func applyNewGains() {
-        while let (feeds, gains) = state.withLock({ $0.takeGains() }) {
+        while let (feeds, gains) = state.withLock({ $0.consumeGains() }) {
             for (feed, isSet) in feeds {
                 let gain = gains.gain(of: feed.member)
                 feed.update { $0.setGain(gain, repeats: isSet) }
@@ -348,7 +348,7 @@ public final class OutputGroup: AudioDestination {
             state.closings += feeds.count + unused.count
             return (feeds, unused, state.context?.timebase.clock)
         }
-        changes.noteMove()
+        changes.wake()
         for feed in feeds { feed.stop() }
         let threads = startClosing(feeds, unused)
         // No time passes for a test that drives the clock and the feeder.

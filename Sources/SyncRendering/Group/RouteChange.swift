@@ -33,7 +33,7 @@ public enum RouteChange: Sendable {
             refusals.map { Refusal(output: $0.output, error: $0.error.saying(words)) }
         }
         return switch self {
-        case .changed(let moment, let without): .changed(at: moment, without: said(without))
+        case .changed(let time, let without): .changed(at: time, without: said(without))
         case .refused(let refusals): .refused(said(refusals))
         case .superseded: .superseded
         }

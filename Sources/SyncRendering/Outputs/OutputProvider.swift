@@ -28,13 +28,13 @@ public protocol OutputProvider: AnyObject, Sendable {
     /// - Throws: `invalidArgument` for an ambiguous or malformed name, `unavailable` for a missing destination or one
     ///   that was lost to another sender, `notPermitted` if pairing is required. No output is open then.
     func find(_ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void)
-        throws(TalkieError) -> [OutputPlace]
+        throws(TalkieError) -> [OutputDestination]
 
     /// Returns the outputs of a destination of this provider: one, or several that play as one. A destination
     /// has the same outputs, until it refuses them. May read files; opens nothing.
     ///
     /// - Throws: `unavailable` or `notPermitted` if the destination cannot be used now.
-    func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput]
+    func outputs(at destination: OutputDestination) throws(TalkieError) -> [any AudioOutput]
 
     /// Returns the identity of an output for calibrations; nil for one of another provider.
     func identity(of output: any AudioOutput) -> OutputIdentity?
@@ -100,22 +100,22 @@ extension OutputProvider {
 /// The destinations that one or all providers offer at one time.
 public struct OutputOffer: Hashable, Sendable {
     /// The destinations in display order.
-    public var places: [OutputPlace]
+    public var destinations: [OutputDestination]
     /// For the user: the reason why the list may be incomplete.
     public var note: String?
 
     /// Creates an offer.
-    public init(places: [OutputPlace] = [], note: String? = nil) {
-        self.places = places
+    public init(destinations: [OutputDestination] = [], note: String? = nil) {
+        self.destinations = destinations
         self.note = note
     }
 
     /// Whether there is more than one destination.
-    public var hasSeveral: Bool { places.count > 1 }
+    public var hasSeveral: Bool { destinations.count > 1 }
 }
 
 /// An audio destination that the user can select: this computer, another of its sound cards, or a speaker.
-public struct OutputPlace: Hashable, Sendable, Identifiable {
+public struct OutputDestination: Hashable, Sendable, Identifiable {
     /// The kind of destination for the user. An open set: a new kind of speaker may add its own.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         /// The stable identifier of the kind.

@@ -11,9 +11,9 @@ public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
         /// The output is still measuring its own delay.
         case ownDelay = "ownDelay"
         /// The output is ready and has not received enough audio.
-        case sound = "sound"
+        case audio = "sound"
         /// No video frame is available.
-        case picture = "picture"
+        case video = "picture"
         /// A renderer of the application does not have enough media.
         case material = "material"
 
@@ -21,7 +21,7 @@ public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
         var isMaterial: Bool {
             switch self {
             case .opening, .clock, .ownDelay: false
-            case .sound, .picture, .material: true
+            case .audio, .video, .material: true
             }
         }
     }
@@ -56,8 +56,8 @@ public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
             case .opening: output
             case .clock: "\(output)'s clock"
             case .ownDelay: "\(output) to settle"
-            case .sound: "sound"
-            case .picture: "the picture"
+            case .audio: "sound"
+            case .video: "the picture"
             case .material: output
             }
         guard let remaining, remaining > .zero else { return "waiting for \(what)" }

@@ -13,12 +13,12 @@ public protocol PairingProvider: OutputProvider {
     ///   missing destination; `notPermitted` if it refuses. Keys that the destination has accepted are stored in any
     ///   case.
     func pair(
-        _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+        _ name: String, _ action: PairingAction, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome
 }
 
 /// The kind of pairing.
-public enum PairingWish: Sendable, Hashable {
+public enum PairingAction: Sendable, Hashable {
     /// By PIN. Nil: the destination shows one, and the user is asked for it.
     case pin(String?)
     /// By password.

@@ -19,9 +19,9 @@ public protocol VideoOutput: AnyObject {
     /// Converts, uploads and draws a video frame and its overlay, so that `present` only has to show it.
     ///
     /// - Parameter overlay: In pixels of the area last returned by `canvas`; nil if there is none.
-    func prepare(_ picture: any VideoFrame, under overlay: Overlay?)
+    func prepare(_ frame: any VideoFrame, under overlay: Overlay?)
     /// Returns where subtitles may be drawn over a video frame; nil if that is not supported, which is the default.
-    func canvas(for picture: any VideoFrame) -> SubtitleCanvas?
+    func canvas(for frame: any VideoFrame) -> SubtitleCanvas?
     /// Whether the prepared frame counts as shown once presented: false if it could not be drawn. The default is true.
     var canPresent: Bool { get }
     /// Shows the prepared frame; returns when it became visible, as accurately as the output knows.
@@ -36,5 +36,5 @@ extension VideoOutput {
     /// Does nothing: the last video frame stays visible.
     public func removeImage() {}
     /// Returns nil: subtitles are not supported.
-    public func canvas(for picture: any VideoFrame) -> SubtitleCanvas? { nil }
+    public func canvas(for frame: any VideoFrame) -> SubtitleCanvas? { nil }
 }

@@ -98,12 +98,12 @@ struct LoudnessMeter {
         var hasEnded = false
         var done = 0
         while done < count {
-            let part = min(count - done, tenth - frames)
+            let step = min(count - done, tenth - frames)
             for channel in 0..<channels where weights[channel] > 0 {
-                addSquares(of: samples + done * channels + channel, frames: part, channel: channel)
+                addSquares(of: samples + done * channels + channel, frames: step, channel: channel)
             }
-            done += part
-            frames += part
+            done += step
+            frames += step
             guard frames == tenth else { continue }
             endTenth()
             hasEnded = true
@@ -113,10 +113,10 @@ struct LoudnessMeter {
 
     /// Filters one channel of interleaved frames, and adds its weighted squares to `sum`.
     private mutating func addSquares(of samples: UnsafePointer<Float>, frames: Int, channel: Int) {
-        let place = 4 * channel
+        let offset = 4 * channel
         let (shelf, lowCut, channels) = (shelf, lowCut, weights.count)
         // Local variables: access to the array in each step takes several times as long.
-        var (m0, m1, m2, m3) = (memory[place], memory[place + 1], memory[place + 2], memory[place + 3])
+        var (m0, m1, m2, m3) = (memory[offset], memory[offset + 1], memory[offset + 2], memory[offset + 3])
         var squares = 0.0
         var index = 0
         while index < frames * channels {
@@ -132,7 +132,7 @@ struct LoudnessMeter {
             squares += heard * heard
             index += channels
         }
-        (memory[place], memory[place + 1], memory[place + 2], memory[place + 3]) = (m0, m1, m2, m3)
+        (memory[offset], memory[offset + 1], memory[offset + 2], memory[offset + 3]) = (m0, m1, m2, m3)
         sum += weights[channel] * squares
     }
 

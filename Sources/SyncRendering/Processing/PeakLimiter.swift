@@ -26,9 +26,9 @@ final class PeakLimiter {
     private let rise: Double
 
     /// The last frames, one ring per channel. Each is stored twice, so that the newest frames are always contiguous.
-    private let lines: UnsafeMutablePointer<Float>
+    private let rings: UnsafeMutablePointer<Float>
     private let length: Int
-    private var place = 0
+    private var ringIndex = 0
     /// The number of frames since the last sample that may have an inter-sample peak above the ceiling.
     private var quiet = 0
 
@@ -41,7 +41,7 @@ final class PeakLimiter {
     /// The gain with the slow release, and its moving average over the look-ahead.
     private var envelope = 1.0
     private let envelopes: UnsafeMutablePointer<Double>
-    private var envelopePlace = 0
+    private var envelopeIndex = 0
     private var sum: Double
     private var unityFrames: Int
 
@@ -53,28 +53,28 @@ final class PeakLimiter {
         threshold = ceiling / detector.worstOvershoot
         rise = 1 - exp(-1 / (Self.release * Double(format.sampleRate)))
         length = delay + TruePeakDetector.taps
-        lines = .allocate(capacity: 2 * length * channels)
+        rings = .allocate(capacity: 2 * length * channels)
         capacity = lookAhead + 4
         lowest = .allocate(capacity: capacity)
         lowest.initialize(repeating: (1, 0), count: capacity)
         envelopes = .allocate(capacity: lookAhead)
         sum = Double(lookAhead)
         unityFrames = lookAhead
-        lines.initialize(repeating: 0, count: 2 * length * channels)
+        rings.initialize(repeating: 0, count: 2 * length * channels)
         envelopes.initialize(repeating: 1, count: lookAhead)
     }
 
     deinit {
-        lines.deallocate()
+        rings.deallocate()
         lowest.deallocate()
         envelopes.deallocate()
     }
 
     /// Discards all internal state.
     func reset() {
-        lines.update(repeating: 0, count: 2 * length * channels)
+        rings.update(repeating: 0, count: 2 * length * channels)
         envelopes.update(repeating: 1, count: lookAhead)
-        (place, quiet, head, tail, frame, envelopePlace) = (0, 0, 0, 0, 0, 0)
+        (ringIndex, quiet, head, tail, frame, envelopeIndex) = (0, 0, 0, 0, 0, 0)
         (envelope, sum, unityFrames) = (1, Double(lookAhead), lookAhead)
     }
 
@@ -87,26 +87,26 @@ final class PeakLimiter {
             var highest: Float = 0
             for channel in 0..<channels {
                 let sample = samples[channel]
-                let line = lines + channel * 2 * length
-                (line[place], line[place + length]) = (sample, sample)
+                let ring = rings + channel * 2 * length
+                (ring[ringIndex], ring[ringIndex + length]) = (sample, sample)
                 highest = max(highest, abs(sample))
             }
-            place = place + 1 == length ? 0 : place + 1
+            ringIndex = ringIndex + 1 == length ? 0 : ringIndex + 1
             quiet = highest > threshold ? 0 : quiet &+ 1
             let gain = nextGain(wanted: isLimiting && quiet < TruePeakDetector.taps ? wantedGain() : 1)
             // The index of the oldest of the last `delay + 1` frames.
-            let oldest = place + length - 1 - delay
-            for channel in 0..<channels { samples[channel] = lines[channel * 2 * length + oldest] * gain }
+            let oldest = ringIndex + length - 1 - delay
+            for channel in 0..<channels { samples[channel] = rings[channel * 2 * length + oldest] * gain }
         }
     }
 
     /// Returns the gain that limits the frames at the centre of the detector's window to the ceiling.
     private func wantedGain() -> Float {
         var peak: Float = 0
-        let first = place + length - TruePeakDetector.taps
+        let first = ringIndex + length - TruePeakDetector.taps
         for channel in 0..<channels {
-            let line = lines + channel * 2 * length + first
-            peak = max(peak, max(abs(line[TruePeakDetector.reach - 1]), detector.peak(around: line)))
+            let ring = rings + channel * 2 * length + first
+            peak = max(peak, max(abs(ring[TruePeakDetector.reach - 1]), detector.peak(around: ring)))
         }
         return peak > ceiling ? ceiling / peak : 1
     }
@@ -123,9 +123,9 @@ final class PeakLimiter {
         envelope = min(Double(lowest[head].gain), envelope + (1 - envelope) * rise)
         // The exponential release would never reach 1.
         if envelope > 0.99999, lowest[head].gain == 1 { envelope = 1 }
-        sum += envelope - envelopes[envelopePlace]
-        envelopes[envelopePlace] = envelope
-        envelopePlace = envelopePlace + 1 == lookAhead ? 0 : envelopePlace + 1
+        sum += envelope - envelopes[envelopeIndex]
+        envelopes[envelopeIndex] = envelope
+        envelopeIndex = envelopeIndex + 1 == lookAhead ? 0 : envelopeIndex + 1
         unityFrames = envelope == 1 ? min(unityFrames + 1, lookAhead) : 0
         guard unityFrames < lookAhead else {
             sum = Double(lookAhead)

@@ -20,9 +20,9 @@ struct TruePeakDetector {
         var kernel: [Float] = []
         var worst: Float = 1
         for phase in 1...3 {
-            let place = Double(phase) / 4
+            let position = Double(phase) / 4
             var weights = (0..<Self.taps).map { tap -> Double in
-                let away = place - Double(tap - Self.reach + 1)
+                let away = position - Double(tap - Self.reach + 1)
                 return Self.sinc(away) * Self.kaiser(away / Double(Self.reach))
             }
             let sum = weights.reduce(0, +)
@@ -50,12 +50,14 @@ struct TruePeakDetector {
         }
     }
 
-    private static func sinc(_ place: Double) -> Double { place == 0 ? 1 : sin(.pi * place) / (.pi * place) }
+    private static func sinc(_ position: Double) -> Double {
+        position == 0 ? 1 : sin(.pi * position) / (.pi * position)
+    }
 
     /// Returns a Kaiser window with β = 5, whose side lobes are about 55 dB down.
-    private static func kaiser(_ place: Double) -> Double {
-        guard abs(place) < 1 else { return 0 }
-        return bessel(5 * (1 - place * place).squareRoot()) / bessel(5)
+    private static func kaiser(_ position: Double) -> Double {
+        guard abs(position) < 1 else { return 0 }
+        return bessel(5 * (1 - position * position).squareRoot()) / bessel(5)
     }
 
     /// Returns the modified Bessel function of the first kind, order 0, by its series.

@@ -45,12 +45,12 @@ struct CueStore {
 
     /// - Parameters:
     ///   - duration: zero lasts until the next one begins; bitmaps last until the next bitmaps at most.
-    ///   - moment: what has ended before gives its room.
+    ///   - time: what has ended before gives its room.
     /// - Returns: false where there was none.
     @discardableResult
-    mutating func insert(_ cue: SubtitleCue, start: MediaTime, duration: MediaTime, at moment: MediaTime) -> Bool {
+    mutating func insert(_ cue: SubtitleCue, start: MediaTime, duration: MediaTime, at time: MediaTime) -> Bool {
         while entries.count >= Limit.cues || bytes + cue.byteCount > Limit.bytes {
-            guard let first = entries.first, let end = first.end, end <= moment else {
+            guard let first = entries.first, let end = first.end, end <= time else {
                 leftOut += 1
                 return false
             }
@@ -87,19 +87,19 @@ struct CueStore {
     }
 
     /// Removes cues that start at a time or later, and ends those that are active then.
-    mutating func cut(at moment: MediaTime) {
-        let kept = entries.firstIndex { $0.start >= moment } ?? entries.count
+    mutating func cut(at time: MediaTime) {
+        let kept = entries.firstIndex { $0.start >= time } ?? entries.count
         for entry in entries[kept...] { bytes -= entry.cue.byteCount }
         entries.removeSubrange(kept...)
-        for index in entries.indices where entries[index].end.map({ $0 > moment }) ?? true {
-            entries[index].end = moment
+        for index in entries.indices where entries[index].end.map({ $0 > time }) ?? true {
+            entries[index].end = time
         }
     }
 
     /// Returns the cues active at a time in order of their start; at most `Limit.active`, the newest.
-    mutating func active(at moment: MediaTime) -> [ActiveCue] {
+    mutating func active(at time: MediaTime) -> [ActiveCue] {
         var active: [ActiveCue] = []
-        for entry in entries[reach(of: moment)] where entry.end.map({ $0 > moment }) ?? true {
+        for entry in entries[reach(of: time)] where entry.end.map({ $0 > time }) ?? true {
             guard !entry.cue.isEmpty else { continue }
             active.append(ActiveCue(cue: entry.cue, start: entry.start, end: entry.end, number: entry.number))
         }
@@ -111,11 +111,11 @@ struct CueStore {
     }
 
     /// Returns when a cue starts or ends next; nil if none does.
-    func nextChange(after moment: MediaTime) -> MediaTime? {
+    func nextChange(after time: MediaTime) -> MediaTime? {
         var next: MediaTime?
-        let seen = reach(of: moment)
+        let seen = reach(of: time)
         for entry in entries[seen] {
-            if let end = entry.end, end > moment { next = min(next ?? end, end) }
+            if let end = entry.end, end > time { next = min(next ?? end, end) }
         }
         if seen.upperBound < entries.count {
             let start = entries[seen.upperBound].start
@@ -125,18 +125,18 @@ struct CueStore {
     }
 
     /// Returns the range of cues that have started and may not have ended.
-    private func reach(of moment: MediaTime) -> Range<Int> {
-        let end = firstIndex(after: moment)
+    private func reach(of time: MediaTime) -> Range<Int> {
+        let end = firstIndex(after: time)
         // A cue that starts exactly `longest` earlier ends now; only the last cue can have no end.
-        return min(firstIndex(after: moment - longest), max(0, end - 1))..<end
+        return min(firstIndex(after: time - longest), max(0, end - 1))..<end
     }
 
     /// Returns the index of the first cue that starts later than a time.
-    private func firstIndex(after moment: MediaTime) -> Int {
+    private func firstIndex(after time: MediaTime) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
-            if entries[middle].start <= moment { low = middle + 1 } else { high = middle }
+            if entries[middle].start <= time { low = middle + 1 } else { high = middle }
         }
         return low
     }

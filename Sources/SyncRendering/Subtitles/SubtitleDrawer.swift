@@ -87,7 +87,7 @@ package final class SubtitleDrawer {
             // Dropped: the cue ends before its permitted range or starts after it.
             if let until, until <= from { return }
             let duration = until.map { $0 - from } ?? .zero
-            if !state.store.insert(cue, start: from, duration: duration, at: now) { state.noteFlood() }
+            if !state.store.insert(cue, start: from, duration: duration, at: now) { state.reportFlood() }
             state.forgetDrawn(from: from + state.delay)
         }
     }
@@ -101,43 +101,43 @@ package final class SubtitleDrawer {
         guard let layer = renderer.layer, let synchronizer = renderer.state.withLock({ $0.synchronizer }) else {
             return false
         }
-        let pictures = layer.picturesAhead
+        let frameTimes = layer.frameTimesAhead
         let now = synchronizer.currentTime()
-        let first = min(pictures.first ?? now, now)
-        let last = max(pictures.last ?? now, now) + Self.drawsAhead
+        let first = min(frameTimes.first ?? now, now)
+        let last = max(frameTimes.last ?? now, now) + Self.drawsAhead
         renderer.state.withLock { state in state.spans.removeAll { $0.until <= first } }
-        var (moment, count, moves) = (first, 0, false)
+        var (subtitleTime, count, moves) = (first, 0, false)
         defer {
             renderer.isMoving.store(moves, ordering: .relaxed)
             if count > 0 { layer.arrival.raise() }
         }
-        while moment < last {
+        while subtitleTime < last {
             guard count < Self.maxSpans else { return true }
-            let plan = renderer.state.withLock { Plan(at: moment, in: &$0) }
+            let plan = renderer.state.withLock { Plan(at: subtitleTime, in: &$0) }
             if let known = plan.known {
-                moment = known
+                subtitleTime = known
                 continue
             }
             guard let canvas = plan.canvas else { return false }
-            var span = SubtitleRenderer.Span(from: moment, until: plan.change ?? Self.forever)
-            if plan.cues.contains(where: \.cue.isAnimated), let newest = pictures.last, newest >= moment {
+            var span = SubtitleRenderer.Span(from: subtitleTime, until: plan.change ?? Self.forever)
+            if plan.cues.contains(where: \.cue.isAnimated), let newest = frameTimes.last, newest >= subtitleTime {
                 moves = true
                 // Drawn for the next queued video frame only, because the times of later frames are unknown.
-                guard let picture = pictures.first(where: { $0 >= moment }), picture < span.until else {
-                    moment = span.until
+                guard let frameTime = frameTimes.first(where: { $0 >= subtitleTime }), frameTime < span.until else {
+                    subtitleTime = span.until
                     continue
                 }
-                (span.from, span.until) = (picture, picture + Self.instant)
-                span.overlay = overlay(of: plan.cues, at: picture - plan.delay, on: canvas)
-            } else if plan.cues.contains(where: \.cue.isAnimated), !pictures.isEmpty {
+                (span.from, span.until) = (frameTime, frameTime + Self.instant)
+                span.overlay = overlay(of: plan.cues, at: frameTime - plan.delay, on: canvas)
+            } else if plan.cues.contains(where: \.cue.isAnimated), !frameTimes.isEmpty {
                 moves = true
                 break
             } else if !plan.cues.isEmpty {
-                span.overlay = standing(plan, at: moment, on: canvas)
+                span.overlay = standing(plan, at: subtitleTime, on: canvas)
             }
             count += 1
             guard store(span, of: plan, for: renderer) else { return true }
-            moment = span.until
+            subtitleTime = span.until
         }
         return false
     }
@@ -153,23 +153,23 @@ package final class SubtitleDrawer {
         var delay: MediaTime
         var edition: UInt64
 
-        init(at moment: MediaTime, in state: inout SubtitleRenderer.State) {
+        init(at subtitleTime: MediaTime, in state: inout SubtitleRenderer.State) {
             (canvas, delay, edition) = (state.canvas, state.delay, state.edition)
             canvas?.style = state.style
-            known = state.spans.first { $0.from <= moment && moment < $0.until }?.until
+            known = state.spans.first { $0.from <= subtitleTime && subtitleTime < $0.until }?.until
             guard known == nil, !state.isHidden else { return }
             let leftOut = state.store.leftOut
-            cues = state.store.active(at: moment - delay)
-            if state.store.leftOut > leftOut { state.noteFlood() }
-            change = state.nextChange(after: moment)
+            cues = state.store.active(at: subtitleTime - delay)
+            if state.store.leftOut > leftOut { state.reportFlood() }
+            change = state.nextChange(after: subtitleTime)
         }
     }
 
     /// Returns the overlay of static cues; reused while the cues are the same.
-    private func standing(_ plan: Plan, at moment: MediaTime, on canvas: SubtitleCanvas) -> Overlay? {
+    private func standing(_ plan: Plan, at subtitleTime: MediaTime, on canvas: SubtitleCanvas) -> Overlay? {
         let numbers = plan.cues.map(\.number)
         if let drawn, drawn.numbers == numbers, drawn.edition == plan.edition { return drawn.overlay }
-        let overlay = overlay(of: plan.cues, at: moment - plan.delay, on: canvas)
+        let overlay = overlay(of: plan.cues, at: subtitleTime - plan.delay, on: canvas)
         drawn = (numbers, plan.edition, overlay)
         return overlay
     }

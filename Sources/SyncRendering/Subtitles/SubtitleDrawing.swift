@@ -5,22 +5,22 @@ public struct SubtitleCanvas: Hashable, Sendable, BitwiseCopyable {
     /// The size of the window.
     package var area: PixelSize
     /// The rectangle of the video within the window; it may exceed the window.
-    package var picture: PixelRect
+    package var video: PixelRect
     /// The size of the video after rotation and before scaling.
     package var storage: PixelSize
 
     /// The part of the window to which text is confined, unless its author positioned it in the video.
-    package var words: PixelRect
+    package var textArea: PixelRect
 
     /// The user's placement and size of subtitles.
     package var style = SubtitleStyle()
 
     /// Creates a canvas.
     ///
-    /// - Parameter words: The part for text; nil: the whole window.
-    package init(area: PixelSize, picture: PixelRect, storage: PixelSize, words: PixelRect? = nil) {
-        (self.area, self.picture, self.storage) = (area, picture, storage)
-        self.words = words ?? PixelRect(x: 0, y: 0, width: area.width, height: area.height)
+    /// - Parameter textArea: The part for text; nil: the whole window.
+    package init(area: PixelSize, video: PixelRect, storage: PixelSize, textArea: PixelRect? = nil) {
+        (self.area, self.video, self.storage) = (area, video, storage)
+        self.textArea = textArea ?? PixelRect(x: 0, y: 0, width: area.width, height: area.height)
     }
 }
 

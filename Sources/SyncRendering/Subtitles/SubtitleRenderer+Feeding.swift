@@ -70,7 +70,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
             (state.isFlushed, state.wasFull, state.isFloodKnown) = (true, false, false)
             state.forgetDrawn()
         }
-        demand.noteFlush()
+        demand.notifyFlush()
         wake.raise()
         layer?.arrival.raise()
     }

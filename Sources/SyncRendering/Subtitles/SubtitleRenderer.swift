@@ -168,7 +168,7 @@ public final class SubtitleRenderer: Sendable {
     }
 
     /// Wakes the thread for new video frames if subtitles are animated, because each frame is then drawn.
-    func picturesCame() { if isMoving.load(ordering: .relaxed) { wake.raise() } }
+    func framesArrived() { if isMoving.load(ordering: .relaxed) { wake.raise() } }
 
     private func change(_ body: (inout State) -> Void) {
         state.withLock { state in
@@ -234,7 +234,7 @@ public final class SubtitleRenderer: Sendable {
 
 extension SubtitleRenderer.State {
     /// Reports once that cues are dropped, for the user.
-    mutating func noteFlood() {
+    mutating func reportFlood() {
         if !isFloodKnown { trouble = "there are too many subtitles at once; some are not shown" }
         isFloodKnown = true
     }
@@ -252,9 +252,9 @@ extension SubtitleRenderer.State {
     }
 
     /// Discards drawn spans from a media time on.
-    mutating func forgetDrawn(from moment: MediaTime) {
-        spans.removeAll { $0.from >= moment }
+    mutating func forgetDrawn(from time: MediaTime) {
+        spans.removeAll { $0.from >= time }
         // Spans overlap if one was drawn from the playhead on and another one from an earlier video frame.
-        for index in spans.indices { spans[index].until = min(spans[index].until, moment) }
+        for index in spans.indices { spans[index].until = min(spans[index].until, time) }
     }
 }

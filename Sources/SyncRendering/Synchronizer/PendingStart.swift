@@ -19,8 +19,8 @@ public struct PendingStart: Sendable, Hashable {
     package func beginning(from earliest: HostInstant) -> (time: MediaTime?, instant: HostInstant) {
         guard let appointment, let time else { return (time, earliest) }
         if appointment >= earliest { return (time, appointment) }
-        let line = TimebaseSegment(mediaAnchor: time, hostAnchor: appointment, rate: Double(rate))
-        return (line.mediaTime(at: earliest), earliest)
+        let segment = TimebaseSegment(mediaAnchor: time, hostAnchor: appointment, rate: Double(rate))
+        return (segment.mediaTime(at: earliest), earliest)
     }
 }
 
@@ -103,7 +103,7 @@ extension RenderSynchronizer {
     }
 
     /// Checks the pending start, or a start that was announced and has not occurred.
-    func lookAfterStart() {
+    func checkStart() {
         let (pending, delays) = roster.withLock { ($0.pending, $0.delaysStarts) }
         if let pending {
             _ = beginOrWait(pending, delays: delays)
@@ -118,29 +118,29 @@ extension RenderSynchronizer {
         }
         switch verdict {
         case .leave: if !roster.withLock({ $0.monitor.isWatching }) { isStartOpen.store(false, ordering: .releasing) }
-        case .hold(let moment):
-            publish(0, moment, at: nil)
-            _ = beginOrWait(renewed(snapshot, from: moment), delays: true)
-        case .putOff(let moment):
-            _ = beginOrWait(renewed(snapshot, from: moment), delays: false)
+        case .hold(let instant):
+            publish(0, instant, at: nil)
+            _ = beginOrWait(renewed(snapshot, from: instant), delays: true)
+        case .putOff(let instant):
+            _ = beginOrWait(renewed(snapshot, from: instant), delays: false)
         }
     }
 
     /// Returns an announced start that could not be met, to be announced again; an appointment is preserved.
-    private func renewed(_ snapshot: TimebaseSnapshot, from moment: MediaTime) -> PendingStart {
+    private func renewed(_ snapshot: TimebaseSnapshot, from instant: MediaTime) -> PendingStart {
         let isAppointed = roster.withLock { $0.monitor.isAppointed }
         return PendingStart(
-            rate: Float(snapshot.upcoming.speed), time: moment,
+            rate: Float(snapshot.upcoming.speed), time: instant,
             appointment: isAppointed ? snapshot.upcoming.hostAnchor : nil)
     }
 
     /// Logs the wait if another one has become the longest.
     private func logWait(_ wait: OutputWait?) {
         guard let wait else { return }
-        let isNews = roster.withLock { roster in
+        let isChange = roster.withLock { roster in
             defer { roster.lastWait = wait }
             return roster.lastWait?.cause != wait.cause || roster.lastWait?.output != wait.output
         }
-        if isNews { events?.append(.startWaits(cause: wait.cause, output: wait.id)) }
+        if isChange { events?.append(.startWaits(cause: wait.cause, output: wait.id)) }
     }
 }

@@ -40,8 +40,8 @@ extension RenderSynchronizer {
         forTimes times: [MediaTime], queue: (any MediaRequestQueue)? = nil,
         using body: @escaping @Sendable () throws -> Void
     ) -> TimeObserver {
-        let moments = Set(times.map(\.nanoseconds)).sorted()
-        return observe(TimeObserver(.boundary(moments, body), queue: queue))
+        let sortedTimes = Set(times.map(\.nanoseconds)).sorted()
+        return observe(TimeObserver(.boundary(sortedTimes, body), queue: queue))
     }
 
     /// Same on a dispatch queue. Nil: a thread of the synchronizer.

@@ -36,7 +36,7 @@ extension RenderSynchronizer {
             let next = TimebaseSegment(mediaAnchor: film, hostAnchor: now, rate: rate, speed: segment.speed)
             let snapshot = TimebaseSnapshot(current: next, scheduled: nil, generation: old.generation)
             timebase.publish(snapshot)
-            observation.lineChanged(to: snapshot, at: now)
+            observation.timelineChanged(to: snapshot, at: now)
             events?.append(.steered(media: film, host: now, rate: rate, speed: segment.speed, late: late), at: now)
             return late
         }

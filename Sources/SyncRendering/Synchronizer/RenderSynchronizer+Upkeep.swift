@@ -46,17 +46,17 @@ extension RenderSynchronizer {
     /// there is none.
     private func steer() {
         for renderer in renderers {
-            if let line = renderer.remoteTimeline {
-                steer(toward: line)
-                reportDeviation(isOutvoted: !adjust(line, of: renderer))
+            if let replacement = renderer.remoteTimeline {
+                steer(toward: replacement)
+                reportDeviation(isOutvoted: !adjust(replacement, of: renderer))
                 return
             }
         }
         let now = clock.now
         let segment = timebase.snapshot.segment(at: now)
-        if let source = leader.withLock({ $0.source }), let line = source.line(of: segment, at: now) {
+        if let source = leader.withLock({ $0.source }), let replacement = source.replacement(of: segment, at: now) {
             // Too far away: the timeline continues at its own rate until a seek.
-            if steer(toward: line) != nil { return reportDeviation(isOutvoted: false) }
+            if steer(toward: replacement) != nil { return reportDeviation(isOutvoted: false) }
             reportDeviation(isOutvoted: false)
         }
         guard segment.rate != segment.speed else { return }
@@ -70,13 +70,13 @@ extension RenderSynchronizer {
     private func adjust(_ own: TimebaseSegment, of renderer: any QueuedSampleBufferRendering) -> Bool {
         let now = clock.now
         let snapshot = TimebaseSnapshot(current: own, scheduled: nil, generation: 0)
-        guard let source = leader.withLock({ $0.source }), let line = source.line(of: own, at: now),
-            let late = Self.lateness(of: line, beside: snapshot, at: now)
+        guard let source = leader.withLock({ $0.source }), let replacement = source.replacement(of: own, at: now),
+            let late = Self.lateness(of: replacement, beside: snapshot, at: now)
         else { return false }
         // Too far away: parallel until a seek.
         let isNear = max(late, .zero - late) < Self.reach
         let correction = isNear ? late.inSeconds / Self.remoteTimeConstant : 0
-        return renderer.adjustRemoteRate(by: line.rate / line.speed - 1 - correction)
+        return renderer.adjustRemoteRate(by: replacement.rate / replacement.speed - 1 - correction)
     }
 
     // MARK: Suspension
@@ -102,9 +102,9 @@ extension RenderSynchronizer {
     }
 
     /// Stops at a media time and starts there again once all renderers are ready. Under the command lock.
-    private func restart(at moment: MediaTime, rate: Double, notBefore: HostInstant?) {
+    private func restart(at time: MediaTime, rate: Double, notBefore: HostInstant?) {
         forgetStart()
-        publish(0, moment, at: nil)
-        _ = beginOrWait(PendingStart(rate: Float(rate), time: moment, notBefore: notBefore), delays: true)
+        publish(0, time, at: nil)
+        _ = beginOrWait(PendingStart(rate: Float(rate), time: time, notBefore: notBefore), delays: true)
     }
 }

@@ -136,7 +136,7 @@ public final class RenderSynchronizer: Sendable {
     /// Publishes a pending start if its wait is over. Feeders call this after each change; costs one atomic load.
     func reconsiderStart() {
         guard isStartOpen.load(ordering: .acquiring) else { return }
-        command.withLock { _ in lookAfterStart() }
+        command.withLock { _ in checkStart() }
     }
 
     // MARK: Under the command lock
@@ -173,12 +173,13 @@ public final class RenderSynchronizer: Sendable {
         // The current segment continues until the new one starts; a scheduled one that has not started is dropped.
         var next = TimebaseSnapshot(
             current: old.segment(at: now), scheduled: nil, generation: old.generation &+ 1)
-        let moment = time ?? next.current.mediaTime(at: anchor)
-        let segment = TimebaseSegment(mediaAnchor: moment, hostAnchor: anchor, rate: rate)
+        let mediaTime = time ?? next.current.mediaTime(at: anchor)
+        let segment = TimebaseSegment(mediaAnchor: mediaTime, hostAnchor: anchor, rate: rate)
         if anchor > now { next.scheduled = segment } else { next.current = segment }
         timebase.publish(next)
-        observation.lineChanged(to: next, at: now)
-        events?.append(.anchor(media: moment, host: anchor, rate: segment.rate, generation: next.generation), at: now)
+        observation.timelineChanged(to: next, at: now)
+        events?.append(
+            .anchor(media: mediaTime, host: anchor, rate: segment.rate, generation: next.generation), at: now)
         for follower in followers.withLock({ $0 }) { follower.timebaseDidChange(next) }
         return next
     }

@@ -8,7 +8,7 @@ internal import Synchronization
 final class TimeObservation: Sendable {
     /// An action that is performed once when the timeline has reached a media time, by playback or by a seek.
     private struct Alarm: Sendable {
-        var moment: Int64
+        var time: Int64
         var fire: @Sendable () -> Void
     }
 
@@ -18,7 +18,7 @@ final class TimeObservation: Sendable {
 
     /// Guarded by the lock `state`.
     private struct State {
-        var line: TimebaseSnapshot
+        var snapshot: TimebaseSnapshot
         /// The host instant up to which the timeline was traversed.
         var cursor: HostInstant
         /// Whether the timeline starts at the media time of the cursor, so that an observer of exactly that time is
@@ -45,7 +45,7 @@ final class TimeObservation: Sendable {
 
     init(timebase: Timebase) {
         self.timebase = timebase
-        state = Lock(State(line: timebase.snapshot, cursor: timebase.clock.now))
+        state = Lock(State(snapshot: timebase.snapshot, cursor: timebase.clock.now))
     }
 
     // MARK: Members
@@ -69,17 +69,17 @@ final class TimeObservation: Sendable {
     /// Adds an action at a media time.
     ///
     /// - Parameter fire: Called on the thread that calls `step`.
-    func addAlarm(at moment: MediaTime, startsThread: Bool, fire: @escaping @Sendable () -> Void) {
-        state.withLock { $0.alarms.append(Alarm(moment: moment.nanoseconds, fire: fire)) }
+    func addAlarm(at time: MediaTime, startsThread: Bool, fire: @escaping @Sendable () -> Void) {
+        state.withLock { $0.alarms.append(Alarm(time: time.nanoseconds, fire: fire)) }
         wake(startsThread: startsThread)
     }
 
     /// Covers the range up to a change of the timeline. Called by the commanding thread after the publication.
-    func lineChanged(to next: TimebaseSnapshot, at now: HostInstant) {
+    func timelineChanged(to next: TimebaseSnapshot, at now: HostInstant) {
         let isWatched = state.withLock { state -> Bool in
             account(&state, upTo: now)
-            change(&state, from: state.line.segment(at: now), to: next.segment(at: now), at: now)
-            state.line = next
+            change(&state, from: state.snapshot.segment(at: now), to: next.segment(at: now), at: now)
+            state.snapshot = next
             return !state.watchers.isEmpty || !state.alarms.isEmpty
         }
         if isWatched { signal.raise() }
@@ -124,9 +124,9 @@ final class TimeObservation: Sendable {
         let (observers, alarms) = state.withLock { state in
             account(&state, upTo: now)
             state.watchers.removeAll { $0.observer == nil }
-            let moment = state.line.mediaTime(at: now).nanoseconds
-            let due = state.alarms.filter { $0.moment <= moment }
-            if !due.isEmpty { state.alarms.removeAll { $0.moment <= moment } }
+            let time = state.snapshot.mediaTime(at: now).nanoseconds
+            let due = state.alarms.filter { $0.time <= time }
+            if !due.isEmpty { state.alarms.removeAll { $0.time <= time } }
             return (state.watchers.compactMap(\.observer), due)
         }
         for alarm in alarms { alarm.fire() }
@@ -137,13 +137,13 @@ final class TimeObservation: Sendable {
 
     private func nextInstant(_ state: State) -> HostInstant? {
         if state.watchers.isEmpty, state.alarms.isEmpty { return nil }
-        let segment = state.line.segment(at: state.cursor)
-        var next = state.line.scheduled.flatMap { $0.hostAnchor > state.cursor ? $0.hostAnchor : nil }
+        let segment = state.snapshot.segment(at: state.cursor)
+        var next = state.snapshot.scheduled.flatMap { $0.hostAnchor > state.cursor ? $0.hostAnchor : nil }
         guard segment.rate > 0 else { return next }
-        let moment = segment.mediaTime(at: state.cursor).nanoseconds
-        var nearest = state.alarms.map(\.moment).min()
+        let time = segment.mediaTime(at: state.cursor).nanoseconds
+        var nearest = state.alarms.map(\.time).min()
         for watcher in state.watchers {
-            if let other = watcher.observer?.next(after: moment) { nearest = min(nearest ?? other, other) }
+            if let other = watcher.observer?.next(after: time) { nearest = min(nearest ?? other, other) }
         }
         guard let nearest, let instant = segment.hostInstant(of: MediaTime(nanoseconds: nearest)) else { return next }
         // A rounded instant may precede its media time by a nanosecond; a step there would find nothing and repeat.
@@ -155,13 +155,13 @@ final class TimeObservation: Sendable {
     /// Traverses the timeline from the cursor to an instant, across a scheduled segment.
     private func account(_ state: inout State, upTo now: HostInstant) {
         guard now > state.cursor else { return }
-        if let next = state.line.scheduled, next.hostAnchor > state.cursor, next.hostAnchor <= now {
-            pass(&state, state.line.current, upTo: next.hostAnchor)
-            change(&state, from: state.line.current, to: next, at: next.hostAnchor)
-            state.line.current = next
-            state.line.scheduled = nil
+        if let next = state.snapshot.scheduled, next.hostAnchor > state.cursor, next.hostAnchor <= now {
+            pass(&state, state.snapshot.current, upTo: next.hostAnchor)
+            change(&state, from: state.snapshot.current, to: next, at: next.hostAnchor)
+            state.snapshot.current = next
+            state.snapshot.scheduled = nil
         }
-        pass(&state, state.line.segment(at: now), upTo: now)
+        pass(&state, state.snapshot.segment(at: now), upTo: now)
     }
 
     /// Notifies observers of a traversed range within a segment.
@@ -183,6 +183,6 @@ final class TimeObservation: Sendable {
         let isJump = distance.magnitude > UInt64(Self.smallestJump)
         if isJump { state.includesCursor = true }
         guard isJump || (old.rate == 0) != (new.rate == 0) else { return }
-        for watcher in state.watchers { watcher.observer?.noteChange() }
+        for watcher in state.watchers { watcher.observer?.recordChange() }
     }
 }

@@ -46,17 +46,17 @@ public final class TimeObserver: Sendable {
         switch kind {
         case .periodic(let interval, _):
             let first = includesStart ? start - 1 : start
-            if Self.multiples(of: interval, upTo: end) > Self.multiples(of: interval, upTo: first) { noteDue(1) }
+            if Self.multiples(of: interval, upTo: end) > Self.multiples(of: interval, upTo: first) { recordDue(1) }
         case .boundary(let times, _):
             let count = times.count { ($0 > start || (includesStart && $0 == start)) && $0 <= end }
-            if count > 0 { noteDue(count) }
+            if count > 0 { recordDue(count) }
         }
     }
 
     /// Records a discontinuity, a start or a stop.
-    func noteChange() { if case .periodic = kind { noteDue(1) } }
+    func recordChange() { if case .periodic = kind { recordDue(1) } }
 
-    private func noteDue(_ count: Int) {
+    private func recordDue(_ count: Int) {
         state.withLock { state in
             guard !state.isCancelled else { return }
             if case .periodic = kind { state.due = 1 } else { state.due += count }
@@ -64,15 +64,15 @@ public final class TimeObserver: Sendable {
     }
 
     /// Returns the next relevant media time; nil if there is none.
-    func next(after moment: Int64) -> Int64? {
+    func next(after time: Int64) -> Int64? {
         switch kind {
-        case .periodic(let interval, _): (Self.multiples(of: interval, upTo: moment) + 1) &* interval
-        case .boundary(let times, _): times.first { $0 > moment }
+        case .periodic(let interval, _): (Self.multiples(of: interval, upTo: time) + 1) &* interval
+        case .boundary(let times, _): times.first { $0 > time }
         }
     }
 
-    private static func multiples(of interval: Int64, upTo moment: Int64) -> Int64 {
-        moment >= 0 ? moment / interval : (moment - interval + 1) / interval
+    private static func multiples(of interval: Int64, upTo time: Int64) -> Int64 {
+        time >= 0 ? time / interval : (time - interval + 1) / interval
     }
 
     // MARK: Calling

@@ -8,7 +8,7 @@ package import MediaCore
 package protocol TimelineSource: AnyObject, Sendable {
     /// Returns the timeline that should replace `segment`, which is in effect; nil if unknown. Called on the thread
     /// that services the timeline; must not block.
-    func line(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment?
+    func replacement(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment?
 
     /// Reports the result. Called on the same thread.
     func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant)
@@ -39,7 +39,7 @@ struct Leader: Sendable {
 
 extension RenderSynchronizer {
     /// Follows an external clock; nil: none. Not retained. Any thread.
-    package func follow(_ source: (any TimelineSource)?) {
+    package func setTimelineSource(_ source: (any TimelineSource)?) {
         leader.withLock { $0.source = source }
         timebase.isLed = source != nil
     }
@@ -49,8 +49,8 @@ extension RenderSynchronizer {
         guard let source = leader.withLock({ $0.source }) else { return }
         let now = clock.now
         let snapshot = timebase.snapshot
-        guard let line = source.line(of: snapshot.segment(at: now), at: now),
-            let lead = Self.lateness(of: line, beside: snapshot, at: now)
+        guard let replacement = source.replacement(of: snapshot.segment(at: now), at: now),
+            let lead = Self.lateness(of: replacement, beside: snapshot, at: now)
         else { return }
         let distance = lead < .zero ? .zero - lead : lead
         let outcome: TimelineOutcome =

@@ -27,52 +27,53 @@ extension TimebaseSnapshot {
             return still(at: gate.opens ?? current.mediaAnchor, since: current.hostAnchor)
         }
         var view = self
-        if let moment = gate.opens { view = view.opening(at: moment) }
-        if let moment = gate.closes { view = view.closing(at: moment) }
+        if let switchInstant = gate.opens { view = view.opening(at: switchInstant) }
+        if let switchInstant = gate.closes { view = view.closing(at: switchInstant) }
         return view
     }
 
     /// Returns a stopped timeline.
-    private func still(at moment: MediaTime, since instant: HostInstant) -> TimebaseSnapshot {
+    private func still(at switchInstant: MediaTime, since instant: HostInstant) -> TimebaseSnapshot {
         TimebaseSnapshot(
-            current: TimebaseSegment(mediaAnchor: moment, hostAnchor: instant, rate: 0), scheduled: nil,
+            current: TimebaseSegment(mediaAnchor: switchInstant, hostAnchor: instant, rate: 0), scheduled: nil,
             generation: generation)
     }
 
     /// Returns the timeline, stopped until a media time.
-    private func opening(at moment: MediaTime) -> TimebaseSnapshot {
+    private func opening(at switchInstant: MediaTime) -> TimebaseSnapshot {
         var view = self
-        if let next = scheduled { view.scheduled = next.beginning(at: moment) }
-        guard current.rate > 0, current.mediaAnchor < moment, let start = current.hostInstant(of: moment) else {
+        if let next = scheduled { view.scheduled = next.beginning(at: switchInstant) }
+        guard current.rate > 0, current.mediaAnchor < switchInstant, let start = current.hostInstant(of: switchInstant)
+        else {
             return view
         }
-        view.current = TimebaseSegment(mediaAnchor: moment, hostAnchor: current.hostAnchor, rate: 0)
+        view.current = TimebaseSegment(mediaAnchor: switchInstant, hostAnchor: current.hostAnchor, rate: 0)
         if scheduled == nil {
             view.scheduled = TimebaseSegment(
-                mediaAnchor: moment, hostAnchor: start, rate: current.rate, speed: current.speed)
+                mediaAnchor: switchInstant, hostAnchor: start, rate: current.rate, speed: current.speed)
         }
         return view
     }
 
     /// Returns the timeline, stopped from a media time on.
-    private func closing(at moment: MediaTime) -> TimebaseSnapshot {
+    private func closing(at switchInstant: MediaTime) -> TimebaseSnapshot {
         var view = self
-        if let next = scheduled, next.rate > 0, next.mediaAnchor >= moment {
-            view.scheduled = TimebaseSegment(mediaAnchor: moment, hostAnchor: next.hostAnchor, rate: 0)
+        if let next = scheduled, next.rate > 0, next.mediaAnchor >= switchInstant {
+            view.scheduled = TimebaseSegment(mediaAnchor: switchInstant, hostAnchor: next.hostAnchor, rate: 0)
         }
         guard current.rate > 0 else { return view }
-        if current.mediaAnchor >= moment { return still(at: moment, since: current.hostAnchor) }
-        guard let stop = current.hostInstant(of: moment) else { return view }
+        if current.mediaAnchor >= switchInstant { return still(at: switchInstant, since: current.hostAnchor) }
+        guard let stop = current.hostInstant(of: switchInstant) else { return view }
         if let next = scheduled, next.hostAnchor < stop { return view }
-        view.scheduled = TimebaseSegment(mediaAnchor: moment, hostAnchor: stop, rate: 0)
+        view.scheduled = TimebaseSegment(mediaAnchor: switchInstant, hostAnchor: stop, rate: 0)
         return view
     }
 }
 
 extension TimebaseSegment {
     /// Returns the segment with its start moved to a media time.
-    fileprivate func beginning(at moment: MediaTime) -> TimebaseSegment {
-        guard rate > 0, mediaAnchor < moment, let start = hostInstant(of: moment) else { return self }
-        return TimebaseSegment(mediaAnchor: moment, hostAnchor: start, rate: rate, speed: speed)
+    fileprivate func beginning(at switchInstant: MediaTime) -> TimebaseSegment {
+        guard rate > 0, mediaAnchor < switchInstant, let start = hostInstant(of: switchInstant) else { return self }
+        return TimebaseSegment(mediaAnchor: switchInstant, hostAnchor: start, rate: rate, speed: speed)
     }
 }

@@ -134,7 +134,7 @@ public final class Timebase: Sendable {
     /// The last published timeline. Any thread; lock-free.
     public var snapshot: TimebaseSnapshot {
         var snapshot = cell.load()
-        let delay = wholeDelay
+        let delay = totalDelay
         // A gate opens and closes as late as its output plays.
         if let gate { snapshot = snapshot.gated(by: gate.load(), at: clock.now.advanced(by: .nanoseconds(-delay))) }
         if delay != 0 {
@@ -152,11 +152,11 @@ public final class Timebase: Sendable {
     }
 
     /// The total delay against the synchronizer's timeline. Lock-free.
-    public var delayInAll: Duration { .nanoseconds(wholeDelay) }
+    public var delayInAll: Duration { .nanoseconds(totalDelay) }
 
     /// The total delay against the synchronizer's timeline in nanoseconds.
-    private var wholeDelay: Int64 {
-        delayNanoseconds.load(ordering: .relaxed) + (original?.wholeDelay ?? 0)
+    private var totalDelay: Int64 {
+        delayNanoseconds.load(ordering: .relaxed) + (original?.totalDelay ?? 0)
     }
 
     /// The current media time. Any thread; lock-free.

@@ -45,12 +45,12 @@ package struct DecodingLoad {
         let (decoder, rate) = (frames.decoder, timebase?.rate ?? 0)
         let limit = decoder.prefersFastConversion ? Self.waiting.enough : Self.waiting.few
         decoder.prefersFastConversion = rate > 0 && layer.count < limit
-        noteEndOfSyncOnly(decoder)
+        endSyncOnly(decoder)
         if wasSyncOnly { frames.playhead = rate > 0 ? timebase.map { $0.currentTime - offset } : nil }
         reportSkipped()
     }
 
-    private mutating func noteEndOfSyncOnly(_ decoder: any PictureDecoder) {
+    private mutating func endSyncOnly(_ decoder: any VideoFrameDecoder) {
         if wasSyncOnly, decoder.skipPolicy > .syncOnly { policy.reset() }
         wasSyncOnly = decoder.skipPolicy == .syncOnly
     }
@@ -61,7 +61,7 @@ package struct DecodingLoad {
     ) -> Bool {
         let delay = delay(of: frame)
         let followsSkip = isSkipping
-        noteEndOfSyncOnly(frames.decoder)
+        endSyncOnly(frames.decoder)
         adaptPolicy(to: frame, delay, of: frames.decoder)
         wasSyncOnly = frames.decoder.skipPolicy == .syncOnly
         guard let delay, frame.isExpired(after: delay.host, delay.media), !layer.awaitsFirst else { return true }
@@ -95,9 +95,9 @@ package struct DecodingLoad {
 
     /// Adapts the skip policy: first no deblocking, then no non-reference frames, then sync frames only.
     private mutating func adaptPolicy(
-        to frame: SampleBuffer, _ delay: (host: Duration, media: Duration)?, of decoder: any PictureDecoder
+        to frame: SampleBuffer, _ delay: (host: Duration, media: Duration)?, of decoder: any VideoFrameDecoder
     ) {
-        noteSkipped(before: frame, decoder)
+        recordSkipped(before: frame, decoder)
         let followsSkip = isSkipping
         isSkipping = false
         guard let timebase, let delay, let end = frame.end else { return }
@@ -116,7 +116,7 @@ package struct DecodingLoad {
 
     /// Skips non-reference frames in fast playback whose frame rate exceeds that of screens, before the machine is
     /// overloaded.
-    private mutating func hurry(_ decoder: any PictureDecoder, with frame: SampleBuffer, at rate: Double) {
+    private mutating func hurry(_ decoder: any VideoFrameDecoder, with frame: SampleBuffer, at rate: Double) {
         if SkipPolicySelector.isHurried(frame.duration, at: rate) {
             unhurried = unhurried ?? decoder.skipPolicy
             decoder.skipPolicy = min(decoder.skipPolicy, .referencesOnly)
@@ -126,7 +126,7 @@ package struct DecodingLoad {
     }
 
     /// Records skipped frames, which are visible as gaps in media time.
-    private mutating func noteSkipped(before frame: SampleBuffer, _ decoder: any PictureDecoder) {
+    private mutating func recordSkipped(before frame: SampleBuffer, _ decoder: any VideoFrameDecoder) {
         defer { lastEnd = frame.end }
         guard isSkipping || decoder.skipPolicy < .plain, let lastEnd, let time = frame.presentationTime else { return }
         let count = SkipPolicySelector.missing(from: lastEnd, to: time, each: frame.duration)

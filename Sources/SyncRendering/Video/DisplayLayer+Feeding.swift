@@ -75,7 +75,7 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
     /// frames last, or than a whole still image.
     public var startWait: OutputWait? {
         hasSufficientMediaDataForReliablePlaybackStart && !isAwaitingScreen
-            ? nil : OutputWait(.picture, of: "the picture")
+            ? nil : OutputWait(.video, of: "the picture")
     }
 
     /// Whether the first frame since the last flush is available and its screen has not presented it yet. Any thread.

@@ -62,7 +62,7 @@ extension DisplayLayer {
     }
 
     /// Notes that the frame that was taken is visible. The presenter's thread.
-    func notePresented() {
+    func markPresented() {
         let synchronizer = state.withLock { state -> RenderSynchronizer? in
             // A flush may have come since the frame was taken.
             guard state.hasShown, !state.isPresented else { return nil }
@@ -80,7 +80,7 @@ extension DisplayLayer {
         return (synchronizer?.timebase, synchronizer?.events)
     }
 
-    var hasRoomForPictures: Bool { state.withLock { $0.queue.count < $0.depth } }
+    var hasSpaceForFrames: Bool { state.withLock { $0.queue.count < $0.depth } }
 
     /// Requests more media after the decoder has taken a buffer.
     func offerRoom() {

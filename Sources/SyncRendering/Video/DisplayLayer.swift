@@ -8,10 +8,10 @@ public import MediaCore
 /// `isReadyForMoreMediaData` is back-pressure: enqueueing beyond it is permitted and costs memory. A frame that would
 /// be visible more than 40 ms late, and past its end, is dropped, except the first one after a flush.
 public final class DisplayLayer: Sendable {
-    /// The result of `takeFrame`.
+    /// The result of `dequeueFrame`.
     public struct Selection: Sendable {
         /// The newest due frame; nil if the displayed one remains.
-        public var picture: SampleBuffer?
+        public var frame: SampleBuffer?
         /// The number of frames skipped because a newer one was due as well.
         public var skipped: Int
         /// The media time of the first skipped frame.
@@ -51,7 +51,7 @@ public final class DisplayLayer: Sendable {
         /// The renderer of the subtitles at the top.
         var secondarySubtitles: SubtitleRenderer?
         /// The last two overlays and their combination.
-        var joinedWords: (below: Overlay, above: Overlay, both: Overlay)?
+        var joinedOverlays: (below: Overlay, above: Overlay, both: Overlay)?
     }
 
     let state: Lock<State>
@@ -151,8 +151,8 @@ public final class DisplayLayer: Sendable {
             return state.synchronizer
         }
         arrival.raise()
-        subtitles?.picturesCame()
-        secondarySubtitles?.picturesCame()
+        subtitles?.framesArrived()
+        secondarySubtitles?.framesArrived()
         synchronizer?.reconsiderStart()
     }
 
@@ -206,7 +206,7 @@ public final class DisplayLayer: Sendable {
             if removingImage { state.removals += 1 }
             state.wasFull = false
         }
-        demand.noteFlush()
+        demand.notifyFlush()
         arrival.raise()
     }
 
@@ -245,7 +245,7 @@ public final class DisplayLayer: Sendable {
     public var nextTime: MediaTime? { state.withLock { $0.queue.first?.presentationTime } }
 
     /// The media times of the displayed frame and of the waiting ones, in order.
-    var picturesAhead: [MediaTime] {
+    var frameTimesAhead: [MediaTime] {
         state.withLock { state in
             (state.shownTime.map { [$0] } ?? []) + state.queue.compactMap(\.presentationTime)
         }
@@ -262,7 +262,7 @@ public final class DisplayLayer: Sendable {
     public func peek() -> SampleBuffer? { state.withLock { $0.queue.first } }
 
     /// Takes the newest frame whose media time is not after `time`, and drops all older ones.
-    public func takeFrame(upTo time: MediaTime) -> Selection {
+    public func dequeueFrame(upTo time: MediaTime) -> Selection {
         let (selection, hasRoom) = state.withLock { state -> (Selection, Bool) in
             var last = -1
             while last + 1 < state.queue.count, let pts = state.queue[last + 1].presentationTime,
@@ -270,18 +270,18 @@ public final class DisplayLayer: Sendable {
             {
                 last += 1
             }
-            guard last >= 0 else { return (Selection(picture: nil, skipped: 0, firstSkipped: nil), false) }
-            let picture = state.queue[last]
+            guard last >= 0 else { return (Selection(frame: nil, skipped: 0, firstSkipped: nil), false) }
+            let frame = state.queue[last]
             let first = last > 0 ? state.queue[0].presentationTime : nil
             state.queue.removeFirst(last + 1)
             state.hasShown = true
-            state.shownTime = picture.presentationTime
-            state.shownEnd = picture.end
-            state.shownSize = picture.videoFrame?.size
-            return (Selection(picture: picture, skipped: last, firstSkipped: first), clearWasFull(&state))
+            state.shownTime = frame.presentationTime
+            state.shownEnd = frame.end
+            state.shownSize = frame.videoFrame?.size
+            return (Selection(frame: frame, skipped: last, firstSkipped: first), clearWasFull(&state))
         }
         if hasRoom { demand.offer() }
-        if selection.picture != nil { decoding?.offer() }
+        if selection.frame != nil { decoding?.offer() }
         return selection
     }
 }

@@ -17,7 +17,7 @@ package final class FrameDecoder {
 
     /// The packets to decode.
     package let packets: VideoPacketQueue
-    package let decoder: any PictureDecoder
+    package let decoder: any VideoFrameDecoder
     /// The duration of each frame, of an image file; nil: as stated.
     private let duration: MediaTime?
     /// Frames that precede those of the decoder.
@@ -46,7 +46,7 @@ package final class FrameDecoder {
     private static let maxSkip = MediaTime(value: 10, timescale: 1)
 
     package init(
-        _ decoder: any PictureDecoder, _ packets: VideoPacketQueue = VideoPacketQueue(), duration: MediaTime? = nil
+        _ decoder: any VideoFrameDecoder, _ packets: VideoPacketQueue = VideoPacketQueue(), duration: MediaTime? = nil
     ) {
         (self.decoder, self.packets, self.duration) = (decoder, packets, duration)
     }

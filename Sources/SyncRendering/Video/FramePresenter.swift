@@ -61,11 +61,11 @@ package final class FramePresenter {
 
     /// Performs due work; returns when to call again.
     package func step() -> Next {
-        let next = stepPictures()
-        return layer.hasWords && onScreen != nil ? renew(before: next) : next
+        let next = stepFrames()
+        return layer.hasSubtitles && onScreen != nil ? renew(before: next) : next
     }
 
-    private func stepPictures() -> Next {
+    private func stepFrames() -> Next {
         removeImageIfAsked()
         let now = timebase.clock.now
         let snapshot = timebase.snapshot
@@ -75,8 +75,8 @@ package final class FramePresenter {
             // timeline is stopped, a change of its media time steps through the frames.
             if layer.awaitsFirst || next <= segment.mediaAnchor {
                 // Skipped frames precede the requested position and are not counted as dropped.
-                let selection = layer.takeFrame(upTo: max(segment.mediaAnchor, layer.awaitsFirst ? next : .zero))
-                if let picture = selection.picture { show(picture, target: now) }
+                let selection = layer.dequeueFrame(upTo: max(segment.mediaAnchor, layer.awaitsFirst ? next : .zero))
+                if let frame = selection.frame { show(frame, target: now) }
                 return .at(now)
             }
         }
@@ -90,14 +90,14 @@ package final class FramePresenter {
     // MARK: Unknown refresh
 
     private func stepUnpaced(now: HostInstant, snapshot: TimebaseSnapshot) -> Next {
-        guard let next = layer.peek(), let pts = next.presentationTime, let picture = next.videoFrame else {
+        guard let next = layer.peek(), let pts = next.presentationTime, let frame = next.videoFrame else {
             return .whenSomethingArrives
         }
         guard let due = snapshot.hostInstant(of: pts, at: now) else { return .whenSomethingArrives }
         let cost = output.presentCost
         let delay = output.latency.delay
         let callAt = due.advanced(by: .zero - delay - cost)
-        if prepared !== picture {
+        if prepared !== frame {
             // Prepare one frame ahead, shortly before it is due.
             if callAt.duration(to: now) < .zero, callAt - now > .milliseconds(40) {
                 return .at(callAt.advanced(by: .milliseconds(-35)))
@@ -105,7 +105,7 @@ package final class FramePresenter {
             // If the frame is late, prepare the newest due frame instead.
             let horizon = snapshot.mediaTime(at: now.advanced(by: delay + cost))
             if pts < horizon { return presentDue(upTo: horizon, snapshot: snapshot, now: now) }
-            prepare(picture, seenAt: pts)
+            prepare(frame, seenAt: pts)
             let after = timebase.clock.now
             if callAt > after { return .at(callAt) }
         } else if callAt > now {
@@ -116,12 +116,12 @@ package final class FramePresenter {
 
     private func presentDue(upTo time: MediaTime, snapshot: TimebaseSnapshot, now: HostInstant) -> Next {
         let isFirst = layer.awaitsFirst
-        let selection = layer.takeFrame(upTo: time)
-        noteSkipped(selection)
-        guard let picture = selection.picture, let pts = picture.presentationTime else { return .whenSomethingArrives }
+        let selection = layer.dequeueFrame(upTo: time)
+        recordSkipped(selection)
+        guard let frame = selection.frame, let pts = frame.presentationTime else { return .whenSomethingArrives }
         let visible = now.advanced(by: output.latency.delay + output.presentCost)
-        if isFirst || !drops(picture, at: visible, snapshot.segment(at: visible)) {
-            show(picture, target: snapshot.hostInstant(of: pts, at: now) ?? now)
+        if isFirst || !drops(frame, at: visible, snapshot.segment(at: visible)) {
+            show(frame, target: snapshot.hostInstant(of: pts, at: now) ?? now)
         }
         return .at(timebase.clock.now)
     }
@@ -148,12 +148,12 @@ package final class FramePresenter {
         // Nearest refresh: a frame is due at the first refresh not earlier than half a period before its time.
         let half = HostInstant(nanoseconds: light.nanoseconds + periodNs / 2)
         let isFirst = layer.awaitsFirst
-        let selection = layer.takeFrame(upTo: segment.mediaTime(at: half))
-        noteSkipped(selection)
-        if let picture = selection.picture, let pts = picture.presentationTime,
-            isFirst || !drops(picture, at: light, segment)
+        let selection = layer.dequeueFrame(upTo: segment.mediaTime(at: half))
+        recordSkipped(selection)
+        if let frame = selection.frame, let pts = frame.presentationTime,
+            isFirst || !drops(frame, at: light, segment)
         {
-            show(picture, target: segment.hostInstant(of: pts) ?? light)
+            show(frame, target: segment.hostInstant(of: pts) ?? light)
         }
         return .at(flip.advanced(by: period - output.presentCost))
     }
@@ -161,16 +161,16 @@ package final class FramePresenter {
     // MARK: Presentation
 
     private func show(_ buffer: SampleBuffer, target: HostInstant) {
-        guard let picture = buffer.videoFrame, let pts = buffer.presentationTime else { return }
+        guard let frame = buffer.videoFrame, let pts = buffer.presentationTime else { return }
         // Subtitles may have been drawn or changed meanwhile.
-        if prepared !== picture || preparedOverlay !== layer.words(at: pts) {
-            prepare(picture, seenAt: pts)
+        if prepared !== frame || preparedOverlay !== layer.subtitleOverlay(at: pts) {
+            prepare(frame, seenAt: pts)
         }
         prepared = nil
         let isDrawn = output.canPresent
         let visible = output.present()
         (onScreen, shownOverlay) = (buffer, preparedOverlay)
-        layer.notePresented()
+        layer.markPresented()
         guard isDrawn else { return }
         lateSince = nil
         shownCount += 1
@@ -182,9 +182,9 @@ package final class FramePresenter {
     /// of late frames shows one, so that a film that is decoded too slowly without skipping still moves.
     ///
     /// - Parameter segment: The timeline when the frame would be visible.
-    private func drops(_ picture: SampleBuffer, at visible: HostInstant, _ segment: TimebaseSegment) -> Bool {
-        guard let pts = picture.presentationTime, let due = segment.hostInstant(of: pts),
-            picture.isExpired(after: visible - due, (segment.mediaTime(at: visible) - pts).duration),
+    private func drops(_ frame: SampleBuffer, at visible: HostInstant, _ segment: TimebaseSegment) -> Bool {
+        guard let pts = frame.presentationTime, let due = segment.hostInstant(of: pts),
+            frame.isExpired(after: visible - due, (segment.mediaTime(at: visible) - pts).duration),
             lateSince.map({ visible - $0 < Self.longestStill }) ?? true
         else { return false }
         lateSince = lateSince ?? visible
@@ -194,7 +194,7 @@ package final class FramePresenter {
         return true
     }
 
-    private func noteSkipped(_ selection: DisplayLayer.Selection) {
+    private func recordSkipped(_ selection: DisplayLayer.Selection) {
         guard selection.skipped > 0, let first = selection.firstSkipped else { return }
         droppedCount += selection.skipped
         events.append(.framesDropped(count: selection.skipped, at: first, reason: .late))
@@ -210,35 +210,35 @@ package final class FramePresenter {
 
     /// Repaints the displayed frame after a resize, an exposure or a change of the overlay.
     package func repaint() {
-        guard let buffer = onScreen, let picture = buffer.videoFrame else { return }
-        prepare(picture, seenAt: wordTime(of: buffer))
+        guard let buffer = onScreen, let frame = buffer.videoFrame else { return }
+        prepare(frame, seenAt: subtitleTime(of: buffer))
         prepared = nil
         _ = output.present()
         shownOverlay = preparedOverlay
     }
 
-    private func prepare(_ picture: any VideoFrame, seenAt time: MediaTime) {
-        if layer.hasWords {
-            if let canvas = output.canvas(for: picture) { layer.setCanvasOfWords(canvas) }
-            preparedOverlay = layer.words(at: time)
+    private func prepare(_ frame: any VideoFrame, seenAt time: MediaTime) {
+        if layer.hasSubtitles {
+            if let canvas = output.canvas(for: frame) { layer.setSubtitleCanvas(canvas) }
+            preparedOverlay = layer.subtitleOverlay(at: time)
         } else {
             preparedOverlay = nil
         }
-        output.prepare(picture, under: preparedOverlay)
-        prepared = picture
+        output.prepare(frame, under: preparedOverlay)
+        prepared = frame
     }
 
     // MARK: Subtitles
 
     /// A frame displayed longer than this is repainted when its subtitles change; otherwise the next frame shows them.
-    private static let longPicture = Duration.milliseconds(100)
+    private static let longFrame = Duration.milliseconds(100)
 
     /// Returns the media time for the subtitles of a displayed frame: its own, or the current one if it has been
     /// displayed for long.
-    private func wordTime(of buffer: SampleBuffer) -> MediaTime {
+    private func subtitleTime(of buffer: SampleBuffer) -> MediaTime {
         let own = buffer.presentationTime ?? .zero
         let now = timebase.currentTime
-        return (now - own).duration > Self.longPicture ? now : own
+        return (now - own).duration > Self.longFrame ? now : own
     }
 
     /// Repaints the displayed frame if its subtitles have changed, unless the next frame will show them.
@@ -246,12 +246,12 @@ package final class FramePresenter {
         guard let buffer = onScreen else { return next }
         let (now, snapshot) = (timebase.clock.now, timebase.snapshot)
         let following = layer.nextTime.flatMap { snapshot.hostInstant(of: $0, at: now) }
-        if let following, following - now < Self.longPicture / 2 { return next }
-        let time = wordTime(of: buffer)
-        if layer.words(at: time) !== shownOverlay { repaint() }
+        if let following, following - now < Self.longFrame / 2 { return next }
+        let time = subtitleTime(of: buffer)
+        if layer.subtitleOverlay(at: time) !== shownOverlay { repaint() }
         // Handles a resized or newly opened window.
-        if let picture = buffer.videoFrame, let canvas = output.canvas(for: picture) { layer.setCanvasOfWords(canvas) }
-        guard let change = layer.nextChangeOfWords(after: time),
+        if let frame = buffer.videoFrame, let canvas = output.canvas(for: frame) { layer.setSubtitleCanvas(canvas) }
+        guard let change = layer.nextSubtitleChange(after: time),
             let instant = snapshot.hostInstant(of: change, at: now)
         else { return next }
         let due = max(instant, now.advanced(by: .milliseconds(1)))
@@ -260,7 +260,7 @@ package final class FramePresenter {
     }
 
     /// The media time of the subtitles over the displayed frame; nil if the screen is blank.
-    package var momentOnScreen: MediaTime? { onScreen.map(wordTime) }
+    package var subtitleTimeOnScreen: MediaTime? { onScreen.map(subtitleTime) }
 
     /// Discards the prepared frame, so that it is drawn again before it is shown.
     package func invalidate() { prepared = nil }
@@ -278,7 +278,7 @@ extension SampleBuffer {
 
     /// The decoded frame; nil if the buffer has another payload.
     public var videoFrame: (any VideoFrame)? {
-        if case .videoFrame(let picture) = payload { return picture }
+        if case .videoFrame(let frame) = payload { return frame }
         return nil
     }
 }

@@ -74,7 +74,7 @@ final class LayerDecoder: Sendable {
     /// Decodes one packet or enqueues one frame; returns false if there is no work or no space.
     private static func step(_ frames: FrameDecoder, _ load: inout DecodingLoad, _ layer: DisplayLayer) -> Bool {
         if frames.executeFlush() { load.reset() }
-        guard layer.hasRoomForPictures else { return false }
+        guard layer.hasSpaceForFrames else { return false }
         load.prepare(frames, for: layer)
         switch frames.step() {
         case .frame(let frame):

@@ -37,7 +37,7 @@ extension ControlProperty {
     fileprivate static func window(_ screen: ScreenControl?) -> [ControlProperty] {
         func geometry(
             _ name: String, _ range: ClosedRange<Double>, _ summary: String,
-            at path: any WritableKeyPath<PictureView, Double> & Sendable
+            at path: any WritableKeyPath<VideoGeometry, Double> & Sendable
         ) -> ControlProperty {
             .number(
                 name, range, summary, read: { _ in screen?.view[keyPath: path] },
@@ -63,16 +63,17 @@ extension ControlProperty {
                     func scaled(_ side: Int) -> Int { Int((Double(side) * scale).rounded()) }
                     screen.resize(to: PixelSize(width: scaled(size.width), height: scaled(size.height)))
                 }),
-            geometry("video-zoom", PictureView.zoomRange, "the base-2 logarithm of the picture's scale", at: \.zoom),
-            geometry("video-pan-x", PictureView.panRange, "the shift to the right in picture widths", at: \.panX),
-            geometry("video-pan-y", PictureView.panRange, "the shift down in picture heights", at: \.panY),
-            geometry("panscan", PictureView.panscanRange, "0: the whole picture, 1: no black bars", at: \.panscan),
+            geometry("video-zoom", VideoGeometry.zoomRange, "the base-2 logarithm of the picture's scale", at: \.zoom),
+            geometry("video-pan-x", VideoGeometry.panRange, "the shift to the right in picture widths", at: \.panX),
+            geometry("video-pan-y", VideoGeometry.panRange, "the shift down in picture heights", at: \.panY),
+            geometry("panscan", VideoGeometry.panscanRange, "0: the whole picture, 1: no black bars", at: \.panscan),
             ControlProperty(
                 "video-aspect-override", .text,
                 "the aspect ratio, `16:9` or `1.78`; `-1`: the film's own; `no`: square pixels",
                 read: { _ in screen.map { .text($0.view.aspect.notation) } },
                 write: { (_, value) throws(ControlError) in
-                    do throws(ValueError) { screen?.view.aspect = try PictureView.Aspect(parsing: value.words) } catch {
+                    do throws(ValueError) { screen?.view.aspect = try VideoGeometry.Aspect(parsing: value.words) } catch
+                    {
                         throw ControlError(.wrongType, error.description)
                     }
                 }),

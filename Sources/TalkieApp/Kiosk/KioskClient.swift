@@ -41,7 +41,7 @@ package final class KioskClient {
     ///   - ask: Returns the PIN; nil cancels.
     /// - Returns: A sentence for the user.
     package func pair(
-        _ speaker: String, _ wish: PairingWish, ask: (String) -> String?
+        _ speaker: String, _ wish: PairingAction, ask: (String) -> String?
     ) throws(TalkieError) -> String {
         let arguments = ["pair-output", speaker]
         let name = "'\(PrintableText.of(speaker))'"

@@ -40,7 +40,7 @@ package struct PlayArguments: Sendable {
     /// The video output.
     package var videoOutput = VideoOutputChoice.auto
     /// Aspect ratio, zoom and position of the video in the window.
-    package var view = PictureView()
+    package var view = VideoGeometry()
     /// How often the playlist is repeated.
     package var loopPlaylist: PlayerOptions.Loop = .times(0)
     /// Whether certificates of https servers are verified.

@@ -22,7 +22,7 @@ extension RoutePicker {
 
 extension OutputSymbol {
     /// Creates the symbol of a kind of destination; a speaker for unknown kinds.
-    init(_ kind: OutputPlace.Kind) {
+    init(_ kind: OutputDestination.Kind) {
         self =
             switch kind {
             case .thisComputer, .soundCard, .computer: .computer

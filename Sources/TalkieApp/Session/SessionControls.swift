@@ -366,7 +366,7 @@ final class SessionControls {
     }
 }
 
-extension PictureView {
+extension VideoGeometry {
     /// Returns the name and the value of a property's number, for the user.
     fileprivate func number(_ property: String) -> (words: String, value: Double)? {
         switch property {

@@ -24,7 +24,7 @@ final class SessionDirector: @unchecked Sendable {
         var distributor: EventDistributor
         /// Creates the outputs of destinations, also of later choices. `routes` are the destinations at the start.
         var registry = OutputRegistry([])
-        var routes: [OutputPlace] = []
+        var routes: [OutputDestination] = []
         /// The languages of destinations at the start that play another audio track than the main one, by destination.
         var languages: [String: [String]] = [:]
         /// The destination to use when everything else is lost.

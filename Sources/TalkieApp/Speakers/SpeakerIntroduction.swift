@@ -17,7 +17,8 @@ package struct SpeakerIntroduction {
     /// - Parameter ask: Asks the user; nil: not interactive.
     /// - Throws: `invalidArgument` for an invalid name, `unavailable` for a missing speaker, `notPermitted` if it
     ///   refuses, `failed` for malformed responses. Keys that the speaker has accepted are stored in any case.
-    package func run(_ name: String, _ action: PairingWish, ask: PairingQuestion?) throws(TalkieError) -> PairingOutcome
+    package func run(_ name: String, _ action: PairingAction, ask: PairingQuestion?) throws(TalkieError)
+        -> PairingOutcome
     {
         if name == "local" {
             throw TalkieError(.invalidArgument, "local is this computer's sound card; choose a speaker")

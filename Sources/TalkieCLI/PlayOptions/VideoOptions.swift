@@ -46,61 +46,62 @@ struct VideoOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Tone mapping of HDR films; auto is bt.2390.", valueName: "CURVE"),
-        completion: .list(PictureDrawing.ToneMapping.allCases.map(\.rawValue)),
+        completion: .list(VideoRenderingOptions.ToneMapping.allCases.map(\.rawValue)),
         transform: valueChoice(
             "the tone mapping must be one of "
-                + PictureDrawing.ToneMapping.allCases.map(\.rawValue).joined(separator: ", ")))
-    var toneMapping: PictureDrawing.ToneMapping = .auto
+                + VideoRenderingOptions.ToneMapping.allCases.map(\.rawValue).joined(separator: ", ")))
+    var toneMapping: VideoRenderingOptions.ToneMapping = .auto
 
     @Option(
         help: ArgumentHelp(
             "Peak luminance of the screen in cd/m², for HDR films; auto is 203.", valueName: "auto|10-10000"),
-        transform: { try PictureDrawing.targetPeak(parsing: $0) })
+        transform: { try VideoRenderingOptions.targetPeak(parsing: $0) })
     var targetPeak: Double?
 
     @Option(
         help: ArgumentHelp("Scaler for enlarging: bilinear, lanczos, spline36 and others.", valueName: "FILTER"),
-        completion: .list(PictureDrawing.Scaler.allCases.map(\.rawValue)),
+        completion: .list(VideoRenderingOptions.Scaler.allCases.map(\.rawValue)),
         transform: valueChoice(
-            "the scaler must be one of " + PictureDrawing.Scaler.allCases.map(\.rawValue).joined(separator: ", ")))
-    var scale: PictureDrawing.Scaler?
+            "the scaler must be one of " + VideoRenderingOptions.Scaler.allCases.map(\.rawValue).joined(separator: ", ")
+        ))
+    var scale: VideoRenderingOptions.Scaler?
 
     // Unconditional: "-1" is an aspect ratio, not an option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Aspect ratio: 16:9, 2.35, -1 for the film's own, no for square pixels.", valueName: "W:H"),
-        transform: { try PictureView.Aspect(parsing: $0) })
-    var videoAspectOverride: PictureView.Aspect?
+        transform: { try VideoGeometry.Aspect(parsing: $0) })
+    var videoAspectOverride: VideoGeometry.Aspect?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Zoom as a power of 2: 1 doubles the size, -1 halves it.", valueName: "N"),
-        transform: { try PictureView.zoom(parsing: $0) })
+        transform: { try VideoGeometry.zoom(parsing: $0) })
     var videoZoom: Double = 0
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Move the picture to the right by this part of its width.", valueName: "N"),
-        transform: { try PictureView.pan(parsing: $0) })
+        transform: { try VideoGeometry.pan(parsing: $0) })
     var videoPanX: Double = 0
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Move the picture down by this part of its height.", valueName: "N"),
-        transform: { try PictureView.pan(parsing: $0) })
+        transform: { try VideoGeometry.pan(parsing: $0) })
     var videoPanY: Double = 0
 
     @Option(
         help: ArgumentHelp("Crop edges to fill the window: 0 not at all, 1 completely.", valueName: "0-1"),
-        transform: { try PictureView.panscan(parsing: $0) })
+        transform: { try VideoGeometry.panscan(parsing: $0) })
     var panscan: Double = 0
 
     @Option(
         help: ArgumentHelp(
             "Rotate the picture clockwise, in addition to the film's own rotation; no: show it as stored.",
             valueName: "0|90|180|270|no"),
-        transform: { try PictureView.rotation(parsing: $0) })
+        transform: { try VideoGeometry.rotation(parsing: $0) })
     var videoRotate: Int = 0
 
     func apply(to arguments: inout PlayArguments) {
@@ -113,7 +114,7 @@ struct VideoOptions: ParsableArguments {
         arguments.options.drawing.toneMapping = toneMapping
         arguments.options.drawing.targetPeak = targetPeak.flatMap { $0 > 0 ? $0 : nil }
         arguments.options.drawing.scaler = scale
-        var view = PictureView()
+        var view = VideoGeometry()
         view.aspect = videoAspectOverride ?? .film
         (view.zoom, view.panX, view.panY, view.panscan) = (videoZoom, videoPanX, videoPanY, panscan)
         view.rotation = videoRotate < 0 ? nil : videoRotate

@@ -59,8 +59,8 @@ extension RenderEvent {
             case .opening: line.add("cause", "opening")
             case .clock: line.add("cause", "clock")
             case .ownDelay: line.add("cause", "delay")
-            case .sound: line.add("cause", "sound")
-            case .picture: line.add("cause", "picture")
+            case .audio: line.add("cause", "sound")
+            case .video: line.add("cause", "picture")
             case .material: line.add("cause", "material")
             }
             if let output { line.add("route", output.index) }

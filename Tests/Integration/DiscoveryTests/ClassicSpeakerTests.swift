@@ -30,7 +30,7 @@ extension SpeakerBrowserTests {
         let places = try provider.find(["old room"], until: Interruption()) { _ in }
         #expect(places.map(\.id) == ["02:00:00:00:00:08"] && places.first?.name == "Old Room")
         #expect(try provider.outputs(at: try #require(places.first)).count == 1)
-        #expect(provider.offer(found.snapshot).places.map(\.id) == ["02:00:00:00:00:08"])
+        #expect(provider.offer(found.snapshot).destinations.map(\.id) == ["02:00:00:00:00:08"])
         #expect(try provider.find(["Nobody"], until: Interruption()) { _ in }.isEmpty)
     }
 }

@@ -136,8 +136,8 @@ final class Script: Sendable {
     }
 
     /// Parses `zoom=1 panx=0.1 pany=0 panscan=0 aspect=1.5 rotate=90`; each part is optional.
-    private func view(_ words: ArraySlice<String>) -> PictureView {
-        var view = PictureView()
+    private func view(_ words: ArraySlice<String>) -> VideoGeometry {
+        var view = VideoGeometry()
         for word in words {
             let parts = word.split(separator: "=").map(String.init)
             guard parts.count == 2, let value = Double(parts[1]) else { fail("no such view: \(word)") }

@@ -31,7 +31,7 @@ import Testing
 
     private func place(
         _ entry: SpeakerEntry, preferring route: SpeakerPreferences.RouteRequest? = nil
-    ) throws(TalkieError) -> OutputPlace {
+    ) throws(TalkieError) -> OutputDestination {
         let table = SpeakerPreferenceTable(SpeakerPreferences(route: route))
         return try ClassicAirPlayProvider(folder: folder, preferring: table).destination(of: entry, .name("Box"))
     }
@@ -73,9 +73,10 @@ import Testing
         var snapshot = SpeakerBrowser.Snapshot()
         snapshot.speakers = try entry("et=0", "pw=true").members
         let place = try #require(
-            ClassicAirPlayProvider(folder: folder, preferring: SpeakerPreferenceTable()).offer(snapshot).places.first)
+            ClassicAirPlayProvider(folder: folder, preferring: SpeakerPreferenceTable()).offer(snapshot).destinations
+                .first)
         #expect(place.pairing == .password && place.obstacle?.isEmpty == false)
         snapshot.speakers = try entry("et=3").members
-        #expect(ClassicAirPlayProvider(folder: folder).offer(snapshot).places.isEmpty)
+        #expect(ClassicAirPlayProvider(folder: folder).offer(snapshot).destinations.isEmpty)
     }
 }

@@ -626,7 +626,7 @@ import Testing
         let second = MediaTime(value: 1, timescale: 1)
         #expect(rig.wait { rig.player.state.phase == .playing && rig.player.state.position > second })
         rig.engine.shared.update { list in
-            list.record(undecodable: UndecodableSound(start: .zero, duration: second))
+            list.record(undecodable: UndecodableAudio(start: .zero, duration: second))
         }
         rig.director.playback.passOver(for: .silence)
         #expect(rig.wait(atMost: .seconds(30)) { rig.hasSaid("long1.mp4' is played later: it arrives too slowly") })

@@ -18,12 +18,14 @@ import Testing
 
         func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {}
         func match(_ name: String) -> NameMatch { .possible }
-        func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputPlace] { [] }
-        func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
+        func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputDestination] {
+            []
+        }
+        func outputs(at place: OutputDestination) -> [any AudioOutput] { [] }
         func identity(of output: any AudioOutput) -> OutputIdentity? { nil }
 
         func pair(
-            _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+            _ name: String, _ wish: PairingAction, until interruption: Interruption, ask: PairingQuestion?
         ) throws(TalkieError) -> PairingOutcome {
             for pin in ["1111", "2222"] {
                 let typed = ask?("PIN: ")
@@ -41,12 +43,14 @@ import Testing
 
         func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {}
         func match(_ name: String) -> NameMatch { .possible }
-        func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputPlace] { [] }
-        func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
+        func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputDestination] {
+            []
+        }
+        func outputs(at place: OutputDestination) -> [any AudioOutput] { [] }
         func identity(of output: any AudioOutput) -> OutputIdentity? { nil }
 
         func pair(
-            _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+            _ name: String, _ wish: PairingAction, until interruption: Interruption, ask: PairingQuestion?
         ) throws(TalkieError) -> PairingOutcome {
             attempts.withLock { $0 += 1 }
             guard case .pin(nil) = wish else { return PairingOutcome(message: "\(wish)") }
@@ -56,7 +60,7 @@ import Testing
         }
     }
 
-    private func pairing(_ kind: OutputPlace.Pairing, _ code: String) -> KioskPairing {
+    private func pairing(_ kind: OutputDestination.Pairing, _ code: String) -> KioskPairing {
         let hall = RecordingOutput(name: "hall", capacity: 1)
         return pairing(ToyProvider(["hall": hall], pairing: (kind, code)))
     }
@@ -122,8 +126,8 @@ import Testing
 
     @Test func aKnownPINAndTheRemovalOfKeysArePassedOn() {
         let pairing = pairing(ImpatientSpeaker())
-        #expect(reply(pairing, "3939", .pin) == "\(PairingWish.pin("3939"))")
-        #expect(reply(pairing, "", .forget) == "\(PairingWish.forget)")
+        #expect(reply(pairing, "3939", .pin) == "\(PairingAction.pin("3939"))")
+        #expect(reply(pairing, "", .forget) == "\(PairingAction.forget)")
     }
 
     @Test func aPasswordIsEnough() {

@@ -398,7 +398,7 @@ final class KioskRig: @unchecked Sendable {
     private final class Converter: PCMConverter {
         private let inner: any PCMConverter
         private(set) var decodeErrorCount = 0
-        private var lost: UndecodableSound?
+        private var lost: UndecodableAudio?
 
         init(_ inner: any PCMConverter) { self.inner = inner }
 
@@ -408,7 +408,7 @@ final class KioskRig: @unchecked Sendable {
                 batch.withBytes(of: first, { $0.count }) == 1
             else { return try inner.send(buffer) }
             decodeErrorCount += 1
-            let own = UndecodableSound(start: start, duration: buffer.duration)
+            let own = UndecodableAudio(start: start, duration: buffer.duration)
             lost = lost?.adding(own) ?? own
         }
 
@@ -418,7 +418,7 @@ final class KioskRig: @unchecked Sendable {
             lost = nil
             inner.reset()
         }
-        func consumeUndecodableAudio() -> UndecodableSound? { lost.take() }
+        func consumeUndecodableAudio() -> UndecodableAudio? { lost.take() }
     }
 
     /// A calendar in UTC.

@@ -27,7 +27,7 @@ private final class WallScreen {
         follower = WallFollower(
             clock: rig.wall, line: line, playing: { playing.withLock { $0 } },
             report: { item in messages.withLock { $0.append(item) } })
-        if follows { synchronizer.follow(follower) }
+        if follows { synchronizer.setTimelineSource(follower) }
     }
 
     func jump(_ meeting: WallFollower.Meeting) {

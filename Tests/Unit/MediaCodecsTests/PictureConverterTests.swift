@@ -146,7 +146,7 @@ private final class FlatPicture: VideoFrame {
     }
 
     /// A converter without support for partial conversion.
-    private final class WholesOnly: PictureConverter {
+    private final class WholesOnly: VideoFrameConverter {
         let converter = SoftwareFrameConverter()
         func convert(_ picture: any VideoFrame, to target: PixelTarget) -> Bool {
             converter.convert(picture, to: target)
@@ -166,7 +166,7 @@ private final class FlatPicture: VideoFrame {
         decoder.finish()
         let picture = try #require(decoder.receive()?.videoFrame)
         let part = PixelRect(x: 48, y: 32, width: 96, height: 64)
-        for converter: any PictureConverter in [SoftwareFrameConverter(), WholesOnly()] {
+        for converter: any VideoFrameConverter in [SoftwareFrameConverter(), WholesOnly()] {
             func pixels(_ size: PixelSize, _ draw: (PixelTarget) -> Bool) -> [UInt8] {
                 var pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
                 let isDone = pixels.withUnsafeMutableBytes {

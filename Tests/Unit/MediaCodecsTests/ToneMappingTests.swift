@@ -105,7 +105,7 @@ struct ToneReference {
     }
 
     /// Returns greys of a PQ film of 1000 cd/m² as shares of the screen's white, in linear light.
-    private func shares(of lights: [Double], _ drawing: PictureDrawing) throws -> [Double] {
+    private func shares(of lights: [Double], _ drawing: VideoRenderingOptions) throws -> [Double] {
         let color = ColorDescription(primaries: 9, transfer: 16, matrix: 9)
         let mapping = try #require(ToneMapping(color, bitDepth: 10, peak: 1000, drawing: drawing))
         return lights.map { light in
@@ -115,18 +115,18 @@ struct ToneReference {
     }
 
     @Test func clippedLightStaysWhatItIsUpToTheScreensWhite() throws {
-        var drawing = PictureDrawing()
+        var drawing = VideoRenderingOptions()
         drawing.toneMapping = .clip
         let clipped = try shares(of: [20.3, 101.5, 203, 500], drawing)
         for (share, wanted) in zip(clipped, [0.1, 0.5, 1, 1]) { #expect(abs(share - wanted) < 0.002) }
         drawing.toneMapping = .bt2390
         let curved = try shares(of: [20.3, 101.5, 203, 500], drawing)
-        #expect(curved == (try shares(of: [20.3, 101.5, 203, 500], PictureDrawing())))
+        #expect(curved == (try shares(of: [20.3, 101.5, 203, 500], VideoRenderingOptions())))
         #expect(curved[2] < 0.9 && curved[3] > curved[2] + 0.05 && curved[3] < 0.999)
     }
 
     @Test func aBrighterScreenShowsMoreOfTheFilmsLightAsItIs() throws {
-        var drawing = PictureDrawing()
+        var drawing = VideoRenderingOptions()
         drawing.targetPeak = 1000
         // The full range: the film's peak is the screen's.
         for (share, wanted) in zip(try shares(of: [100, 500, 1000], drawing), [0.1, 0.5, 1]) {

@@ -84,7 +84,7 @@ import Testing
         while !layer.isDrained {
             try feed(layer, from: source)
             try wait(for: layer) { layer.count > 0 || layer.isDrained }
-            if let next = layer.nextTime, layer.takeFrame(upTo: next).picture != nil { shown.append(next) }
+            if let next = layer.nextTime, layer.dequeueFrame(upTo: next).frame != nil { shown.append(next) }
         }
         #expect(layer.status == .rendering)
         #expect(shown == (0..<100).map { MediaTime(value: $0, timescale: 25) })

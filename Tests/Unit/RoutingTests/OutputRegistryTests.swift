@@ -77,22 +77,22 @@ import Testing
             self.failing = failing
         }
 
-        private var place: OutputPlace {
-            OutputPlace(provider: name, id: "01", name: "Box", kind: .speaker, obstacle: obstacle)
+        private var place: OutputDestination {
+            OutputDestination(provider: name, id: "01", name: "Box", kind: .speaker, obstacle: obstacle)
         }
         func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
-            report(OutputOffer(places: [place]))
+            report(OutputOffer(destinations: [place]))
         }
         func match(_ name: String) -> NameMatch { .possible }
         func find(
             _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
-        ) throws(TalkieError) -> [OutputPlace] {
+        ) throws(TalkieError) -> [OutputDestination] {
             searches.withLock { $0.append(names) }
             if let failure, failing.map({ names.contains($0) }) ?? true { throw failure }
             guard isKnown else { return [] }
-            return names.map { OutputPlace(provider: name, id: $0, name: $0, kind: .speaker) }
+            return names.map { OutputDestination(provider: name, id: $0, name: $0, kind: .speaker) }
         }
-        func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+        func outputs(at place: OutputDestination) throws(TalkieError) -> [any AudioOutput] {
             if let failure { throw failure }
             return [output]
         }
@@ -107,7 +107,7 @@ import Testing
         let place = try #require(try registry.destinations(named: ["Box"]).first)
         #expect(place.provider == "old" && place.id == "Box")
         #expect(registry.identity(of: try registry.outputs(at: place)[0])?.route == "old")
-        let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
+        let offered = OutputDestination(provider: "new", id: "01", name: "Box", kind: .speaker)
         #expect(registry.identity(of: try registry.outputs(at: offered)[0])?.route == "old")
     }
 
@@ -132,7 +132,7 @@ import Testing
         let registry = OutputRegistry([DeviceProvider("new", failure: doubted), DeviceProvider("old")])
         let error = try #require(throws: TalkieError.self) { try registry.destinations(named: ["Box"]) }
         #expect(error == doubted)
-        let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
+        let offered = OutputDestination(provider: "new", id: "01", name: "Box", kind: .speaker)
         #expect(throws: doubted) { try registry.outputs(at: offered) }
     }
 
@@ -141,7 +141,7 @@ import Testing
         let busy = TalkieError(code, "another sender plays on it")
         let registry = OutputRegistry([DeviceProvider("new", failure: busy), DeviceProvider("old")])
         #expect(throws: busy) { try registry.destinations(named: ["Box"]) }
-        let offered = OutputPlace(provider: "new", id: "01", name: "Box", kind: .speaker)
+        let offered = OutputDestination(provider: "new", id: "01", name: "Box", kind: .speaker)
         #expect(throws: busy) { try registry.outputs(at: offered) }
     }
 
@@ -159,9 +159,9 @@ import Testing
     func oneDeviceIsOnePlace(obstacle: String?, provider: String) async {
         let registry = OutputRegistry([DeviceProvider("new", obstacle: obstacle), DeviceProvider("old")])
         let detector = RouteDetector(registry)
-        for await offer in detector.offers where offer.places.map(\.provider) == [provider] { break }
+        for await offer in detector.offers where offer.destinations.map(\.provider) == [provider] { break }
         detector.stop()
-        #expect(detector.offer.places.map(\.id) == ["01"])
+        #expect(detector.offer.destinations.map(\.id) == ["01"])
     }
 
     @Test func anUnknownNameIsReported() throws {
@@ -170,7 +170,7 @@ import Testing
         #expect(error.code == .invalidArgument && error.message.contains("'Kitchen'"))
         let gone = try #require(throws: TalkieError.self) { try registry.destinations(named: ["toy:cellar"]) }
         #expect(gone.code == .unavailable)
-        let foreign = OutputPlace(provider: "other", id: "x", name: "X", kind: .speaker)
+        let foreign = OutputDestination(provider: "other", id: "x", name: "X", kind: .speaker)
         let unknown = try #require(throws: TalkieError.self) { try registry.outputs(at: foreign) }
         #expect(unknown.code == .unavailable)
     }
@@ -179,10 +179,10 @@ import Testing
         let toys = toys()
         let known = SoundCardProvider().thisComputer
         let detector = RouteDetector(OutputRegistry([toys]), known: [known])
-        for await offer in detector.offers where offer.places.map(\.id) == ["toy:attic"] { break }
+        for await offer in detector.offers where offer.destinations.map(\.id) == ["toy:attic"] { break }
         toys.appear("shed")
         for await offer in detector.offers where offer.hasSeveral { break }
-        #expect(detector.offer.places.map(\.id) == ["toy:attic", "toy:shed"])
+        #expect(detector.offer.destinations.map(\.id) == ["toy:attic", "toy:shed"])
         detector.stop()
         var rest = 0
         for await _ in detector.offers { rest += 1 }
@@ -193,7 +193,7 @@ import Testing
         let known = SoundCardProvider().thisComputer
         let silent = SilentProvider()
         let detector = RouteDetector(OutputRegistry([silent]), known: [known])
-        #expect(detector.offer.places == [known])
+        #expect(detector.offer.destinations == [known])
         detector.stop()
     }
 
@@ -224,7 +224,7 @@ private final class SilentProvider: OutputProvider {
         over.wait()
     }
     func match(_ name: String) -> NameMatch { .none }
-    func find(_: [String], until: Interruption, notice: @escaping (String) -> Void) -> [OutputPlace] { [] }
-    func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
+    func find(_: [String], until: Interruption, notice: @escaping (String) -> Void) -> [OutputDestination] { [] }
+    func outputs(at place: OutputDestination) -> [any AudioOutput] { [] }
     func identity(of output: any AudioOutput) -> OutputIdentity? { nil }
 }

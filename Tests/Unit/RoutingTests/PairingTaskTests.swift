@@ -13,12 +13,14 @@ import Testing
 
         func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {}
         func match(_ name: String) -> NameMatch { .possible }
-        func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputPlace] { [] }
-        func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
+        func find(_: [String], until _: Interruption, notice _: @escaping (String) -> Void) -> [OutputDestination] {
+            []
+        }
+        func outputs(at place: OutputDestination) -> [any AudioOutput] { [] }
         func identity(of output: any AudioOutput) -> OutputIdentity? { nil }
 
         func pair(
-            _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+            _ name: String, _ wish: PairingAction, until interruption: Interruption, ask: PairingQuestion?
         ) throws(TalkieError) -> PairingOutcome {
             for _ in 0..<2 { typed.withLock { [pin = ask?("PIN: ") ?? "none"] in $0.append(pin) } }
             return PairingOutcome(message: "both are paired")
@@ -27,7 +29,7 @@ import Testing
 
     @Test func eachReceiverOfAStereoPairIsAskedForItsOwnPIN() throws {
         let pair = StereoPair()
-        let task = PairingTask(OutputPlace(provider: "stereo", id: "s", name: "Stereo", kind: .stereoPair))
+        let task = PairingTask(OutputDestination(provider: "stereo", id: "s", name: "Stereo", kind: .stereoPair))
         var pins = ["1111", "2222"]
         _ = try task.run(.pin(nil), in: OutputRegistry([pair])) {
             #expect(task.isAsking)

@@ -137,8 +137,8 @@ import Testing
             let cue = SubtitleCue(.script(Array("0,0,Default,,0,0,0,,Word".utf8), sheet))
             let area = PixelSize(width: 640, height: 360)
             let canvas = SubtitleCanvas(
-                area: area, picture: PixelRect(x: 0, y: 0, width: 640, height: 360), storage: area,
-                words: PixelRect(x: 64, y: 72, width: 512, height: 216))
+                area: area, video: PixelRect(x: 0, y: 0, width: 640, height: 360), storage: area,
+                textArea: PixelRect(x: 64, y: 72, width: 512, height: 216))
             let images = SubtitlePainter().draw(
                 [ActiveCue(cue: cue, start: .zero, end: nil, number: 1)], at: .zero, on: canvas)
             let seen = images.reduce(PixelRect(x: 0, y: 0, width: 0, height: 0)) { $0.union($1.rect) }
@@ -155,7 +155,7 @@ import Testing
         let area = area ?? picture
         let canvas = SubtitleCanvas(
             area: area,
-            picture: PixelRect(
+            video: PixelRect(
                 x: (area.width - picture.width) / 2, y: (area.height - picture.height) / 2, width: picture.width,
                 height: picture.height), storage: picture)
         let images = rects.map {

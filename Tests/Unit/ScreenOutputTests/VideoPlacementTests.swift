@@ -81,9 +81,9 @@ import Testing
     // MARK: User-provided view
 
     private func placed(
-        _ size: (Int, Int), rotation: Int = 0, in area: (Int, Int), _ change: (inout PictureView) -> Void
+        _ size: (Int, Int), rotation: Int = 0, in area: (Int, Int), _ change: (inout VideoGeometry) -> Void
     ) -> VideoPlacement {
-        var view = PictureView()
+        var view = VideoGeometry()
         change(&view)
         return VideoPlacement(
             size: PixelSize(width: size.0, height: size.1), pixelAspect: .one, rotation: rotation, view: view,
@@ -117,7 +117,7 @@ import Testing
         let stated = VideoPlacement(
             size: PixelSize(width: 720, height: 576), pixelAspect: Ratio(64, 45), rotation: 0,
             view: {
-                var view = PictureView(); view.aspect = .squarePixels; return view
+                var view = VideoGeometry(); view.aspect = .squarePixels; return view
             }(),
             in: PixelSize(width: 720, height: 576))
         #expect(numbers(stated.rect) == [0, 0, 720, 576])

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func missingFeaturesOfAPresenterAreReportedWithTheirReplacement() {
-        var drawing = PictureDrawing()
+        var drawing = VideoRenderingOptions()
         for way in [ScreenOptions.Presentation.placebo, .texture, .surface] {
             #expect(PresenterChoice.shortcomings(of: way, drawing) == nil)
         }

@@ -59,6 +59,6 @@ import Testing
         try run.converter?.send(FloatCodecs.buffer(1, frames: 0..<1000, format: format))
         let sound = try run.receive(into: batch, until: nil, from: &resume)
         let isFinished = run.encoder.finish()
-        #expect(sound == nil && !isFinished && !run.follow(format) && run.converter == nil)
+        #expect(sound == nil && !isFinished && !run.adopt(format) && run.converter == nil)
     }
 }

@@ -21,7 +21,7 @@ import Testing
         #expect(layer.flush(fromSourceTime: MediaTime(value: 7, timescale: 50)) == 1)
         #expect(layer.waitingTimes == (0..<4).map { Self.frame * Int64($0) })
         var last: SampleBuffer?
-        while let picture = layer.takeFrame(upTo: Self.frame * 9).picture { last = picture }
+        while let picture = layer.dequeueFrame(upTo: Self.frame * 9).frame { last = picture }
         #expect(last?.end == MediaTime(value: 7, timescale: 50))
         #expect(layer.flush(fromSourceTime: .zero) == 0)
     }
@@ -38,7 +38,7 @@ import Testing
         #expect(!room.wait(until: .now), "said once")
         #expect(layer.isReadyForMoreMediaData)
         // The end of the stream was flushed too.
-        _ = layer.takeFrame(upTo: Self.frame * 9)
+        _ = layer.dequeueFrame(upTo: Self.frame * 9)
         #expect(!layer.isDrained)
         layer.flush(fromSourceTime: Self.frame * 5)
         #expect(!room.wait(until: .now))
@@ -74,7 +74,7 @@ import Testing
         synchronizer.addRenderer(layer)
         #expect(layer.startWait == nil, "no screen shows it")
         layer.addScreen()
-        #expect(layer.startWait?.cause == .picture)
+        #expect(layer.startWait?.cause == .video)
         synchronizer.setRate(1, time: .zero)
         #expect(synchronizer.pendingStart != nil)
         let presenter = FramePresenter(
@@ -86,7 +86,7 @@ import Testing
         #expect(synchronizer.timebase.snapshot.upcoming.rate == 1)
         layer.flush()
         layer.enqueue(NumberedFrame.buffer(3, every: Self.frame))
-        #expect(layer.startWait?.cause == .picture, "the window shows the previous film")
+        #expect(layer.startWait?.cause == .video, "the window shows the previous film")
         synchronizer.setRate(1, time: .zero)
         #expect(synchronizer.pendingStart != nil)
         presenter.leave()

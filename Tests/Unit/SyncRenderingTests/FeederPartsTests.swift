@@ -293,8 +293,8 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         let begun = try #require(begunOrNil)
         #expect(begun.packets.packets.map(\.presentationTime) == [frames(1024)] && begun.offset == 0)
         #expect(run.hasTail)
-        #expect(run.takeTail()?.packets.first?.presentationTime == frames(2048))
-        #expect(!run.hasTail && run.takeTail() == nil)
+        #expect(run.removeTail()?.packets.first?.presentationTime == frames(2048))
+        #expect(!run.hasTail && run.removeTail() == nil)
     }
 
     @Test func packetsThatAreAudibleInFullAreDeliveredFromTheirOffset() throws {
@@ -304,7 +304,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         let begun = try #require(begunOrNil)
         #expect(begun.packets === batch && begun.offset == 1 && !run.hasTail)
         #expect(run.begin(batch, from: 3, at: .zero, of: aac, limit: nil) == nil)
-        run.noteDelivery(batch.packets[1...])
+        run.recordDelivered(batch.packets[1...])
         #expect(run.end == frames(3072))
         run.endTimeline()
         #expect(run.end == nil)
@@ -347,7 +347,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     @Test func whatAnOutputDoesNotAcceptRemains() {
         let output = RecordingOutput(capacity: 100)
         let abilities = OutputAbilities(output)
-        var pending = PendingSound.block(block(at: 0, 150), 20)
+        var pending = PendingAudio.block(block(at: 0, 150), 20)
         #expect(pending.offer(to: abilities).taken == 100 && !pending.isEmpty)
         output.play(frames: 100)
         #expect(pending.offer(to: abilities).taken == 30 && pending.isEmpty)
@@ -355,7 +355,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     }
 
     @Test func aCutDropsWhatFollowsIt() {
-        var pending = PendingSound.block(block(at: 0, 1000), 200)
+        var pending = PendingAudio.block(block(at: 0, 1000), 200)
         pending.cut(at: frames(500))
         #expect(!pending.isEmpty)
         pending.cut(at: frames(150))

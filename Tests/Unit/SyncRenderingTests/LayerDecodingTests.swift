@@ -11,7 +11,7 @@ import Testing
         /// The times of the decoded packets.
         let decoded = Lock<[MediaTime]>([])
 
-        func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder {
+        func decoder(for format: VideoFormat) throws(MediaError) -> any VideoFrameDecoder {
             if let refusal { throw refusal }
             return RecordingDecoder(frame: LayerDecodingTests.film.frame, decoded)
         }
@@ -64,8 +64,8 @@ import Testing
             try feed(layer, from: source)
             try wait(for: layer) { layer.count > 0 }
             let next = try #require(layer.nextTime)
-            let selection = layer.takeFrame(upTo: next)
-            shown.append(try #require(selection.picture?.presentationTime))
+            let selection = layer.dequeueFrame(upTo: next)
+            shown.append(try #require(selection.frame?.presentationTime))
         }
         #expect(shown == (0..<wanted).map { frame * Int64($0) })
     }
@@ -77,7 +77,7 @@ import Testing
         layer.finish()
         try wait(for: layer) { layer.count == 3 }
         #expect(!layer.isDrained)
-        _ = layer.takeFrame(upTo: second(9))
+        _ = layer.dequeueFrame(upTo: second(9))
         try wait(for: layer) { layer.isDrained }
         // Data may follow the end.
         layer.enqueue(try #require(try source.read()))
@@ -116,7 +116,7 @@ import Testing
         var shown: [MediaTime] = []
         while !layer.isDrained {
             try wait(for: layer) { layer.count > 0 || layer.isDrained }
-            if let next = layer.nextTime, layer.takeFrame(upTo: next).picture != nil { shown.append(next) }
+            if let next = layer.nextTime, layer.dequeueFrame(upTo: next).frame != nil { shown.append(next) }
         }
         return shown
     }
@@ -209,7 +209,7 @@ import Testing
         #expect(layer.takeFrame(upTo: .zero).picture != nil)
         var dropped = 0
         try wait(for: layer) {
-            _ = layer.takeFrame(upTo: synchronizer.timebase.currentTime)
+            _ = layer.dequeueFrame(upTo: synchronizer.timebase.currentTime)
             // ignored: this source cannot fail.
             try? feed(layer, from: source)
             while let entry = events.removeFirst() {
@@ -249,7 +249,7 @@ import Testing
 }
 
 /// Decodes synthetic video and records what it decodes.
-private final class RecordingDecoder: PictureDecoder {
+private final class RecordingDecoder: VideoFrameDecoder {
     /// The time of a packet in a format without a decoder.
     static let refused = MediaTime(value: 9000, timescale: 1)
     private let inner: SyntheticVideoDecoder
@@ -281,9 +281,9 @@ private final class SlowCodecs: VideoCodecs {
 
     init(frame: MediaTime) { self.frame = frame }
 
-    func decoder(for format: VideoFormat) -> any PictureDecoder { Decoder(self) }
+    func decoder(for format: VideoFormat) -> any VideoFrameDecoder { Decoder(self) }
 
-    private final class Decoder: PictureDecoder {
+    private final class Decoder: VideoFrameDecoder {
         private let codecs: SlowCodecs
         private let inner: SyntheticVideoDecoder
         var skipPolicy = SkipPolicy.full

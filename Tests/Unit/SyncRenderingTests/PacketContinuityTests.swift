@@ -7,7 +7,7 @@ import Testing
 @Suite struct PacketContinuityTests {
     private func line(framesPerPacket: Int32) -> PacketContinuity {
         var line = PacketContinuity()
-        line.follow(
+        line.setFormat(
             AudioFormat(
                 parameters: CodecParameters(codec: "aac", framesPerPacket: framesPerPacket), sampleRate: 48_000,
                 layout: .stereo))

@@ -153,7 +153,7 @@ import Testing
         #expect(await eventually { layer.count == 4 })
         for number in 0..<8 {
             #expect(await eventually { layer.count == 4 })
-            _ = layer.takeFrame(upTo: frame * Int64(number))
+            _ = layer.dequeueFrame(upTo: frame * Int64(number))
         }
         #expect(try await task.value == 12)
     }

@@ -20,30 +20,30 @@ import Testing
         var state = RendererState(synchronizer.timebase)
         let outputs = OutputGroup(members: [RecordingOutput()], codecs: SyntheticCodecs())
         state.setOutputs(outputs, id: OutputID(3), depth: .seconds(1))
-        let (first, second) = (state.takeCommand(for: 0), state.takeCommand(for: 0))
+        let (first, second) = (state.consumeCommand(for: 0), state.consumeCommand(for: 0))
         #expect(first.isOutputChange && first.isFlush && first.outputs === outputs && first.outputID == OutputID(3))
         #expect(!second.isOutputChange && !second.isFlush)
         state.detach {}
         state.setOutputs(nil, id: OutputID(0), depth: .seconds(1))
-        let (ended, next) = (state.takeCommand(for: 0), state.takeCommand(for: 1))
+        let (ended, next) = (state.consumeCommand(for: 0), state.consumeCommand(for: 1))
         #expect(ended.isFlush && !ended.isOutputChange)
         #expect(next.isFlush && next.isOutputChange && next.outputs == nil)
-        #expect(state.takeRetired().count == 1 && state.takeRetired().isEmpty)
+        #expect(state.consumeRetired().count == 1 && state.consumeRetired().isEmpty)
     }
 
     @Test func noAudioIsTakenWhileACommandIsPending() {
-        let store = SoundStore()
+        let store = AudioStore()
         for start in 0..<2 as Range<Int64> {
             _ = store.append(buffer(start), timebase: synchronizer.timebase, master: synchronizer.timebase)
         }
-        var state = FeedState(Timebase(gating: synchronizer.timebase), reading: store, Lock(SoundSettings()))
-        let joining = state.takeNext()
+        var state = FeedState(Timebase(gating: synchronizer.timebase), reading: store, Lock(AudioSettings()))
+        let joining = state.dequeue()
         state.beginReading()
-        let first = state.takeNext()
+        let first = state.dequeue()
         state.restartAtPlayhead()
-        let interrupted = state.takeNext()
-        _ = state.takeCommand()
-        let again = state.takeNext()
+        let interrupted = state.dequeue()
+        _ = state.consumeCommand()
+        let again = state.dequeue()
         #expect(joining == nil && interrupted == nil)
         #expect(first?.presentationTime == .zero && again?.presentationTime == .zero)
     }
@@ -54,9 +54,9 @@ import Testing
         let isFirst = state.requestReadiness()
         state.append(buffer(0))
         state.append(buffer(1))
-        let (isFull, isEarly) = (!state.requestReadiness(), state.takeReadiness(.seconds(1)))
+        let (isFull, isEarly) = (!state.requestReadiness(), state.consumeReadiness(.seconds(1)))
         clock.advance(by: .milliseconds(1500))
-        let (isReported, isRepeated) = (state.takeReadiness(.seconds(1)), state.takeReadiness(.seconds(1)))
+        let (isReported, isRepeated) = (state.consumeReadiness(.seconds(1)), state.consumeReadiness(.seconds(1)))
         #expect(isFirst && isFull && !isEarly && isReported && !isRepeated)
     }
 
@@ -81,7 +81,7 @@ import Testing
     @Test func aGroupMemberThatReturnsAtTheEndLeavesTheRendererUndrained() {
         var state = RendererState(synchronizer.timebase)
         state.append(buffer(0))
-        state.noteReading(until: nil)
+        state.recordReading(until: nil)
         state.store.finish()
         state.drain(acceptedUntil: second(1))
         state.accept(until: second(1))

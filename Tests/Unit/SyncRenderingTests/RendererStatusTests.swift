@@ -399,7 +399,7 @@ private struct SpoiledCodecs: AudioCodecs {
 private final class SpoiledConverter: PCMConverter {
     private let inner: any PCMConverter
     private(set) var decodeErrorCount = 0
-    private var lost: UndecodableSound?
+    private var lost: UndecodableAudio?
 
     init(_ inner: any PCMConverter) { self.inner = inner }
 
@@ -408,12 +408,12 @@ private final class SpoiledConverter: PCMConverter {
             return try inner.send(buffer)
         }
         decodeErrorCount += 1
-        let own = UndecodableSound(start: start, duration: buffer.duration)
+        let own = UndecodableAudio(start: start, duration: buffer.duration)
         lost = lost?.adding(own) ?? own
     }
 
     func finish() { inner.finish() }
     func receive(into block: PCMBlock) throws(MediaError) -> Bool { try inner.receive(into: block) }
     func reset() { inner.reset() }
-    func consumeUndecodableAudio() -> UndecodableSound? { lost.take() }
+    func consumeUndecodableAudio() -> UndecodableAudio? { lost.take() }
 }

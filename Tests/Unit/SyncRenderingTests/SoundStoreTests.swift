@@ -10,7 +10,7 @@ private let format = AudioFormat(parameters: CodecParameters(codec: "x"), sample
 @Suite struct SoundStoreTests {
     private let clock = ManualClock()
     private let synchronizer: RenderSynchronizer
-    private let store = SoundStore()
+    private let store = AudioStore()
     private var timebase: Timebase { synchronizer.timebase }
 
     init() { synchronizer = RenderSynchronizer(clock: clock) }
@@ -18,7 +18,7 @@ private let format = AudioFormat(parameters: CodecParameters(codec: "x"), sample
     /// Appends packets of 20 ms each; times in milliseconds.
     @discardableResult
     private func add(_ start: Int64?, packets count: Int64 = 50, _ flags: SampleBuffer.Flags = [])
-        -> SoundStore.Appended
+        -> AudioStore.Appended
     {
         let batch = PacketBatch()
         for packet in 0..<count {
@@ -36,7 +36,7 @@ private let format = AudioFormat(parameters: CodecParameters(codec: "x"), sample
     }
 
     /// Returns the start times of everything that a reader receives, in milliseconds.
-    private func read(_ cursor: inout SoundCursor) -> [Int64] {
+    private func read(_ cursor: inout AudioCursor) -> [Int64] {
         var starts: [Int64] = []
         while let buffer = store.next(&cursor) { starts.append(buffer.presentationTime?.rescaled(to: 1000) ?? -1) }
         return starts
@@ -122,14 +122,14 @@ private let format = AudioFormat(parameters: CodecParameters(codec: "x"), sample
             add(start * 1000, packets: 1)
             if start % 3 == 0 { _ = store.next(&quick) }
         }
-        #expect(!store.isRead(by: quick) && SoundStore.slower(quick, slow)?.number == slow.number)
+        #expect(!store.isRead(by: quick) && AudioStore.slower(quick, slow)?.number == slow.number)
         store.setRead(until: quick)
         #expect(!store.level.isAllRead)
         store.setRead(until: store.end)
         #expect(store.level.isAllRead)
         #expect(read(&slow) == (0..<200).map { $0 * 1000 })
         #expect(read(&quick) == (67..<200).map { $0 * 1000 })
-        #expect(store.isRead(by: quick) && store.isRead(by: store.end) && SoundStore.slower(nil, nil) == nil)
+        #expect(store.isRead(by: quick) && store.isRead(by: store.end) && AudioStore.slower(nil, nil) == nil)
     }
 
     @Test func aReaderMovesToATimeWithPrerollForTheCodecs() {

@@ -26,7 +26,7 @@ import Testing
             synchronizer.delaysRateChangeUntilHasSufficientMediaData = false
             screen = VirtualScreen(clock: clock)
             screen.canvas = SubtitleCanvas(
-                area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
+                area: PixelSize(width: 64, height: 64), video: PixelRect(x: 0, y: 0, width: 64, height: 64),
                 storage: PixelSize(width: 64, height: 64))
             // `@unchecked` is not needed: a test runs everything on one thread.
             nonisolated(unsafe) let drawing = drawing
@@ -109,13 +109,13 @@ import Testing
     @Test func overlaysAreRedrawnForAnotherCanvasAtTheirTime() {
         let rig = Rig()
         let canvas = SubtitleCanvas(
-            area: PixelSize(width: 640, height: 360), picture: PixelRect(x: 0, y: 0, width: 640, height: 360),
+            area: PixelSize(width: 640, height: 360), video: PixelRect(x: 0, y: 0, width: 640, height: 360),
             storage: PixelSize(width: 640, height: 360))
         rig.enqueue(CountedSubtitle(7, at: 1, for: 1, isAnimated: true))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(100))
         func drawn(_ milliseconds: Int64) -> [Int] {
-            rig.layer.drawWords(at: MediaTime(value: milliseconds, timescale: 1000), on: canvas).map(\.rect.y)
+            rig.layer.drawSubtitles(at: MediaTime(value: milliseconds, timescale: 1000), on: canvas).map(\.rect.y)
         }
         #expect(drawn(999) == [] && drawn(1500) == [1500] && drawn(2000) == [])
         rig.renderer.delay = .milliseconds(500)
@@ -418,7 +418,7 @@ import Testing
         synchronizer.addRenderer(renderer)
         renderer.setCanvas(
             SubtitleCanvas(
-                area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
+                area: PixelSize(width: 64, height: 64), video: PixelRect(x: 0, y: 0, width: 64, height: 64),
                 storage: PixelSize(width: 64, height: 64)))
         layer.enqueue(NumberedFrame.buffer(0, every: MediaTime(value: 1, timescale: 25)))
         let feeding = try WorkerThread.start(name: "feeding") {

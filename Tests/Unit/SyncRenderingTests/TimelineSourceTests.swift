@@ -11,7 +11,7 @@ import Testing
         let line: TimebaseSegment?
         let outcomes = Lock<[TimelineOutcome]>([])
         init(_ line: TimebaseSegment?) { self.line = line }
-        func line(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment? { line }
+        func replacement(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment? { line }
         func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant) { outcomes.withLock { $0.append(outcome) } }
         var last: TimelineOutcome? { outcomes.withLock { $0.last } }
     }
@@ -34,12 +34,12 @@ import Testing
     @Test func theLineIsBentToTheSourceAndGoesItsOwnWayWithoutIt() throws {
         let stage = try running()
         let source = Source(line(stage, 1.00004))
-        stage.synchronizer.follow(source)
+        stage.synchronizer.setTimelineSource(source)
         stage.run(for: .seconds(40))
         let apart = stage.synchronizer.currentTime() - source.line!.mediaTime(at: stage.clock.now)
         #expect(abs(apart.seconds) < 50e-6)
         guard case .followed? = source.last else { return #expect(Bool(false), "\(String(describing: source.last))") }
-        stage.synchronizer.follow(nil)
+        stage.synchronizer.setTimelineSource(nil)
         stage.run(for: .seconds(2))
         #expect(stage.synchronizer.timebase.rate == 1 && !stage.synchronizer.timebase.isLed)
     }
@@ -49,7 +49,7 @@ import Testing
         let held = line(stage, 0.99996)
         stage.card.held = { held }
         let source = Source(line(stage, 1.00004, late: .milliseconds(-5)))
-        stage.synchronizer.follow(source)
+        stage.synchronizer.setTimelineSource(source)
         stage.run(for: .seconds(60))
         let apart = (stage.synchronizer.currentTime() - held.mediaTime(at: stage.clock.now)).seconds
         #expect(abs(apart) < 50e-6, "the speaker is followed")
@@ -69,7 +69,7 @@ import Testing
             return true
         }
         let source = Source(line(stage, 1.00004, late: .milliseconds(-5)))
-        stage.synchronizer.follow(source)
+        stage.synchronizer.setTimelineSource(source)
         stage.run(for: .seconds(300))
         let now = clock.now
         let (film, audio) = (stage.synchronizer.currentTime(), held.withLock { $0.mediaTime(at: now) })
@@ -81,7 +81,7 @@ import Testing
     @Test func aSourceTooFarAwayIsNotifiedAndTheRateUnchanged() throws {
         let stage = try running()
         let source = Source(line(stage, 1, late: .milliseconds(-300)))
-        stage.synchronizer.follow(source)
+        stage.synchronizer.setTimelineSource(source)
         stage.run(for: .seconds(5))
         #expect(stage.synchronizer.timebase.rate == 1)
         guard case .beyond(let late)? = source.last else { return #expect(Bool(false)) }
@@ -91,11 +91,11 @@ import Testing
     @Test func aSourceThatKnowsNothingBendsNothingAndASourceThatIsGoneIsForgotten() throws {
         let stage = try running()
         var source: Source? = Source(nil)
-        stage.synchronizer.follow(source)
+        stage.synchronizer.setTimelineSource(source)
         stage.run(for: .seconds(2))
         #expect(stage.synchronizer.timebase.rate == 1 && source?.last == nil)
         source = Source(line(stage, 1.00005))
-        stage.synchronizer.follow(source)
+        stage.synchronizer.setTimelineSource(source)
         stage.run(for: .seconds(2))
         #expect(stage.synchronizer.timebase.rate > 1)
         source = nil

@@ -145,7 +145,7 @@ import Testing
         let reported = events(stage).compactMap { event -> OutputWait.Cause? in
             if case .startWaits(let cause, _) = event { cause } else { nil }
         }
-        #expect(reported.first == .picture)
+        #expect(reported.first == .video)
     }
 
     @Test func withoutSoundItIsTheSoundThatIsWaitedFor() throws {
@@ -153,7 +153,7 @@ import Testing
         stage.run(for: .seconds(1))
         stage.synchronizer.setRate(1, time: .zero)
         stage.run(for: .seconds(1))
-        #expect(stage.synchronizer.pendingStart?.waits == [OutputWait(.sound, of: "virtual card", id: OutputID(0))])
+        #expect(stage.synchronizer.pendingStart?.waits == [OutputWait(.audio, of: "virtual card", id: OutputID(0))])
     }
 
     @Test func aSoundShorterThanAnOutputNeedsToFindItsDelayIsPlacedAllTheSame() throws {

@@ -186,7 +186,7 @@ import Testing
                 .phase($0.rawValue)
             }
         for remark in remarks { writer.write(remark, at: start) }
-        let causes: [OutputWait.Cause] = [.opening, .clock, .ownDelay, .sound, .picture, .material]
+        let causes: [OutputWait.Cause] = [.opening, .clock, .ownDelay, .audio, .video, .material]
         let events: [RenderEvent] =
             [
                 .anchor(media: .zero, host: instant(1), rate: 1, generation: 7),
@@ -205,7 +205,7 @@ import Testing
                 .outputLost(output: route), .outputRestored(output: route), .outputMoved(output: route),
                 .outputJoined(output: OutputID(1), media: time, host: instant(2)),
                 .outputLeft(output: route, media: time, host: instant(2)),
-            ] + causes.map { .startWaits(cause: $0, output: route) } + [.startWaits(cause: .picture, output: nil)]
+            ] + causes.map { .startWaits(cause: $0, output: route) } + [.startWaits(cause: .video, output: nil)]
             + SpeakerClockState.allCases.map { .clock(state: $0, output: route) }
         let log = EventLog(clock: MonotonicClock())
         for (number, event) in events.enumerated() {

@@ -63,7 +63,7 @@ import Testing
         #expect(options.volume == nil && !options.isMuted && options.speed == 1 && !options.startsPaused)
         #expect(options.playsVideo && options.playsAudio && options.loopFile == .times(0))
         #expect(options.audioTrack == nil && options.videoTrack == nil && options.audioLanguages.isEmpty)
-        #expect(options.deinterlacing == .auto && arguments.view == PictureView())
+        #expect(options.deinterlacing == .auto && arguments.view == VideoGeometry())
         #expect(arguments.videoOutput == .auto && options.hardwareDecoding == .no)
         #expect(options.secondarySubtitles == .none)
         #expect(options.audioDelay == .zero && options.startPolicy == .wait && options.audioDevice == nil)
@@ -93,7 +93,7 @@ import Testing
         #expect(drawing.toneMapping == .bt2446a && drawing.targetPeak == 400 && drawing.scaler == .catmullRom)
         let plain = try self.arguments(VideoOptions.apply, "a", "--target-peak=auto", "--tone-mapping=auto").options
             .drawing
-        #expect(plain == PictureDrawing())
+        #expect(plain == VideoRenderingOptions())
         #expect(arguments.view.aspect == .ratio(2.35) && arguments.view.zoom == -0.5 && arguments.view.panscan == 0.25)
         #expect(arguments.view.panX == 0.1 && arguments.view.panY == -0.2 && arguments.view.rotation == 90)
         #expect(arguments.isFullScreen)

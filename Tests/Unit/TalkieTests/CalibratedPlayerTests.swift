@@ -76,16 +76,16 @@ import Testing
         rig.player.open(try TestClips.flashAndBeep("subtitled.mp4", "-c:v libx264 -g 25 -c:a aac", seconds: 4))
         let area = PixelSize(width: 640, height: 360)
         let canvas = SubtitleCanvas(
-            area: area, picture: PixelRect(x: 0, y: 0, width: area.width, height: area.height), storage: area)
+            area: area, video: PixelRect(x: 0, y: 0, width: area.width, height: area.height), storage: area)
         // A screen sets the subtitle canvas with each frame.
         let layer = rig.player.layer
         let limit = HostInstant.now.advanced(by: .seconds(30))
-        while layer.words(at: .zero) == nil, HostInstant.now < limit {
-            layer.setCanvasOfWords(canvas)
+        while layer.subtitleOverlay(at: .zero) == nil, HostInstant.now < limit {
+            layer.setSubtitleCanvas(canvas)
             _ = layer.arrival.wait(until: .now.advanced(by: .milliseconds(50)))
             layer.arrival.clear()
         }
-        #expect(layer.words(at: .zero)?.images.isEmpty == false)
+        #expect(layer.subtitleOverlay(at: .zero)?.images.isEmpty == false)
     }
 
     @Test func itsScreenDecidesWhichFindingHolds() throws {

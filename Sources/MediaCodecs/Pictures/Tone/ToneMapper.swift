@@ -11,9 +11,9 @@ final class ToneMapper {
     /// Converts pixel formats that `TonePass` does not read.
     private let scaler = ScalerPass(threads: 1)
     private var plain: DecodedFrame?
-    private let drawing: PictureDrawing
+    private let drawing: VideoRenderingOptions
 
-    init(_ drawing: PictureDrawing) { self.drawing = drawing }
+    init(_ drawing: VideoRenderingOptions) { self.drawing = drawing }
 
     /// Returns the mapped frame, or nil if it is not HDR or cannot be converted.
     ///

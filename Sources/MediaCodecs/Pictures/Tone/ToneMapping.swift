@@ -19,7 +19,8 @@ struct ToneMapping: Equatable {
     ///   - peak: The stated peak in cd/m²; PQ only, HLG is relative.
     ///   - drawing: The curve, clip or BT.2390, and the display's white.
     init?(
-        _ color: ColorDescription, bitDepth: Int, peak: Double?, drawing: PictureDrawing = PictureDrawing()
+        _ color: ColorDescription, bitDepth: Int, peak: Double?,
+        drawing: VideoRenderingOptions = VideoRenderingOptions()
     ) {
         switch color.transfer {
         case 16: transfer = .pq

@@ -71,28 +71,28 @@ import Testing
         extend(&list, to: 3)
         for index in 0..<3 { end(&list, index, sound: 2, pictures: 2) }
         func time(_ milliseconds: Int64) -> MediaTime { MediaTime(value: milliseconds, timescale: 1000) }
-        list.record(undecodable: UndecodableSound(start: time(1979), duration: time(1521)))
+        list.record(undecodable: UndecodableAudio(start: time(1979), duration: time(1521)))
         #expect(list.entries[0].losses.undecodable == nil)
         #expect(list.entries[1].losses.undecodable?.end == time(1500))
         #expect(list.entries[1].soundLosses == [MediaTimeRange(start: time(1979), end: time(3500))])
-        list.record(undecodable: UndecodableSound(start: time(3500), duration: time(1000)))
+        list.record(undecodable: UndecodableAudio(start: time(3500), duration: time(1000)))
         #expect(list.entries[1].losses.undecodable?.end == time(2000))
-        #expect(list.entries[2].losses.undecodable == UndecodableSound(start: .zero, duration: time(500)))
+        #expect(list.entries[2].losses.undecodable == UndecodableAudio(start: .zero, duration: time(500)))
         #expect(list.entries[1].losses.silences.count == 1, "contiguous")
         // An output that joins decodes it again.
-        list.record(undecodable: UndecodableSound(start: time(2500), duration: time(1000)))
+        list.record(undecodable: UndecodableAudio(start: time(2500), duration: time(1000)))
         #expect(list.entries[1].losses.silences.count == 1 && list.entries[2].losses.silences.count == 1)
         #expect(list.entries[1].losses.undecodable?.duration.seconds == 2.021, "counted once")
         #expect(list.entries[2].losses.undecodable?.duration == time(500))
-        var scattered = UndecodableSound(start: time(4600), duration: time(20))
+        var scattered = UndecodableAudio(start: time(4600), duration: time(20))
         scattered.end = time(5000)
         list.record(undecodable: scattered)
         #expect(list.entries[2].losses.silences.count == 1)
-        list.record(undecodable: UndecodableSound(start: time(5000), duration: time(100)))
+        list.record(undecodable: UndecodableAudio(start: time(5000), duration: time(100)))
         #expect(list.entries[2].losses.silences.count == 2)
         #expect(list.entries[2].losses.undecodable?.duration == time(620))
         // Partly new.
-        list.record(undecodable: UndecodableSound(start: time(5000), duration: time(200)))
+        list.record(undecodable: UndecodableAudio(start: time(5000), duration: time(200)))
         #expect(abs((list.entries[2].losses.undecodable?.duration.seconds ?? 0) - 0.72) < 0.001)
     }
 

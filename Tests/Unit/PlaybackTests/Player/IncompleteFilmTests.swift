@@ -78,7 +78,7 @@ private final class TornFilm: MediaSource {
 }
 
 /// Fails while it is drained, as after the failure of a device without a software decoder.
-private final class BrokenDecoder: PictureDecoder {
+private final class BrokenDecoder: VideoFrameDecoder {
     var skipPolicy = SkipPolicy.full
     let decodeErrorCount = 0
     private(set) var failure: MediaError?

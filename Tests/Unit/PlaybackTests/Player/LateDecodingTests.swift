@@ -155,7 +155,7 @@ import Testing
 
 /// Decodes with fixed costs. Frames are returned after two further ones, as by a decoder that reorders; a third of them
 /// are not referenced.
-private final class SlowPictureDecoder: PictureDecoder {
+private final class SlowPictureDecoder: VideoFrameDecoder {
     struct Costs {
         var decoding: Duration
         /// The cost of a frame that is returned.

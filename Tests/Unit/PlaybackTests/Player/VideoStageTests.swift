@@ -301,7 +301,7 @@ private final class ReorderedSource: SampleSource, @unchecked Sendable {
 }
 
 /// Decodes `ReorderedSource` and counts a frame whose reference is missing as damaged.
-private final class ReorderingDecoder: PictureDecoder {
+private final class ReorderingDecoder: VideoFrameDecoder {
     /// Frames whose packets are damaged.
     var damaged: Set<Int> = []
     /// The first frame of a format that cannot be decoded.

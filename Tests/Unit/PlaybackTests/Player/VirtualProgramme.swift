@@ -96,7 +96,7 @@ final class VirtualProgramme: VirtualPlayer {
             ? FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events) : nil
         drawers = core.tracks.subtitles.all.map { [clock] in SteppedDrawer($0.renderer, clock: clock) }
         screen.canvas = SubtitleCanvas(
-            area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
+            area: PixelSize(width: 64, height: 64), video: PixelRect(x: 0, y: 0, width: 64, height: 64),
             storage: PixelSize(width: 64, height: 64))
         core.open(first)
     }

@@ -97,7 +97,7 @@ final class NumberedPictures: SampleSource, @unchecked Sendable {
 }
 
 /// Creates frames from the packets' timestamps.
-final class NumberedPictureDecoder: PictureDecoder {
+final class NumberedPictureDecoder: VideoFrameDecoder {
     let item: Int
     private let frame: MediaTime
     private let givesNothing: Bool

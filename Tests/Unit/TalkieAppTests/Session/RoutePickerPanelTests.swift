@@ -32,8 +32,8 @@ import Testing
         #expect(picker.terminalText == ">[!] Kitchen 45% (no sound, trying again)<")
     }
 
-    @Test(arguments: [OutputPlace.Pairing.pin, .password])
-    func aSpeakerIsPairedFromTheListAndFromAPage(_ kind: OutputPlace.Pairing) async throws {
+    @Test(arguments: [OutputDestination.Pairing.pin, .password])
+    func aSpeakerIsPairedFromTheListAndFromAPage(_ kind: OutputDestination.Pairing) async throws {
         let rig = SessionRig("long")
         defer { rig.player.shutDown() }
         let home = rig.toys.destination("card")
@@ -45,7 +45,7 @@ import Testing
             player: rig.player, registry: OutputRegistry([toys]), routes: [home], home: home,
             post: { posted.yield($0) })
         defer { routes.close() }
-        _ = routes.handle(.offered(OutputOffer(places: [home, toys.destination("Safe")])))
+        _ = routes.handle(.offered(OutputOffer(destinations: [home, toys.destination("Safe")])))
         routes.openPicker()
         /// Handles events up to the result of a pairing.
         func result() async -> String? {
@@ -95,17 +95,18 @@ import Testing
         #expect(!routes.refresh() && routes.picker?.notice == nil)
         clock.advance(by: .seconds(3))
         #expect(routes.refresh() && routes.picker?.notice == "No speakers found.")
-        _ = routes.handle(.offered(OutputOffer(places: [home], note: "Cannot search for speakers because of it.")))
+        _ = routes.handle(
+            .offered(OutputOffer(destinations: [home], note: "Cannot search for speakers because of it.")))
         #expect(routes.picker?.notice == "No speakers found. Cannot search for speakers because of it.")
-        let kitchen = OutputPlace(provider: "other", id: "k", name: "Kitchen", kind: .speaker)
-        _ = routes.handle(.offered(OutputOffer(places: [home, kitchen])))
+        let kitchen = OutputDestination(provider: "other", id: "k", name: "Kitchen", kind: .speaker)
+        _ = routes.handle(.offered(OutputOffer(destinations: [home, kitchen])))
         routes.closePicker()
         routes.openPicker()
         #expect(routes.picker?.notice == nil)
     }
 
     @Test func rowsHaveTheIconsOfTheirKinds() {
-        let kinds: [OutputPlace.Kind] = [
+        let kinds: [OutputDestination.Kind] = [
             .thisComputer, .soundCard, .computer, .television, .speaker, .stereoPair, .init(rawValue: "toy"),
         ]
         var picker = RoutePicker()
@@ -135,7 +136,7 @@ import Testing
             player: rig.player, registry: OutputRegistry([rig.toys]), routes: [card], home: card, post: { _ in })
         defer { routes.close() }
         #expect(!routes.hasChoice && bar(routes).buttons[.rooms] == nil)
-        _ = routes.handle(.offered(OutputOffer(places: [card, kitchen])))
+        _ = routes.handle(.offered(OutputOffer(destinations: [card, kitchen])))
         #expect(routes.hasChoice && !routes.isElsewhere)
         #expect(bar(routes).buttons[.rooms] == [], "an icon alone")
         #expect(bar(routes).output == ScreenBar.Output(symbol: .speaker, isElsewhere: false))
@@ -143,7 +144,7 @@ import Testing
         #expect(routes.isElsewhere && bar(routes).buttons[.rooms] == ["card, Kitchen", ""])
         #expect(bar(routes).output == ScreenBar.Output(symbol: .speaker, isElsewhere: true))
         // The last place beside the chosen ones has left: the button shows where the sound plays.
-        _ = routes.handle(.offered(OutputOffer(places: [card])))
+        _ = routes.handle(.offered(OutputOffer(destinations: [card])))
         #expect(bar(routes).buttons[.rooms] == ["card, Kitchen", ""])
     }
 
@@ -155,7 +156,7 @@ import Testing
         let routes = RouteController(
             player: rig.player, registry: OutputRegistry([]), routes: [card], home: card, post: { _ in })
         defer { routes.close() }
-        _ = routes.handle(.offered(OutputOffer(places: [card], note: "nothing announces speakers")))
+        _ = routes.handle(.offered(OutputOffer(destinations: [card], note: "nothing announces speakers")))
         #expect(bar(routes).buttons[.rooms] == nil)
         routes.openPicker()
         #expect(bar(routes).buttons[.rooms] == [])
@@ -169,7 +170,7 @@ import Testing
         let routes = RouteController(
             player: rig.player, registry: OutputRegistry([rig.toys]), routes: [card], home: card, post: { _ in })
         defer { routes.close() }
-        _ = routes.handle(.offered(OutputOffer(places: [card, kitchen])))
+        _ = routes.handle(.offered(OutputOffer(destinations: [card, kitchen])))
         routes.choose([kitchen.id, kitchen.id])
         #expect(routes.ids == [kitchen.id] && routes.name == "Kitchen")
     }
@@ -194,7 +195,7 @@ import Testing
             player: rig.player, registry: OutputRegistry([rig.toys]), routes: [kitchen], home: card, post: { _ in })
         defer { routes.close() }
         routes.choose([card.id])
-        _ = routes.handle(.offered(OutputOffer(places: [card])))
+        _ = routes.handle(.offered(OutputOffer(destinations: [card])))
         #expect(routes.rows.map(\.name) == ["card", "Kitchen"])
         #expect(routes.rows.map(\.isTicked) == [true, false])
     }

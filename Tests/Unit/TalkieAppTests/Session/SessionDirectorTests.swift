@@ -345,7 +345,7 @@ import Testing
         controller.choose(["toy:cellar"])
         _ = controller.handle(.offered(OutputOffer()))
         #expect(rig.toys.wanted.withLock { !$0.contains("cellar") })
-        _ = controller.handle(.offered(OutputOffer(places: [rig.toys.destination("cellar")])))
+        _ = controller.handle(.offered(OutputOffer(destinations: [rig.toys.destination("cellar")])))
         arrival.wait()
         #expect(chosen.withLock { $0 } == ["toy:cellar"])
     }
@@ -364,7 +364,7 @@ import Testing
                 arrival.raise()
             })
         defer { desk.close() }
-        _ = desk.handle(.offered(OutputOffer(places: [rig.toys.destination("cellar")])))
+        _ = desk.handle(.offered(OutputOffer(destinations: [rig.toys.destination("cellar")])))
         desk.openPicker()
         let row = try #require(desk.picker?.rows.firstIndex { $0.name == "cellar" })
         desk.point(at: row, .level(0.5), turned: 0)

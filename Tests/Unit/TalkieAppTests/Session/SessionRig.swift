@@ -35,7 +35,7 @@ final class SessionRig {
     /// Films named "bad…" cannot be opened, "long…" last a minute, others 0.2 s.
     init(
         _ films: String..., more: [String] = [], arguments: PlayArguments = PlayArguments(files: []),
-        routes: [OutputPlace] = [],
+        routes: [OutputDestination] = [],
         showsStatus: Bool = false, timeline: String? = nil, folder: TemporaryFolder = TemporaryFolder(),
         logs: Bool = false, pageLink: String? = nil
     ) {

@@ -26,9 +26,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (PairingWish.pin("3939"), #"["pair-output","Hall","3939","pin"]"#),
+        (PairingAction.pin("3939"), #"["pair-output","Hall","3939","pin"]"#),
         (.forget, #"["pair-output","Hall","","forget"]"#), (.password("secret"), #"["pair-output","Hall","secret"]"#),
-    ]) func eachWayOfPairingIsPassedOn(_ wish: PairingWish, _ words: String) throws {
+    ]) func eachWayOfPairingIsPassedOn(_ wish: PairingAction, _ words: String) throws {
         let (sentence, requests) = try exchange([#""done""#]) { try $0.pair("Hall", wish) { _ in nil } }
         #expect(sentence == "done" && requests == [#"{"command":\#(words)}"#])
     }

@@ -23,13 +23,13 @@ import Testing
 
     @Test func thisComputerIsAlwaysThereAndAloneNothingToChoose() {
         let alone = cards("sysdefault:CARD=PCH", "pulse", "hw:0")
-        #expect(alone.places.map(\.id) == ["local"])
+        #expect(alone.destinations.map(\.id) == ["local"])
         #expect(!alone.hasSeveral)
     }
 
     @Test func severalCardsAreListedOnceEach() {
         let several = cards("sysdefault:CARD=PCH", "front:CARD=PCH", "hdmi:CARD=HDMI", "plughw:1")
-        #expect(several.places.map(\.id) == ["local", "alsa:sysdefault:CARD=PCH", "alsa:hdmi:CARD=HDMI"])
+        #expect(several.destinations.map(\.id) == ["local", "alsa:sysdefault:CARD=PCH", "alsa:hdmi:CARD=HDMI"])
         #expect(several.hasSeveral)
     }
 
@@ -39,33 +39,34 @@ import Testing
             SoundCardProbe.Device(name: "sysdefault:CARD=A", description: ""),
             SoundCardProbe.Device(name: "sysdefault:CARD=B", description: ""),
         ])
-        let cards = try offer.places.map { try #require(provider.outputs(at: $0).first as? SoundCard) }
+        let cards = try offer.destinations.map { try #require(provider.outputs(at: $0).first as? SoundCard) }
         #expect(cards.map(\.device) == ["pulse", "sysdefault:CARD=A", "sysdefault:CARD=B"])
-        #expect(provider.outputs(at: offer.places[0]).first === cards[0], "the same place has the same output")
+        #expect(provider.outputs(at: offer.destinations[0]).first === cards[0], "the same place has the same output")
     }
 
     @Test func speakersAreListedByNameWithTheirObstacles() {
         let places = speakers(
             ScriptedNetwork.listing(
                 .announced("Kitchen"), .announced("Bath", id: "02:00:00:00:00:02", "flags=0x204"))
-        ).places
+        ).destinations
         #expect(places.map(\.name) == ["Bath", "Kitchen"])
         #expect(places[0].obstacle?.contains("paired first") == true && places[1].obstacle == nil)
         #expect(places[1].kind == .speaker && places[1].provider == "airplay")
         let nameless = speakers(
             ScriptedNetwork.listing(
                 DiscoveredSpeaker(id: nil, name: "Den", traits: SpeakerTraits(), endpoints: [])))
-        #expect(nameless.places.map(\.id) == ["name:Den"])
+        #expect(nameless.destinations.map(\.id) == ["name:Den"])
     }
 
     @Test(arguments: [
-        ("model=AppleTV11,1", "features=0x4A7FDFD5,0x3C155FDE", OutputPlace.Kind.television),
+        ("model=AppleTV11,1", "features=0x4A7FDFD5,0x3C155FDE", OutputDestination.Kind.television),
         ("model=TV", "features=0x7F8AD0,0x38BCB46", .television), ("model=TV", "features=0x200,0x20000", .television),
         ("model=MacBookPro18,1", "features=0x4A7FCFD5,0x38174FDE", .computer),
         ("model=AudioAccessory5,1", "features=0x4A7FCA00,0x3C356BD0", .speaker),
     ])
-    func whatShowsVideoIsATelevisionUnlessItIsAMac(_ model: String, _ features: String, _ kind: OutputPlace.Kind) {
-        let place = speakers(ScriptedNetwork.listing(.announced("Den", features, model))).places[0]
+    func whatShowsVideoIsATelevisionUnlessItIsAMac(_ model: String, _ features: String, _ kind: OutputDestination.Kind)
+    {
+        let place = speakers(ScriptedNetwork.listing(.announced("Den", features, model))).destinations[0]
         #expect(place.kind == kind)
     }
 
@@ -90,7 +91,7 @@ import Testing
         let interruption = Interruption()
         var obstacles: [String?] = []
         provider.watch(StillNetwork(snapshot: ScriptedNetwork.listing(bath)), until: interruption) { offer in
-            obstacles.append(offer.places.first?.obstacle)
+            obstacles.append(offer.destinations.first?.obstacle)
             if obstacles.count > 1 { return interruption.raise(status: 0) }
             let accessory = PairedAccessory(identifier: [1], publicKey: [UInt8](repeating: 1, count: 32))
             try? SpeakerKnowledge(folder: state).pairings.store(
@@ -101,13 +102,13 @@ import Testing
 
     @Test func withoutADaemonANoteSaysWhatIsMissing() {
         let blind = speakers(ScriptedNetwork.without("start avahi-daemon"))
-        #expect(blind.places.isEmpty)
+        #expect(blind.destinations.isEmpty)
         #expect(blind.note == "start avahi-daemon")
     }
 
     @Test func aSpeakerWhoseAnnouncementIsGoneIsRefusedWithItsName() throws {
         let provider = AirPlayProvider(knowledge: SpeakerKnowledge(folder: StateFolder(path: folder.path)))
-        let place = try #require(provider.offer(ScriptedNetwork.listing(.announced("Kitchen"))).places.first)
+        let place = try #require(provider.offer(ScriptedNetwork.listing(.announced("Kitchen"))).destinations.first)
         _ = provider.offer(ScriptedNetwork.listing())
         let error = try #require(throws: TalkieError.self) { try provider.outputs(at: place) }
         #expect(error.code == .unavailable && error.message.contains("'Kitchen'"))

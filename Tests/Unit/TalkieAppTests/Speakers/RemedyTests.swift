@@ -69,7 +69,7 @@ import Testing
             .announced("Bath", "flags=0x204"), .announced("Den", id: "02:00:00:00:00:02", "flags=0x84"))
         let knowledge = SpeakerKnowledge(folder: StateFolder(path: folder.path))
         let provider = AirPlayProvider(knowledge: knowledge)
-        let places = provider.offer(network).places
+        let places = provider.offer(network).destinations
         #expect(places.compactMap(\.obstacle).count == 2)
         for place in places {
             let error = try #require(throws: TalkieError.self) { try provider.outputs(at: place) }
@@ -83,7 +83,7 @@ import Testing
             .announced("Bath", "flags=0x204"), .announced("Den", id: "02:00:00:00:00:02", "flags=0x84"))
         let provider = AirPlayProvider(
             knowledge: SpeakerKnowledge(folder: StateFolder(path: folder.path)), saying: .commands)
-        let places = provider.offer(network).places
+        let places = provider.offer(network).destinations
         #expect(
             places.map(\.obstacle) == [
                 "must be paired first; select it to enter its PIN",

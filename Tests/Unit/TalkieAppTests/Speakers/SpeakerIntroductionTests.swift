@@ -16,7 +16,7 @@ import Testing
     private var state: StateFolder { StateFolder(path: folder.path) }
 
     private func outcome(
-        _ name: String, _ wish: PairingWish, on network: ScriptedNetwork,
+        _ name: String, _ wish: PairingAction, on network: ScriptedNetwork,
         ask: PairingQuestion? = nil
     ) throws -> PairingOutcome {
         let knowledge = SpeakerKnowledge(folder: state)
@@ -36,7 +36,7 @@ import Testing
     }
 
     private func failure(
-        _ name: String, _ wish: PairingWish, on network: ScriptedNetwork
+        _ name: String, _ wish: PairingAction, on network: ScriptedNetwork
     ) throws -> TalkieError {
         try #require(throws: TalkieError.self) { try outcome(name, wish, on: network) }
     }

@@ -230,7 +230,7 @@ import Testing
             #expect(network.elapsed == .seconds(8), "the paired one is waited for")
             // A selection from the list behaves likewise.
             let provider = AirPlayProvider(knowledge: SpeakerKnowledge(folder: StateFolder(path: folder.path)))
-            let place = try #require(provider.offer(ScriptedNetwork.listing(stranger)).places.first)
+            let place = try #require(provider.offer(ScriptedNetwork.listing(stranger)).destinations.first)
             let refused = try #require(throws: TalkieError.self) { try provider.outputs(at: place) }
             #expect(refused.code == .notPermitted && refused.remedy?.action == .pairAgain)
             // A selection by the speaker's own ID is accepted.
@@ -280,7 +280,7 @@ import Testing
         #expect(new !== old && new.configuration.password == "new")
         // A selection from the list behaves likewise.
         let list = AirPlayProvider(knowledge: knowledge)
-        let place = try #require(list.offer(listing).places.first)
+        let place = try #require(list.offer(listing).destinations.first)
         let listed = try #require(list.outputs(at: place).first as? AirPlaySpeaker)
         listed.configuration.observations.recordFailure(rejection, yieldingTo: [])
         #expect(try list.outputs(at: place).first === listed)

@@ -3,7 +3,7 @@ internal import MediaCore
 /// How video frames are drawn on a screen, in mpv's terms: tone mapping and upscaling.
 ///
 /// Not every presenter supports all values; a screen reports once what it uses instead.
-public struct PictureDrawing: Sendable, Equatable {
+public struct VideoRenderingOptions: Sendable, Equatable {
     /// The tone mapping of HDR video to the screen's white. Without libplacebo only `clip` and `bt2390` are available.
     public enum ToneMapping: String, Sendable, CaseIterable {
         /// Same as `bt2390`.

@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// The position of a reader in a `SoundStore`. A value of the reader, which calls the store with it.
-struct SoundCursor: Sendable {
+/// The position of a reader in a `AudioStore`. A value of the reader, which calls the store with it.
+struct AudioCursor: Sendable {
     /// The number of the next buffer. Numbers are never assigned again, so that a cut or a flush leaves it valid.
     fileprivate(set) var number = 0
     /// The flushes of the store at the last move. After another flush the reader receives nothing until it moves.
@@ -13,7 +13,7 @@ struct SoundCursor: Sendable {
     /// The part from `start` on of the last buffer, if that spans it.
     fileprivate var rest: SampleBuffer?
 
-    /// Removes audio from a media time on that the reader holds, as `SoundStore.cut` does with the stored audio.
+    /// Removes audio from a media time on that the reader holds, as `AudioStore.cut` does with the stored audio.
     mutating func cut(at time: MediaTime) { rest = rest?.cut(at: time) }
 }
 
@@ -21,18 +21,18 @@ extension SampleBuffer {
     /// Returns the buffer trimmed to a media time; nil if it does not start before it.
     fileprivate func cut(at time: MediaTime) -> SampleBuffer? {
         guard presentationTime.map({ $0 < time }) ?? true else { return nil }
-        var part = self
-        if let end = soundEnd, end > time { part.heardUntil = min(heardUntil ?? time, time) }
-        return part
+        var slice = self
+        if let end = audioEnd, end > time { slice.heardUntil = min(heardUntil ?? time, time) }
+        return slice
     }
 }
 
 /// The audio of a renderer: from two seconds before the playhead, or from what was not read, to the last enqueued
-/// buffer. Outputs read it with a `SoundCursor` each; nothing is copied for them.
+/// buffer. Outputs read it with a `AudioCursor` each; nothing is copied for them.
 ///
 /// Any thread. The lock is taken once per buffer; no other lock is taken under it. Allocates no memory while the number
 /// of buffers is stable.
-final class SoundStore: Sendable {
+final class AudioStore: Sendable {
     /// How long audio is retained after it was played. A reader that is later than this is moved.
     static let retention: Duration = .seconds(2)
     /// Preroll that is decoded before the position to which a cursor moves, to prime the codecs: an AAC frame overlaps
@@ -113,16 +113,16 @@ final class SoundStore: Sendable {
     func flush() { content.withLock { $0.flush() } }
 
     /// Records the position of the output that has read least.
-    func setRead(until reader: SoundCursor) {
+    func setRead(until reader: AudioCursor) {
         content.withLock { $0.readNumber = reader.number - (reader.rest == nil ? 0 : 1) }
     }
 
     /// Removes audio that ended more than `retention` ago. While the timebase is stopped, no audio becomes late: only
     /// what the outputs have read is removed.
     func trim(at timebase: Timebase) {
-        let moment = timebase.currentTime.advanced(by: .zero - Self.retention)
+        let retainedFrom = timebase.currentTime.advanced(by: .zero - Self.retention)
         let isRunning = timebase.rate > 0
-        content.withLock { $0.trim(before: moment, until: isRunning ? .max : $0.readNumber) }
+        content.withLock { $0.trim(before: retainedFrom, until: isRunning ? .max : $0.readNumber) }
     }
 
     /// Removes audio that starts at or after a media time. A buffer that spans the time is trimmed to it.
@@ -133,15 +133,15 @@ final class SoundStore: Sendable {
     // MARK: Reading
 
     /// Returns the next buffer of a reader; nil if there is none, or if the reader has to move after a flush.
-    func next(_ cursor: inout SoundCursor) -> SampleBuffer? {
+    func next(_ cursor: inout AudioCursor) -> SampleBuffer? {
         if let rest = cursor.rest {
             cursor.rest = nil
             return rest
         }
         while var buffer = content.withLock({ $0.next(&cursor) }) {
             if let start = cursor.start {
-                guard let part = Self.begin(buffer, at: start, &cursor) else { continue }
-                buffer = part
+                guard let slice = Self.begin(buffer, at: start, &cursor) else { continue }
+                buffer = slice
             }
             if cursor.isDiscontinuous {
                 buffer.flags.insert(.discontinuity)
@@ -153,7 +153,7 @@ final class SoundStore: Sendable {
     }
 
     /// Returns the part of a buffer that a reader which starts at a media time receives first; nil: none.
-    private static func begin(_ buffer: SampleBuffer, at start: MediaTime, _ cursor: inout SoundCursor) -> SampleBuffer?
+    private static func begin(_ buffer: SampleBuffer, at start: MediaTime, _ cursor: inout AudioCursor) -> SampleBuffer?
     {
         guard let first = buffer.presentationTime, let end = buffer.end, first < start else {
             cursor.start = nil
@@ -170,12 +170,12 @@ final class SoundStore: Sendable {
     }
 
     /// Whether a reader has received all audio.
-    func isRead(by cursor: SoundCursor) -> Bool {
+    func isRead(by cursor: AudioCursor) -> Bool {
         cursor.rest == nil && content.withLock { $0.isRead(until: cursor.number) }
     }
 
     /// Whether audio that starts before a media time remains to be read.
-    func hasUnread(_ cursor: SoundCursor, before time: MediaTime) -> Bool {
+    func hasUnread(_ cursor: AudioCursor, before time: MediaTime) -> Bool {
         let next =
             cursor.rest
             ?? content.withLock { content in
@@ -186,24 +186,24 @@ final class SoundStore: Sendable {
     }
 
     /// Returns the cursor that is further behind.
-    static func slower(_ one: SoundCursor?, _ other: SoundCursor?) -> SoundCursor? {
+    static func slower(_ one: AudioCursor?, _ other: AudioCursor?) -> AudioCursor? {
         guard let one, let other else { return one ?? other }
         return other.number < one.number ? other : one
     }
 
     /// Returns a cursor behind all stored audio.
-    var end: SoundCursor {
+    var end: AudioCursor {
         content.withLock { content in
-            var cursor = SoundCursor()
+            var cursor = AudioCursor()
             (cursor.number, cursor.flushes) = (content.nextNumber, content.flushes)
             return cursor
         }
     }
 
     /// Returns a cursor at the oldest stored audio.
-    var start: SoundCursor {
+    var start: AudioCursor {
         content.withLock { content in
-            var cursor = SoundCursor()
+            var cursor = AudioCursor()
             (cursor.number, cursor.flushes) = (content.firstNumber, content.flushes)
             return cursor
         }
@@ -214,55 +214,55 @@ final class SoundStore: Sendable {
     /// - Parameter isDiscontinuous: Whether the next buffer is marked for the decoder.
     /// - Returns: Whether the audio there starts before the time.
     @discardableResult
-    func move(_ cursor: inout SoundCursor, to moment: MediaTime, isDiscontinuous: Bool = true) -> Bool {
-        let needed = moment.advanced(by: .zero - Self.settling)
+    func move(_ cursor: inout AudioCursor, to retainedFrom: MediaTime, isDiscontinuous: Bool = true) -> Bool {
+        let needed = retainedFrom.advanced(by: .zero - Self.settling)
         let first = content.withLock { content in
-            content.move(&cursor) { $0.soundEnd.map { $0 > needed } ?? false }
+            content.move(&cursor) { $0.audioEnd.map { $0 > needed } ?? false }
         }
         cursor.isDiscontinuous = isDiscontinuous
-        return first.map { $0 < moment } ?? false
+        return first.map { $0 < retainedFrom } ?? false
     }
 
     /// Returns a cursor for an output that starts at a media time, preferably a packet boundary. It receives the audio
     /// shortly before it as input for its decoder.
-    func cursor(startingAt moment: MediaTime) -> SoundCursor {
-        let begin = moment.advanced(by: .zero - Self.runIn)
-        var cursor = SoundCursor()
+    func cursor(startingAt retainedFrom: MediaTime) -> AudioCursor {
+        let begin = retainedFrom.advanced(by: .zero - Self.runIn)
+        var cursor = AudioCursor()
         _ = content.withLock { content in content.move(&cursor) { $0.end.map { $0 > begin } ?? false } }
-        cursor.start = moment
+        cursor.start = retainedFrom
         cursor.isDiscontinuous = true
         return cursor
     }
 
     /// Returns the format of the audio at a media time, or of the last stored audio; nil without any.
-    func format(at moment: MediaTime) -> AudioFormat? {
+    func format(at retainedFrom: MediaTime) -> AudioFormat? {
         let buffer = content.withLock { content -> SampleBuffer? in
             let count = content.level.count
             guard count > 0 else { return nil }
-            return content[(0..<count).first { content[$0].soundEnd.map { $0 > moment } ?? false } ?? count - 1]
+            return content[(0..<count).first { content[$0].audioEnd.map { $0 > retainedFrom } ?? false } ?? count - 1]
         }
         return buffer?.audioFormat(after: nil)
     }
 
     /// Returns the first packet boundary at or after a media time. Audio can start there on every output, also on those
     /// that play whole packets. Returns the time itself if its audio is not known or not in packets.
-    func boundary(from moment: MediaTime) -> MediaTime {
+    func boundary(from retainedFrom: MediaTime) -> MediaTime {
         let buffer = content.withLock { content in
-            (0..<content.level.count).first { content[$0].end.map { $0 > moment } ?? false }.map { content[$0] }
+            (0..<content.level.count).first { content[$0].end.map { $0 > retainedFrom } ?? false }.map { content[$0] }
         }
         guard let buffer, case .encodedAudio(_, let batch) = buffer.payload, var end = buffer.presentationTime else {
-            return moment
+            return retainedFrom
         }
         for packet in batch.packets {
             let start = packet.presentationTime ?? end
-            if start >= moment { return start }
+            if start >= retainedFrom { return start }
             end = start + packet.duration
         }
-        return max(moment, buffer.end ?? moment)
+        return max(retainedFrom, buffer.end ?? retainedFrom)
     }
 }
 
-extension SoundStore {
+extension AudioStore {
     /// The buffers in a ring, each with its number.
     private struct Content {
         private struct Slot {
@@ -318,7 +318,7 @@ extension SoundStore {
             level.enqueueCount &+= 1
             level.changeCount &+= 1
             level.isFinished = false
-            let end = start + buffer.soundDuration
+            let end = start + buffer.audioDuration
             level.enqueuedUntil = end
             let isLate = !buffer.flags.contains(.decodeOnly) && end < timebase.currentTime
             if isLate, timebase.snapshot.upcoming.rate == 0 {
@@ -365,8 +365,8 @@ extension SoundStore {
             flushes &+= 1
         }
 
-        mutating func trim(before moment: MediaTime, until limit: Int) {
-            while count > 0, number(0) < limit, self[0].soundEnd.map({ $0 < moment }) ?? true {
+        mutating func trim(before retainedFrom: MediaTime, until limit: Int) {
+            while count > 0, number(0) < limit, self[0].audioEnd.map({ $0 < retainedFrom }) ?? true {
                 firstUntrimmed = number(0) + 1
                 removeFirst()
             }
@@ -376,8 +376,8 @@ extension SoundStore {
             level.changeCount &+= 1
             guard let end = level.enqueuedUntil, end > time else { return false }
             while count > 0 {
-                if let part = self[count - 1].cut(at: time) {
-                    self[count - 1] = part
+                if let slice = self[count - 1].cut(at: time) {
+                    self[count - 1] = slice
                     break
                 }
                 removeLast()
@@ -389,7 +389,7 @@ extension SoundStore {
 
         // MARK: Cursors
 
-        mutating func next(_ cursor: inout SoundCursor) -> SampleBuffer? {
+        mutating func next(_ cursor: inout AudioCursor) -> SampleBuffer? {
             guard cursor.flushes == flushes else { return nil }
             let index = index(of: cursor.number)
             guard index < count else { return nil }
@@ -399,9 +399,9 @@ extension SoundStore {
         }
 
         /// Moves a cursor to the first buffer that meets a condition, or behind all; returns the start of the buffer.
-        func move(_ cursor: inout SoundCursor, to isWanted: (SampleBuffer) -> Bool) -> MediaTime? {
+        func move(_ cursor: inout AudioCursor, to isWanted: (SampleBuffer) -> Bool) -> MediaTime? {
             let index = (0..<count).first { isWanted(self[$0]) }
-            cursor = SoundCursor()
+            cursor = AudioCursor()
             (cursor.number, cursor.flushes) = (index.map { number($0) } ?? nextNumber, flushes)
             return index.flatMap { self[$0].presentationTime }
         }

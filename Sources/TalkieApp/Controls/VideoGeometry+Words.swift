@@ -1,7 +1,7 @@
 package import MediaCore
 package import SyncRendering
 
-extension PictureView.Aspect {
+extension VideoGeometry.Aspect {
     /// Parses mpv's values: `16:9`, `2.35`, `-1` for the film's own aspect ratio, `0` or `no` for square pixels.
     package init(parsing text: String) throws(ValueError) {
         switch text {
@@ -13,7 +13,7 @@ extension PictureView.Aspect {
             }
             guard let first = numbers[0], numbers.count <= 2, let second = numbers.count == 2 ? numbers[1] : 1,
                 second > 0,
-                PictureView.ratioRange.contains(first / second)
+                VideoGeometry.ratioRange.contains(first / second)
             else {
                 throw ValueError(
                     "the aspect ratio must be a ratio such as 16:9 or 2.35, or -1 for the film's own, or no")
@@ -35,7 +35,7 @@ extension PictureView.Aspect {
     private static let names = ["16:9": 16.0 / 9, "4:3": 4.0 / 3, "2.35:1": 2.35]
 }
 
-extension PictureView {
+extension VideoGeometry {
     /// Parses a zoom, −20 to 20, in powers of two.
     package static func zoom(parsing text: String) throws(ValueError) -> Double {
         try number(text, in: zoomRange, "the zoom must be a number from -20 to 20; 1 is twice as large")

@@ -37,11 +37,11 @@ public struct PixelTarget {
 ///
 /// For `.bgra` the result is full-range R'G'B' by the frame's matrix and range. For planar formats matrix and range are
 /// preserved; only depth and subsampling change.
-public protocol PictureConverter: AnyObject {
+public protocol VideoFrameConverter: AnyObject {
     /// Converts a frame into `target`; returns false on failure, after which the target's contents are undefined.
     ///
     /// Allocates only if sizes or formats differ from the preceding call.
-    func convert(_ picture: any VideoFrame, to target: PixelTarget) -> Bool
+    func convert(_ frame: any VideoFrame, to target: PixelTarget) -> Bool
 
     /// Converts a part of the frame.
     ///
@@ -49,25 +49,25 @@ public protocol PictureConverter: AnyObject {
     /// pixels.
     ///
     /// - Parameter part: In pixels of the frame, within its bounds; the left and top edges are multiples of 16.
-    func convert(_ picture: any VideoFrame, part: PixelRect, to target: PixelTarget) -> Bool
+    func convert(_ frame: any VideoFrame, part: PixelRect, to target: PixelTarget) -> Bool
 
     /// Returns true if an HDR frame is converted to BT.709. By default its values are used unchanged.
-    func mapsTones(of picture: any VideoFrame) -> Bool
+    func mapsTones(of frame: any VideoFrame) -> Bool
 }
 
-extension PictureConverter {
+extension VideoFrameConverter {
     /// Returns false: an HDR frame's values are used unchanged.
-    public func mapsTones(of picture: any VideoFrame) -> Bool { false }
+    public func mapsTones(of frame: any VideoFrame) -> Bool { false }
 
     /// Converts the whole frame at the part's scale and copies the part. Returns false for a target other than `.bgra`
     /// and if the scaled frame exceeds 32768 pixels a side or 64 million pixels.
-    public func convert(_ picture: any VideoFrame, part: PixelRect, to target: PixelTarget) -> Bool {
+    public func convert(_ frame: any VideoFrame, part: PixelRect, to target: PixelTarget) -> Bool {
         guard target.format == .bgra, part.width > 0, part.height > 0, target.size.width > 0, target.size.height > 0
         else { return false }
         // Returns a length of the whole frame at the part's scale.
         func scaled(_ length: Int, _ shown: Int, _ part: Int) -> Int { (length * shown + part / 2) / part }
-        let width = scaled(picture.size.width, target.size.width, part.width)
-        let height = scaled(picture.size.height, target.size.height, part.height)
+        let width = scaled(frame.size.width, target.size.width, part.width)
+        let height = scaled(frame.size.height, target.size.height, part.height)
         guard width > 0, height > 0, width <= 1 << 15, height <= 1 << 15, width * height <= 1 << 26 else {
             return false
         }
@@ -77,8 +77,8 @@ extension PictureConverter {
         )
         let pixels = UnsafeMutableRawPointer.allocate(byteCount: width * height * 4 + 64, alignment: 64)
         defer { pixels.deallocate() }
-        let whole = PixelTarget(base: pixels, stride: width * 4, size: PixelSize(width: width, height: height))
-        guard convert(picture, to: whole) else { return false }
+        let full = PixelTarget(base: pixels, stride: width * 4, size: PixelSize(width: width, height: height))
+        guard convert(frame, to: full) else { return false }
         for row in 0..<min(target.size.height, height - top) {
             (target.base + row * target.stride).copyMemory(
                 from: pixels + ((top + row) * width + left) * 4, byteCount: min(target.size.width, width - left) * 4)

@@ -1,7 +1,7 @@
 package import MediaCore
 
 /// The user's geometry of the video in the window, in addition to the media's. Names and meanings are mpv's.
-public struct PictureView: Hashable, Sendable, BitwiseCopyable {
+public struct VideoGeometry: Hashable, Sendable, BitwiseCopyable {
     /// The displayed aspect ratio.
     public enum Aspect: Hashable, Sendable, BitwiseCopyable {
         /// As stated by the media.

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// The settings of a renderer, which its outputs read.
-struct SoundSettings: Sendable {
+struct AudioSettings: Sendable {
     /// Media seconds per second of audio; takes effect with a restart.
     var speed = 1.0
     /// As requested.

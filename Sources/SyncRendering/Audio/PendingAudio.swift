@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Audio being delivered, with the offset of its first unaccepted frame or packet.
-enum PendingSound {
+enum PendingAudio {
     case nothing
     case block(PCMBlock, Int)
     case packets(PacketBatch, Int)
@@ -55,17 +55,17 @@ struct ResumePoint {
 
     /// Returns the number of leading frames of a block that are not delivered.
     mutating func frames(before block: PCMBlock) -> Int {
-        guard let moment = time else { return 0 }
-        if block.end <= moment { return block.frames }
+        guard let start = time else { return 0 }
+        if block.end <= start { return block.frames }
         time = nil
-        return block.frames(before: moment)
+        return block.frames(before: start)
     }
 
     /// Returns the number of leading packets of an encoder that are not delivered.
     mutating func packets(endingBefore batch: PacketBatch) -> Int {
-        guard let moment = time else { return 0 }
+        guard let start = time else { return 0 }
         let count = batch.packets.prefix { packet in
-            packet.presentationTime.map { $0 + packet.duration <= moment } ?? false
+            packet.presentationTime.map { $0 + packet.duration <= start } ?? false
         }.count
         if count < batch.packets.count { time = nil }
         return count

@@ -18,7 +18,7 @@ public enum SkipPolicy: Int, Sendable, Comparable {
 /// Decodes video. Confined to one thread.
 ///
 /// The caller sends one buffer, then receives until nil.
-public protocol PictureDecoder: AnyObject {
+public protocol VideoFrameDecoder: AnyObject {
     /// Sends a buffer. A damaged one is counted and skipped.
     ///
     /// - Throws: `unsupported` if the format has changed to one that cannot be decoded.
@@ -46,7 +46,7 @@ public protocol PictureDecoder: AnyObject {
     var failure: MediaError? { get }
 }
 
-extension PictureDecoder {
+extension VideoFrameDecoder {
     /// Returns false: a seek without a flush is not supported.
     public func skipForward(to time: MediaTime) -> Bool { false }
     /// Nil: every call of `send` may succeed.
@@ -63,5 +63,5 @@ public protocol VideoCodecs: Sendable {
     /// Returns a decoder for a format.
     ///
     /// - Throws: `unsupported` if there is no decoder.
-    func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder
+    func decoder(for format: VideoFormat) throws(MediaError) -> any VideoFrameDecoder
 }

@@ -20,25 +20,25 @@ extension DisplayLayer {
     }
 
     /// Whether the layer has a renderer of subtitles. Any thread.
-    var hasWords: Bool { state.withLock { $0.subtitles != nil || $0.secondarySubtitles != nil } }
+    var hasSubtitles: Bool { state.withLock { $0.subtitles != nil || $0.secondarySubtitles != nil } }
 
     /// Returns the overlay of a video frame at a media time; the same object while its content is unchanged. For the
     /// presenting thread: does not block.
-    func words(at time: MediaTime) -> Overlay? {
+    func subtitleOverlay(at time: MediaTime) -> Overlay? {
         let (first, second) = renderers
         let (below, above) = (first?.overlay(at: time), second?.overlay(at: time))
         guard let below else { return above }
         guard let above else { return below }
         return state.withLock { state in
-            if let joined = state.joinedWords, joined.below === below, joined.above === above { return joined.both }
+            if let joined = state.joinedOverlays, joined.below === below, joined.above === above { return joined.both }
             let both = Overlay(below.images + above.images)
-            state.joinedWords = (below, above, both)
+            state.joinedOverlays = (below, above, both)
             return both
         }
     }
 
     /// Returns when the overlay of a static video frame changes next; nil if no change is known.
-    func nextChangeOfWords(after time: MediaTime) -> MediaTime? {
+    func nextSubtitleChange(after time: MediaTime) -> MediaTime? {
         let (first, second) = renderers
         let changes = (first?.nextChange(after: time), second?.nextChange(after: time))
         guard let one = changes.0 else { return changes.1 }
@@ -46,7 +46,7 @@ extension DisplayLayer {
     }
 
     /// Sets the canvas of both renderers.
-    func setCanvasOfWords(_ canvas: SubtitleCanvas) {
+    func setSubtitleCanvas(_ canvas: SubtitleCanvas) {
         let (first, second) = renderers
         first?.setCanvas(canvas)
         second?.setCanvas(canvas)
@@ -54,7 +54,7 @@ extension DisplayLayer {
 
     /// Draws the subtitles at a media time for a separate canvas, to store a video frame. Blocks while drawing,
     /// including font lookups; any thread.
-    package func drawWords(at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
+    package func drawSubtitles(at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
         let (first, second) = renderers
         return [first, second].compactMap { $0 }.flatMap { $0.redraw(at: time, on: canvas) }
     }
@@ -63,10 +63,10 @@ extension DisplayLayer {
 extension SubtitleRenderer {
     /// Draws with a separate instance, so that the renderer's thread continues undisturbed.
     fileprivate func redraw(at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
-        let (cues, moment) = state.withLock { state -> ([ActiveCue], MediaTime) in
-            let moment = time - state.delay
-            return (state.isHidden ? [] : state.store.active(at: moment), moment)
+        let (cues, subtitleTime) = state.withLock { state -> ([ActiveCue], MediaTime) in
+            let subtitleTime = time - state.delay
+            return (state.isHidden ? [] : state.store.active(at: subtitleTime), subtitleTime)
         }
-        return cues.isEmpty ? [] : makeDrawing()?.draw(cues, at: moment, on: canvas) ?? []
+        return cues.isEmpty ? [] : makeDrawing()?.draw(cues, at: subtitleTime, on: canvas) ?? []
     }
 }
