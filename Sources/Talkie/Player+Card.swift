@@ -64,9 +64,9 @@ extension Player {
             self.init(group, registry: registry, profiles: profiles, options: options, onEvent: onEvent)
             return
         }
-        var components = Player.Parts.film(audioOutput: nil, options: options)
+        var components = Player.Components.film(audioOutput: nil, options: options)
         components.subtitles?.makeDrawing = { SubtitlePainter() }
-        self.init(parts: components, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
+        self.init(components: components, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
     }
 
     /// Creates a player with a group of outputs.
@@ -88,7 +88,7 @@ extension Player {
             profiles: { profiles.all().profiles })
         known.calibration.withLock { $0.value = calibration }
         registry?.onIdentityChange { [weak calibration] in calibration?.apply() }
-        var components = Player.Parts.film(audioOutput: group, options: options)
+        var components = Player.Components.film(audioOutput: group, options: options)
         components.subtitles?.makeDrawing = { SubtitlePainter() }
         components.calibration = calibration
         if let willOpen {
@@ -102,6 +102,6 @@ extension Player {
                 return try openListed(address, cancellation)
             }
         }
-        self.init(parts: components, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
+        self.init(components: components, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
     }
 }

@@ -38,7 +38,7 @@ final class KioskFleet {
 
     /// Logs a command, up to the limit of `CommandLog`.
     func logCommand(_ request: ControlRequest, at now: HostInstant) {
-        if let line = log.line(for: request.line, at: now) { messages.say(.info, line) }
+        if let line = log.line(for: request.logText, at: now) { messages.say(.info, line) }
     }
 
     /// Takes a screenshot; `reply` receives its path. Returns at once.

@@ -70,7 +70,7 @@ package final class Kiosk: Sendable {
         // A visitor who touches a speaker must not stop the kiosk.
         options.obeysOutputs = false
         // Video starts without waiting for speakers; each joins as soon as it is ready.
-        options.startPolicy = .picture
+        options.startPolicy = .video
         // A wall's list may become longer; other lists are known when they start.
         options.expectsMore = configuration.wall != nil
         options.stopsAtFailures = configuration.wall == nil
@@ -105,7 +105,7 @@ package final class Kiosk: Sendable {
                 parts.log.say(.error, error.message, KioskNote(.fault))
             }
         }
-        let film = Player.Parts.film(audioOutput: nil, options: options)
+        let film = Player.Components.film(audioOutput: nil, options: options)
         let measure: @Sendable (String) throws(MediaError) -> FilmExtent = { [options] (address) throws(MediaError) in
             try film.extent(of: address, options, OpenCancellation())
         }

@@ -414,7 +414,7 @@ final class KioskDirector: @unchecked Sendable {
         case "pair-output":
             let method = request.arguments[2]?.text.flatMap { KioskPairing.Method(rawValue: $0) }
             return pairing.pair(
-                request.arguments.text(0), code: request.arguments[1]?.words, method ?? .password, reply)
+                request.arguments.text(0), code: request.arguments[1]?.mpvText, method ?? .password, reply)
         // Repeated by the controller.
         case "calibration-progress": return calibration.report(at: now, reply)
         default: break

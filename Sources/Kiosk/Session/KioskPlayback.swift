@@ -413,7 +413,7 @@ final class KioskPlayback {
 
     /// Handles the start of an item after the previous one.
     private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
-        let change = progress.begin(item, at: moment, origin: isJoined ? player.state.lineOffset : nil)
+        let change = progress.begin(item, at: moment, origin: isJoined ? player.state.timelineOffset : nil)
         record(change.remarks)
         if change.isToBeShown {
             exclusions.noteBegan(Item(item), at: now)

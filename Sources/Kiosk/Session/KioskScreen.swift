@@ -72,7 +72,7 @@ final class KioskScreen {
 
     /// Applies the configured display mode for the film of a player.
     func applyMode(for player: Player) {
-        let rate = player.state.pictureFormat?.frameRate.map { Double($0.numerator) / Double($0.denominator) }
+        let rate = player.state.displayedVideoFormat?.frameRate.map { Double($0.numerator) / Double($0.denominator) }
         control?.setMode(settings.configuration.mode, filmRate: rate)
     }
 

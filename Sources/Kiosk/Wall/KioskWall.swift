@@ -181,7 +181,7 @@ final class KioskWall {
                 guard let state = player?.state, let id = state.current?.id,
                     let item = items.withLock({ $0.firstIndex { $0.id == id } })
                 else { return nil }
-                return WallFollower.Playing(item: item, lineOffset: state.lineOffset)
+                return WallFollower.Playing(item: item, timelineOffset: state.timelineOffset)
             }, report: report)
         self.follower = follower
         player.synchronizer.setTimelineSource(follower)

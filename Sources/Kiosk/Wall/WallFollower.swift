@@ -22,10 +22,10 @@ final class WallFollower: TimelineSource {
     struct Playing: Sendable, Hashable {
         /// The index in the playlist, from 0.
         var item: Int
-        /// The player's timeline minus the item's media time (`PlayerState.lineOffset`).
-        var lineOffset: MediaTime
+        /// The player's timeline minus the item's media time (`PlayerState.timelineOffset`).
+        var timelineOffset: MediaTime
 
-        init(item: Int, lineOffset: MediaTime) { (self.item, self.lineOffset) = (item, lineOffset) }
+        init(item: Int, timelineOffset: MediaTime) { (self.item, self.timelineOffset) = (item, timelineOffset) }
     }
 
     /// The state of a follower, for log and metrics.
@@ -131,7 +131,7 @@ final class WallFollower: TimelineSource {
         let line = line
         guard line.items.indices.contains(playing.item) else { return nil }
         // The item's start on the player's timeline; `began` is its start on the wall's.
-        let begin = playing.lineOffset + line.items[playing.item].start
+        let begin = playing.timelineOffset + line.items[playing.item].start
         let played = (segment.mediaTime(at: now) - begin).duration
         let wallNow = mapping.target(at: now)
         guard let began = line.begin(of: playing.item, nearest: wallNow.advanced(by: .zero - played)) else {

@@ -28,7 +28,7 @@ struct Liveness: Sendable {
         /// The end of the audio accepted by the outputs, relative to the playhead; nil after the last audio.
         var soundAhead: Duration?
         /// The end of the audio read last. One packet crosses a gap, although its silence is accepted gradually.
-        var soundRead: MediaTime?
+        var audioRead: MediaTime?
         /// All audio that was read has played, or cannot be decoded, and more follows in the file.
         var isSoundMissing = false
         /// All audio is read, and not all is played yet.
@@ -91,7 +91,7 @@ struct Liveness: Sendable {
     /// The last observed change of each quantity.
     private var lastTurns: (count: Int, at: HostInstant)?
     private var lastPosition: (position: MediaTime, at: HostInstant)?
-    private var lastMedia: (shown: Int, soundRead: MediaTime?, at: HostInstant)?
+    private var lastMedia: (shown: Int, audioRead: MediaTime?, at: HostInstant)?
     private var lastArrival: (readUntil: MediaTime?, at: HostInstant)?
     /// When the item last advanced, with video or audio.
     private var lastProgress: HostInstant?
@@ -126,10 +126,10 @@ struct Liveness: Sendable {
         if hasAdvanced || beat.isWaiting { lastPosition = (beat.position, now) }
         let hasMedia =
             !beat.hasPicture || beat.isStill || beat.isSoundPlayingOut || lastMedia?.shown != beat.shown
-            || lastMedia?.soundRead != beat.soundRead
+            || lastMedia?.audioRead != beat.audioRead
         let isOverdue = isPlaying && beat.hasPicture && (beat.pictureOverdue ?? .zero) > .milliseconds(500)
         // Frames that are due and not presented are a fault of the screen, not a gap in the file.
-        if hasMedia || beat.isWaiting || isOverdue { lastMedia = (beat.shown, beat.soundRead, now) }
+        if hasMedia || beat.isWaiting || isOverdue { lastMedia = (beat.shown, beat.audioRead, now) }
         troubles[.engine] = lastTurns.flatMap { now > $0.at ? $0.at : nil }
         troubles[.frozen] = lastPosition.flatMap { isPlaying && now > $0.at ? $0.at : nil }
         troubles[.hole] = lastMedia.flatMap { isPlaying && now > $0.at ? $0.at : nil }
@@ -234,7 +234,7 @@ struct Liveness: Sendable {
         troubles = troubles.mapValues(later)
         lastTurns = lastTurns.map { ($0.count, later($0.at)) }
         lastPosition = lastPosition.map { ($0.position, later($0.at)) }
-        lastMedia = lastMedia.map { ($0.shown, $0.soundRead, later($0.at)) }
+        lastMedia = lastMedia.map { ($0.shown, $0.audioRead, later($0.at)) }
         lastArrival = lastArrival.map { ($0.readUntil, later($0.at)) }
         lastProgress = lastProgress.map(later)
         fault = fault.map { ($0.cause, later($0.since)) }

@@ -121,12 +121,12 @@ extension PlayerState {
         let handed = handedUntil ?? moment
         // A packet is at most this long.
         let next = handed + MediaTime(value: 1, timescale: 2)
-        return soundLosses.contains { $0.start <= next && $0.end > handed } || soundLoss(at: moment) != nil
+        return audioLosses.contains { $0.start <= next && $0.end > handed } || soundLoss(at: moment) != nil
     }
 
     /// Returns the undecodable audio at a position on the timeline.
     func soundLoss(at moment: MediaTime) -> MediaTimeRange? {
-        soundLosses.first { $0.start <= moment && moment < $0.end }
+        audioLosses.first { $0.start <= moment && moment < $0.end }
     }
 }
 
@@ -151,26 +151,26 @@ extension Liveness.Beat {
         if isWall { waitingTimeout = KioskWall.early + Liveness.waitingTimeout }
         hasPicture = state.hasVideo && screen?.isVisible == true
         shown = screen?.shown ?? 0
-        picturePeriod = state.pictureFormat?.frameRate.flatMap {
+        picturePeriod = state.displayedVideoFormat?.frameRate.flatMap {
             $0.numerator > 0 ? .seconds(Double($0.denominator) / Double($0.numerator)) : nil
         }
         pictureOverdue = layer.nextTime.map { (moment - $0).duration }
-        isStarved = layer.count == 0 && !state.picturesAreRead
+        isStarved = layer.count == 0 && !state.videoIsRead
         hasSound = state.hasAudio && isAudible && player.outputs?.failure == nil
         // Reading stays ahead of the playhead, also for outputs that accept nothing.
         isSoundMissing =
-            state.soundReadUntil.map { $0 < moment } ?? true || state.isSoundUndecodable(at: moment)
-        readUntil = state.soundReadUntil ?? state.loadedUntil
+            state.audioReadUntil.map { $0 < moment } ?? true || state.isSoundUndecodable(at: moment)
+        readUntil = state.audioReadUntil ?? state.loadedUntil
         // An output with a deep buffer has accepted audio of the items that follow, minutes ahead.
-        let end = state.soundEnd
-        soundRead = hasSound ? readUntil.map { read in end.map { min(read, $0) } ?? read } : nil
+        let end = state.audioEnd
+        audioRead = hasSound ? readUntil.map { read in end.map { min(read, $0) } ?? read } : nil
         let ahead = ((state.handedUntil ?? .zero) - moment).duration
         let hasEnded = end.map { $0 <= moment } ?? false
         if let loss = state.soundLoss(at: moment) {
             soundAhead = (loss.start - moment).duration
-        } else if state.soundIsRead || end != nil {
+        } else if state.audioIsRead || end != nil {
             isSoundPlayingOut = hasSound && ahead > .zero && !hasEnded
-            if !state.soundIsRead, !hasEnded { soundAhead = ahead }
+            if !state.audioIsRead, !hasEnded { soundAhead = ahead }
         } else {
             soundAhead = ahead
         }

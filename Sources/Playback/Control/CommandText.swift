@@ -30,16 +30,16 @@ package enum CommandText {
                 rest.removeFirst()
                 commands.append([])
             } else {
-                commands[commands.count - 1].append(try word(&rest, source))
+                commands[commands.count - 1].append(try token(&rest, source))
             }
         }
         return commands.filter { !$0.isEmpty }
     }
 
-    private static func word(
+    private static func token(
         _ rest: inout Substring.UnicodeScalarView, _ source: Source
     ) throws(ValueError) -> String {
-        var word = String.UnicodeScalarView()
+        var token = String.UnicodeScalarView()
         guard let mark = rest.first, mark == "'" || mark == "\"" else {
             var plain = rest.prefix { !source.isBlank($0) && (source == .keyBinding || $0 != ";") }
             if plain.count > 1, plain.last == ";" { plain.removeLast() }
@@ -48,12 +48,12 @@ package enum CommandText {
         }
         rest.removeFirst()
         while let scalar = rest.popFirst() {
-            if scalar == mark { return String(word) }
+            if scalar == mark { return String(token) }
             guard scalar == "\\", mark == "\"", let escaped = rest.popFirst() else {
-                word.append(scalar)
+                token.append(scalar)
                 continue
             }
-            word.append(escaped == "n" ? "\n" : escaped == "t" ? "\t" : escaped)
+            token.append(escaped == "n" ? "\n" : escaped == "t" ? "\t" : escaped)
         }
         throw ValueError("unterminated quote")
     }

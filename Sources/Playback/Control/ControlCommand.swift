@@ -35,7 +35,7 @@ package struct ControlCommand: Sendable {
         /// Returns the text of an argument; empty if omitted.
         package func text(_ index: Int) -> String { self[index]?.text ?? "" }
         /// Returns the words of an argument that were joined by `+`.
-        package func words(_ index: Int) -> [String] { text(index).split(separator: "+").map(String.init) }
+        package func flags(_ index: Int) -> [String] { text(index).split(separator: "+").map(String.init) }
     }
 
     /// The name.
@@ -124,8 +124,8 @@ package struct ControlRequest: Sendable {
     package var isListed = false
 
     /// The name and the arguments for a log, without free text.
-    package var line: String {
+    package var logText: String {
         let shown = command.parameters.indices.filter { command.parameters[$0].type != .text }
-        return ([command.name] + shown.compactMap { arguments[$0]?.words }).joined(separator: " ")
+        return ([command.name] + shown.compactMap { arguments[$0]?.mpvText }).joined(separator: " ")
     }
 }

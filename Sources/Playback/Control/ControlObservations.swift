@@ -45,7 +45,7 @@ struct ControlObservations {
     }
 
     /// Takes over the values that handlers have received from a copy.
-    mutating func takeValues(of copy: ControlObservations) {
+    mutating func adoptValues(of copy: ControlObservations) {
         for (number, observation) in copy.properties { properties[number]?.last = observation.last }
     }
 

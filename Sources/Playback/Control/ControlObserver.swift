@@ -9,10 +9,10 @@ final class ControlObserver: Sendable {
         var isClosed = false
     }
 
-    private let board: PlayerStatePublisher
+    private let publisher: PlayerStatePublisher
     private let state = Lock(State())
 
-    init(_ board: PlayerStatePublisher) { self.board = board }
+    init(_ board: PlayerStatePublisher) { self.publisher = board }
 
     /// Adds an observation, and starts the thread if it is the first.
     ///
@@ -25,10 +25,10 @@ final class ControlObserver: Sendable {
                     state.thread = try WorkerThread.start(name: "control") { [self] in run() }
                 } catch { throw ControlError(.unavailable, error.message) }
             }
-            board.changes.setObserved(true)
+            publisher.changes.setObserved(true)
             return add(&state.observations)
         }
-        board.changes.raise()
+        publisher.changes.raise()
         return number
     }
 
@@ -36,7 +36,7 @@ final class ControlObserver: Sendable {
     func remove(_ number: Int) {
         state.withLock { state in
             state.observations.remove(number)
-            if state.observations.isEmpty { board.changes.setObserved(false) }
+            if state.observations.isEmpty { publisher.changes.setObserved(false) }
         }
     }
 
@@ -46,13 +46,13 @@ final class ControlObserver: Sendable {
             (state.isClosed, state.observations) = (true, ControlObservations())
             return state.thread.take()
         }
-        board.changes.setObserved(false)
-        board.changes.signal.raise()
+        publisher.changes.setObserved(false)
+        publisher.changes.signal.raise()
         thread?.join()
     }
 
     private func run() {
-        let signal = board.changes.signal
+        let signal = publisher.changes.signal
         var tick: HostInstant?
         while true {
             let isTick = tick.map { !signal.wait(until: $0) } ?? false
@@ -68,12 +68,12 @@ final class ControlObserver: Sendable {
 
     /// Calls the handlers of what has changed. Returns whether a tick is required.
     func notify(isTick: Bool) -> Bool {
-        let now = board.state
-        let events = board.changes.takeEvents()
+        let now = publisher.state
+        let events = publisher.changes.consumeEvents()
         // Compared without the lock: a playlist can have thousands of items. This thread alone changes the values.
         var observations = state.withLock { $0.observations }
         let changes = observations.changes(in: now, isTick: isTick)
-        state.withLock { $0.observations.takeValues(of: observations) }
+        state.withLock { $0.observations.adoptValues(of: observations) }
         for event in events { for handler in observations.eventHandlers { handler(event) } }
         for (handler, value) in changes { handler(value) }
         return observations.needsTicks(in: now)
@@ -105,7 +105,7 @@ final class ControlChanges: Sendable {
         if isObserved { signal.raise() }
     }
 
-    func takeEvents() -> [PlayerEvent] {
+    func consumeEvents() -> [PlayerEvent] {
         events.withLock { events in
             defer { events.waiting = [] }
             return events.waiting

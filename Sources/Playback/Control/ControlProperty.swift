@@ -119,24 +119,25 @@ package struct ControlProperty: Sendable {
     }
 
     /// Returns the property of a part of the value.
-    func part(_ name: String, at path: ArraySlice<Substring>) -> ControlProperty {
-        ControlProperty(name, .node, summary, isContinuous: isContinuous, read: { [read] in read($0)?.part(at: path) })
+    func member(_ name: String, at path: ArraySlice<Substring>) -> ControlProperty {
+        ControlProperty(
+            name, .node, summary, isContinuous: isContinuous, read: { [read] in read($0)?.member(at: path) })
     }
 }
 
 extension JSONValue {
     /// Returns a part: `count` and indices of an array, members of an object, with or without mpv's `by-key`.
-    fileprivate func part(at path: ArraySlice<Substring>) -> JSONValue? {
+    fileprivate func member(at path: ArraySlice<Substring>) -> JSONValue? {
         guard var name = path.first else { return self }
         var rest = path.dropFirst()
         switch self {
         case .array(let values):
-            if name == "count" { return JSONValue.integer(values.count).part(at: rest) }
+            if name == "count" { return JSONValue.integer(values.count).member(at: rest) }
             guard let index = DecimalNumber.integer(name), index < values.count else { return nil }
-            return values[index].part(at: rest)
+            return values[index].member(at: rest)
         case .object(let members):
             if name == "by-key", let key = rest.popFirst() { name = key }
-            return members.first { $0.0 == name }?.1.part(at: rest)
+            return members.first { $0.0 == name }?.1.member(at: rest)
         case .text, .integer, .real, .flag, .null: return nil
         }
     }

@@ -3,7 +3,7 @@ extension ControlTable {
     package static var player: ControlTable {
         ControlTable(
             properties: ControlProperty.playback + ControlProperty.playlist + [.films] + ControlProperty.media
-                + ControlProperty.sound + ControlProperty.pictures,
+                + ControlProperty.audio + ControlProperty.video,
             commands: ControlCommand.properties + ControlCommand.playback + ControlCommand.playlist)
     }
 }

@@ -39,25 +39,25 @@ package struct ControlTable: Sendable {
         if let property = properties[Self.aliases[name] ?? name] { return property }
         let isShort = name.utf8.count <= Self.maxNameBytes
         let path = isShort ? name.split(separator: "/", omittingEmptySubsequences: false) : []
-        if path.count > 1, let whole = properties[String(path[0])], whole.type == .node {
-            return whole.part(name, at: path.dropFirst())
+        if path.count > 1, let parent = properties[String(path[0])], parent.type == .node {
+            return parent.member(name, at: path.dropFirst())
         }
         throw ControlError(.unknownName, "unknown property '\(Self.shown(name))'")
     }
 
     /// Returns a command with checked arguments.
     ///
-    /// - Parameter words: The name, after any of mpv's prefixes, and the arguments.
+    /// - Parameter tokens: The name, after any of mpv's prefixes, and the arguments.
     /// - Throws: `unknownName`, `wrongType`, `outOfRange` or `notWritable`.
-    package func request(_ words: [JSONValue]) throws(ControlError) -> ControlRequest {
-        let words = words.drop { Self.prefixes.contains($0.text ?? "") }
-        guard let first = words.first else { throw ControlError(.wrongType, "a command is missing") }
+    package func request(_ tokens: [JSONValue]) throws(ControlError) -> ControlRequest {
+        let tokens = tokens.drop { Self.prefixes.contains($0.text ?? "") }
+        guard let first = tokens.first else { throw ControlError(.wrongType, "a command is missing") }
         guard let name = first.text, let command = commands[name] else {
-            throw ControlError(.unknownName, "unknown command '\(Self.shown(first.words))'")
+            throw ControlError(.unknownName, "unknown command '\(Self.shown(first.mpvText))'")
         }
-        let given = words.dropFirst()
+        let given = tokens.dropFirst()
         guard given.count <= command.parameters.count else {
-            let extra = Self.shown(given[given.startIndex + command.parameters.count].words)
+            let extra = Self.shown(given[given.startIndex + command.parameters.count].mpvText)
             throw ControlError(.wrongType, "'\(extra)' after \(name) is not supported")
         }
         var values: [JSONValue?] = []
@@ -92,8 +92,8 @@ package struct ControlTable: Sendable {
     }
 
     /// Same with text in mpv's notation.
-    package func request(_ words: [String]) throws(ControlError) -> ControlRequest {
-        try request(words.map { .text($0) })
+    package func request(_ tokens: [String]) throws(ControlError) -> ControlRequest {
+        try request(tokens.map { .text($0) })
     }
 
     private static func shown(_ text: String) -> String { PrintableText.truncated(PrintableText.of(text), to: 40) }

@@ -12,7 +12,7 @@ package enum ControlType: Sendable, Hashable {
         case percent = "%"
         case decibels = "dB"
 
-        fileprivate var words: String {
+        fileprivate var suffix: String {
             switch self {
             case .none: ""
             case .seconds: " of seconds"
@@ -54,21 +54,23 @@ package enum ControlType: Sendable, Hashable {
         case .flag:
             if let flag = value.flag ?? ["yes": true, "no": false][value.text ?? ""] { return .flag(flag) }
         case .integer(let range):
-            if let whole = Self.whole(value) { return .integer(try Self.bounded(whole, range, expected)) }
+            if let number = Self.integer(value) { return .integer(try Self.bounded(number, range, expected)) }
         case .number(let range, let unit):
             if let number = Self.number(value, isTime: unit == .seconds) {
                 return .real(try Self.bounded(number, range, expected), decimals: Self.decimals)
             }
-        case .choice(let words, let range):
-            if let range, let whole = Self.whole(value) { return .integer(try Self.bounded(whole, range, expected)) }
-            let word = value.flag.map { $0 ? "yes" : "no" } ?? value.text
-            if let word, words.contains(word) { return Self.word(word) }
-        case .flags(let words):
-            if let text = value.text, text.split(separator: "+").allSatisfy({ words.contains(String($0)) }) {
+        case .choice(let choices, let range):
+            if let range, let number = Self.integer(value) {
+                return .integer(try Self.bounded(number, range, expected))
+            }
+            let choice = value.flag.map { $0 ? "yes" : "no" } ?? value.text
+            if let choice, choices.contains(choice) { return Self.choiceValue(choice) }
+        case .flags(let choices):
+            if let text = value.text, text.split(separator: "+").allSatisfy({ choices.contains(String($0)) }) {
                 return value
             }
         case .text, .property:
-            let text = value.text ?? value.number.map { _ in value.words }
+            let text = value.text ?? value.number.map { _ in value.mpvText }
             if let text, !text.utf8.contains(0) {
                 _ = try Self.bounded(text.utf8.count, 0...Self.maxTextBytes, expected)
                 return .text(text)
@@ -83,8 +85,8 @@ package enum ControlType: Sendable, Hashable {
     package static let decimals = 6
 
     /// Returns a word in the form in which properties report it.
-    package static func word(_ word: String) -> JSONValue {
-        word == "no" ? .flag(false) : word == "yes" ? .flag(true) : .text(word)
+    package static func choiceValue(_ choice: String) -> JSONValue {
+        choice == "no" ? .flag(false) : choice == "yes" ? .flag(true) : .text(choice)
     }
 
     /// A description of the accepted values: "a number from 0 to 130".
@@ -92,10 +94,10 @@ package enum ControlType: Sendable, Hashable {
         switch self {
         case .flag: "yes or no"
         case .integer(let range): "an integer\(Self.limits(range))"
-        case .number(let range, let unit): "a number\(unit.words)\(Self.limits(range))"
-        case .choice(let words, let range):
-            Self.list(words + (range.map { ["an integer\(Self.limits($0))"] } ?? []), "or")
-        case .flags(let words): Self.list(words, "and") + ", joined by +"
+        case .number(let range, let unit): "a number\(unit.suffix)\(Self.limits(range))"
+        case .choice(let choices, let range):
+            Self.list(choices + (range.map { ["an integer\(Self.limits($0))"] } ?? []), "or")
+        case .flags(let choices): Self.list(choices, "and") + ", joined by +"
         case .text: "text of at most \(Self.maxTextBytes) bytes"
         case .node: "an array or an object"
         case .property: "the name of a property"
@@ -112,13 +114,13 @@ package enum ControlType: Sendable, Hashable {
         return (text(range.lowerBound).map { " from \($0)" } ?? "") + (text(range.upperBound).map { " to \($0)" } ?? "")
     }
 
-    private static func list(_ words: [String], _ conjunction: String) -> String {
-        guard words.count > 1 else { return words.first ?? "" }
-        return words.dropLast().joined(separator: ", ") + " \(conjunction) " + words[words.count - 1]
+    private static func list(_ choices: [String], _ conjunction: String) -> String {
+        guard choices.count > 1 else { return choices.first ?? "" }
+        return choices.dropLast().joined(separator: ", ") + " \(conjunction) " + choices[choices.count - 1]
     }
 
-    private static func whole(_ value: JSONValue) -> Int? {
-        if let whole = value.integer { return whole }
+    private static func integer(_ value: JSONValue) -> Int? {
+        if let number = value.integer { return number }
         if let real = value.real { return Int(exactly: real) }
         guard let text = value.text, text.utf8.count <= 20 else { return nil }
         return text.hasPrefix("-") ? DecimalNumber.integer(text.dropFirst()).map { -$0 } : DecimalNumber.integer(text)
@@ -137,8 +139,8 @@ package enum ControlType: Sendable, Hashable {
             case .fraction, nil: return nil
             }
         }
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { DecimalNumber.parse(String($0)) }
-        guard parts.count == 2, let first = parts[0], let second = parts[1], second > 0 else { return nil }
+        let terms = text.split(separator: "/", omittingEmptySubsequences: false).map { DecimalNumber.parse(String($0)) }
+        guard terms.count == 2, let first = terms[0], let second = terms[1], second > 0 else { return nil }
         return first / second
     }
 
@@ -149,7 +151,7 @@ package enum ControlType: Sendable, Hashable {
         return number
     }
 
-    private static func shown(_ value: JSONValue) -> String { PrintableText.truncated(value.words, to: 40) }
+    private static func shown(_ value: JSONValue) -> String { PrintableText.truncated(value.mpvText, to: 40) }
 }
 
 extension Duration {
@@ -161,7 +163,7 @@ extension Duration {
 
 extension JSONValue {
     /// The value in mpv's text notation: `yes`, `12`, `0.5`; JSON for arrays and objects.
-    package var words: String {
+    package var mpvText: String {
         switch self {
         case .flag(let flag): flag ? "yes" : "no"
         case .text(let text): text

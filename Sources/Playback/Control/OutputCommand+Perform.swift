@@ -7,21 +7,21 @@ extension OutputCommand {
     ///
     /// - Parameter engine: The engine of the player, whose thread this is.
     func perform(on engine: PlaybackEngine, from output: OutputID) {
-        let words: [JSONValue]
+        let arguments: [JSONValue]
         switch self {
-        case .play: words = [.text("set"), .text("pause"), .text("no")]
+        case .play: arguments = [.text("set"), .text("pause"), .text("no")]
         // The table's `stop` clears the list.
-        case .pause, .stop: words = [.text("set"), .text("pause"), .text("yes")]
-        case .togglePause: words = [.text("cycle"), .text("pause")]
-        case .next: words = [.text("playlist-next")]
-        case .previous: words = [.text("playlist-prev")]
-        case .toggleMute: words = [.text("cycle"), .text("mute")]
-        case .changeVolume(let steps): words = [.text("add"), .text("volume"), .real(steps, decimals: 3)]
-        case .setVolume(let volume): return engine.sound.adoptVolume(volume, of: output)
+        case .pause, .stop: arguments = [.text("set"), .text("pause"), .text("yes")]
+        case .togglePause: arguments = [.text("cycle"), .text("pause")]
+        case .next: arguments = [.text("playlist-next")]
+        case .previous: arguments = [.text("playlist-prev")]
+        case .toggleMute: arguments = [.text("cycle"), .text("mute")]
+        case .changeVolume(let steps): arguments = [.text("add"), .text("volume"), .real(steps, decimals: 3)]
+        case .setVolume(let volume): return engine.audioControl.adoptVolume(volume, of: output)
         }
         let table = engine.controls
         // ignored: see above.
-        guard let request = try? table.request(words) else { return }
+        guard let request = try? table.request(arguments) else { return }
         switch request.command.execution {
         case .program(let perform): perform(request) { _ in }
         // ignored: see above.

@@ -57,14 +57,14 @@ extension ControlCommand {
             "seek",
             [
                 Parameter("target", .number(any, .seconds)),
-                Parameter("mode", .flags(Seek.words), isOptional: true),
-                Parameter("precision", .flags(Seek.words), isOptional: true),
+                Parameter("mode", .flags(Seek.flags), isOptional: true),
+                Parameter("precision", .flags(Seek.flags), isOptional: true),
             ],
             "seeks by seconds; `absolute`: to a position, negative from the end; `relative-percent`,"
                 + " `absolute-percent`: percent of the duration; `exact` or `keyframes`: by default absolute seeks are exact",
             isRepeatable: true,
             run: { (context, arguments) throws(ControlError) in
-                let seek = Seek(words: arguments.words(1) + arguments.words(2), by: arguments[0]?.number ?? 0)
+                let seek = Seek(choices: arguments.flags(1) + arguments.flags(2), by: arguments[0]?.number ?? 0)
                 try seek.perform(context.engine)
             }),
         ControlCommand(
@@ -250,19 +250,19 @@ extension ControlCommand.Context {
 
 /// The arguments of the command `seek`.
 private struct Seek {
-    static let words = ["relative", "absolute", "relative-percent", "absolute-percent", "exact", "keyframes"]
+    static let flags = ["relative", "absolute", "relative-percent", "absolute-percent", "exact", "keyframes"]
 
     private let target: Double
     private let isAbsolute: Bool
     private let isPercent: Bool
     private let isExact: Bool
 
-    init(words: [String], by target: Double) {
+    init(choices: [String], by target: Double) {
         self.target = target
-        isAbsolute = words.contains { $0.hasPrefix("absolute") }
-        isPercent = words.contains { $0.hasSuffix("percent") }
+        isAbsolute = choices.contains { $0.hasPrefix("absolute") }
+        isPercent = choices.contains { $0.hasSuffix("percent") }
         // A percentage is a rough target.
-        isExact = words.contains("exact") || (isAbsolute && !isPercent && !words.contains("keyframes"))
+        isExact = choices.contains("exact") || (isAbsolute && !isPercent && !choices.contains("keyframes"))
     }
 
     func perform(_ engine: PlaybackEngine) throws(ControlError) {
@@ -323,9 +323,11 @@ extension ControlProperty {
         if let step { return try step(engine, Double(count)) }
         let present = try value(engine)
         if let flag = present.flag, type == .flag { return try write?(engine, .flag(!flag)) ?? () }
-        if case .choice(let words, _) = type {
-            let index = words.firstIndex { ControlType.word($0) == present } ?? (count < 0 ? 0 : words.count - 1)
-            return try write?(engine, ControlType.word(words[(index + count + words.count) % words.count])) ?? ()
+        if case .choice(let choices, _) = type {
+            let index =
+                choices.firstIndex { ControlType.choiceValue($0) == present } ?? (count < 0 ? 0 : choices.count - 1)
+            return try write?(engine, ControlType.choiceValue(choices[(index + count + choices.count) % choices.count]))
+                ?? ()
         }
         guard let range, let number = present.number else {
             throw ControlError(.wrongType, "the property '\(name)' has no order of values")

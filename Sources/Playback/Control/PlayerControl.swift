@@ -11,21 +11,21 @@ package final class PlayerControl: Sendable {
     /// The commands and properties.
     package let table: ControlTable
     private let mailbox: PlayerMailbox
-    private let board: PlayerStatePublisher
+    private let publisher: PlayerStatePublisher
     private let observer: ControlObserver
 
     /// Creates the control of a player.
     ///
     /// - Parameter table: `ControlTable.player`, with what the program adds.
     package convenience init(_ player: Player, table: ControlTable = .player) {
-        self.init(player.mailbox, player.board, table: table)
+        self.init(player.mailbox, player.publisher, table: table)
     }
 
-    init(_ mailbox: PlayerMailbox, _ board: PlayerStatePublisher, table: ControlTable = .player) {
+    init(_ mailbox: PlayerMailbox, _ publisher: PlayerStatePublisher, table: ControlTable = .player) {
         var table = table
         table.addLists()
-        (self.mailbox, self.board, self.table) = (mailbox, board, table)
-        observer = ControlObserver(board)
+        (self.mailbox, self.publisher, self.table) = (mailbox, publisher, table)
+        observer = ControlObserver(publisher)
         // For the commands of outputs.
         mailbox.post { [table] in $0.controls = table }
     }
@@ -33,14 +33,14 @@ package final class PlayerControl: Sendable {
     // MARK: Properties
 
     /// The state that the properties describe.
-    package var state: PlayerState { board.state }
+    package var state: PlayerState { publisher.state }
 
     /// Returns the value of a property.
     ///
     /// - Throws: `unknownName` or `unavailable`.
     package func value(of name: String) throws(ControlError) -> JSONValue {
         let property = try table.property(name)
-        guard let value = property.read(board.state) else {
+        guard let value = property.read(publisher.state) else {
             throw ControlError(.unavailable, "the property '\(property.name)' is unavailable")
         }
         return value
@@ -107,14 +107,14 @@ package final class PlayerControl: Sendable {
     /// Otherwise same as `observe`.
     package func observeArtwork(_ handler: @escaping @Sendable ([UInt8]?) -> Void) throws(ControlError) -> Int {
         let number = ControlProperty("artwork", .node, "", read: { .integer($0.artworkNumber) })
-        return try observer.add { [board] in $0.add(number) { _ in handler(board.state.artwork?.bytes) } }
+        return try observer.add { [publisher] in $0.add(number) { _ in handler(publisher.state.artwork?.bytes) } }
     }
 
     /// Ends an observation. A call of its handler may still be in progress.
     package func removeObserver(_ number: Int) { observer.remove(number) }
 
     /// Signals that properties which the program has added may have changed.
-    package func propertiesHaveChanged() { board.changes.raise() }
+    package func propertiesHaveChanged() { publisher.changes.raise() }
 
     /// Ends all observations. Must not be called by a handler.
     package func close() { observer.close() }

@@ -50,11 +50,12 @@ extension ControlProperty {
             "demuxer-cache-duration", positions, "the seconds of the film in memory beyond the position",
             unit: .seconds, isContinuous: true,
             read: { state in
-                state.cachedUntil.map { max(0, ($0 - state.lineOffset - state.position).seconds) }
+                state.cachedUntil.map { max(0, ($0 - state.timelineOffset - state.position).seconds) }
             }),
         .number(
             "demuxer-cache-time", positions, "the position up to which the film is in memory", unit: .seconds,
-            isContinuous: true, read: { state in state.cachedUntil.map { max(0, ($0 - state.lineOffset).seconds) } }),
+            isContinuous: true, read: { state in state.cachedUntil.map { max(0, ($0 - state.timelineOffset).seconds) } }
+        ),
         ControlProperty(
             "demuxer-cache-state", .node, "what was read ahead from a server: `fw-bytes`", isContinuous: true,
             read: { $0.readAhead.map { .object([("fw-bytes", .integer($0.byteCount))]) } }),
@@ -154,27 +155,29 @@ extension ControlProperty {
         ControlProperty(
             "chapter-list", .node, "the chapters: `title`, `time` in seconds", read: { $0.chapterListNode }),
         .integer("chapters", 0...65535, "the number of chapters", read: { $0.chapters.count }),
-        .integer("width", 0...65535, "the width of the picture in pixels", read: { $0.pictureFormat?.size.width }),
-        .integer("height", 0...65535, "the height of the picture in pixels", read: { $0.pictureFormat?.size.height }),
+        .integer(
+            "width", 0...65535, "the width of the picture in pixels", read: { $0.displayedVideoFormat?.size.width }),
+        .integer(
+            "height", 0...65535, "the height of the picture in pixels", read: { $0.displayedVideoFormat?.size.height }),
     ]
 
     /// Audio.
-    static let sound: [ControlProperty] = [
+    static let audio: [ControlProperty] = [
         .number(
             "volume", 0...VolumeCurve.maxVolume,
             "the volume of the loudest output; the others change by as many decibels",
             read: { $0.isVolumeKnown ? $0.volume : nil },
             write: { (engine, volume) throws(ControlError) in
-                try engine.sound.changeVolumes { $0.setMasterVolume(volume) }
+                try engine.audioControl.changeVolumes { $0.setMasterVolume(volume) }
             },
             step: { (engine, steps) throws(ControlError) in
-                try engine.sound.changeVolumes { $0.changeVolume(by: steps) }
+                try engine.audioControl.changeVolumes { $0.changeVolume(by: steps) }
             }),
         .number("volume-max", 0...VolumeCurve.maxVolume, "the highest `volume`", read: { _ in VolumeCurve.maxVolume }),
-        .flag("mute", "whether the sound is muted", read: { $0.isMuted }, write: { $0.sound.setMuted($1) }),
+        .flag("mute", "whether the sound is muted", read: { $0.isMuted }, write: { $0.audioControl.setMuted($1) }),
         .number(
             "audio-delay", delays, "the delay of the sound; positive: later than the picture", unit: .seconds,
-            read: { $0.audioDelay.inSeconds }, write: { $0.sound.setDelay(.rounded(seconds: $1)) }),
+            read: { $0.audioDelay.inSeconds }, write: { $0.audioControl.setDelay(.rounded(seconds: $1)) }),
         ControlProperty(
             "aid", .integer(1...65535), "the number of the sound track; `no` if there is none",
             read: { number(of: $0.audioTrack) },
@@ -187,14 +190,15 @@ extension ControlProperty {
             }, step: { engine, _ in engine.cycleAudioTrack() }),
         .flag(
             "night-mode", "whether loud passages are made quieter and quiet ones louder", read: { $0.isNight },
-            write: { $0.sound.setNightMode($1) }),
+            write: { $0.audioControl.setNightMode($1) }),
         .number(
             "dialog-level", 0...PlayerOptions.maxDialogueLift, "the amplification of the centre channel",
-            unit: .decibels, read: { $0.dialogueLift }, write: { $0.sound.setDialogueLift($1) },
+            unit: .decibels, read: { $0.dialogueLift }, write: { $0.audioControl.setDialogueLift($1) },
             step: { engine, count in
                 // Steps of 3 dB, which are audible, up to 9 dB, above which other audio is masked.
                 let now = engine.state.dialogueLift
-                engine.sound.setDialogueLift(now >= 9 && count > 0 ? 0 : (now / 3).rounded(.down) * 3 + 3 * count)
+                engine.audioControl.setDialogueLift(
+                    now >= 9 && count > 0 ? 0 : (now / 3).rounded(.down) * 3 + 3 * count)
             }),
     ]
 
@@ -206,7 +210,7 @@ extension ControlProperty {
     private static func number(of track: Track?) -> JSONValue { track.map { .integer($0.number) } ?? .flag(false) }
 
     /// Video and subtitles.
-    static let pictures: [ControlProperty] = [
+    static let video: [ControlProperty] = [
         ControlProperty(
             "vid", .integer(1...65535), "the number of the video track; `no` if there is none",
             read: { number(of: $0.videoTrack) },
@@ -220,8 +224,8 @@ extension ControlProperty {
         ControlProperty(
             "deinterlace", .choice(Deinterlacing.allCases.map(\.rawValue)),
             "whether pictures are deinterlaced; `auto`: those marked as interlaced",
-            read: { ControlType.word($0.deinterlacing.rawValue) },
-            write: { $0.tracks.setDeinterlacing(Deinterlacing(rawValue: $1.words) ?? .auto) }),
+            read: { ControlType.choiceValue($0.deinterlacing.rawValue) },
+            write: { $0.tracks.setDeinterlacing(Deinterlacing(rawValue: $1.mpvText) ?? .auto) }),
         ControlProperty(
             "sid", subtitles, "the number of the subtitles", read: { number(of: $0.subtitleTrack) },
             write: { (engine, value) throws(ControlError) in
@@ -254,10 +258,10 @@ extension ControlProperty {
         ControlProperty(
             "sub-ass-override", .choice(SubtitleStyle.Override.allCases.map(\.rawValue)),
             "how subtitles with styles are drawn; `no`, `yes`: as their author intended, `force`: as plain text",
-            read: { ControlType.word($0.subtitleStyle.override.rawValue) },
+            read: { ControlType.choiceValue($0.subtitleStyle.override.rawValue) },
             write: { engine, value in
                 engine.tracks.subtitles.changeStyle {
-                    $0.override = SubtitleStyle.Override(rawValue: value.words) ?? .yes
+                    $0.override = SubtitleStyle.Override(rawValue: value.mpvText) ?? .yes
                 }
             }),
     ]

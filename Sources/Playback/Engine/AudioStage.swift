@@ -43,7 +43,7 @@ final class AudioStage: TrackStage {
     ///
     /// - Parameter entry: The entry of `source`.
     init(
-        list: SharedPlaybackList, cursor: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
+        list: SharedPlaybackList, cursor: SharedPlaybackList.TrackCursor = .audio, renderer: AudioRenderer,
         replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.ScheduledItem,
         source: any SampleSource, intake: TrackIntake? = nil, check: PacketCheck? = nil
     ) {
@@ -58,7 +58,7 @@ final class AudioStage: TrackStage {
 
     /// Creates a stage that starts with the successor of an entry without audio.
     init(
-        list: SharedPlaybackList, cursor: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
+        list: SharedPlaybackList, cursor: SharedPlaybackList.TrackCursor = .audio, renderer: AudioRenderer,
         replayGain: ReplayGainOptions = ReplayGainOptions(),
         choose: @escaping @Sendable (PlaybackList.ScheduledItem) -> Track? = { $0.audioTrack },
         behind entry: PlaybackList.ScheduledItem, intake: TrackIntake? = nil, check: PacketCheck? = nil
@@ -81,9 +81,9 @@ final class AudioStage: TrackStage {
         check?.reset()
         guard let entry = list.current else { return time }
         self.entry = entry
-        let moment = time - (entry.offset ?? .zero)
+        let mediaTime = time - (entry.offset ?? .zero)
         // Nothing is read until its source is open.
-        (isAtEnd, isGaplessBoundary, readUntil, failuresInARow, next, hasRead) = (true, false, moment, 0, nil, false)
+        (isAtEnd, isGaplessBoundary, readUntil, failuresInARow, next, hasRead) = (true, false, mediaTime, 0, nil, false)
         repeatsInARow = 0
         list.markEntered(entry.serial, cursor)
         guard let wanted = choose(entry) else { return time }
@@ -97,14 +97,14 @@ final class AudioStage: TrackStage {
             }
             // The others read on: a shared input has the track from its reading position on.
             if aim != .exactAlone || !entry.film.summary.sharesReader {
-                try reader.seek(to: moment, mode: .exact)
+                try reader.seek(to: mediaTime, mode: .exact)
             }
         } catch {
             if error.code == .cancelled { throw error }
             // A source that is not seekable continues at its position, which is correct at the start. A failed source
             // ends.
             if error.code != .unsupported {
-                list.recordFailure(error, at: moment, cursor, of: entry.serial)
+                list.recordFailure(error, at: mediaTime, cursor, of: entry.serial)
                 _ = reachEnd(of: entry)
                 return time
             }
@@ -120,7 +120,7 @@ final class AudioStage: TrackStage {
             // It reads on up to the new end.
             return entry = kept
         }
-        if cursor != .sound, kept.serial == entry?.serial, !isAtEnd,
+        if cursor != .audio, kept.serial == entry?.serial, !isAtEnd,
             let end = list.settledEnd(of: serial).map({ $0 - (kept.offset ?? .zero) }), readUntil < end
         {
             // The main track determined the end, and this one has not reached it.
@@ -158,12 +158,12 @@ final class AudioStage: TrackStage {
             // The renderer may have been flushed for another item while the read blocked.
             try source.checkCancellation()
             guard let buffer = try read.get() else {
-                if cursor == .sound { list.noteRead(soundUntil: readUntil, of: entry.serial) }
+                if cursor == .audio { list.recordRead(audioUntil: readUntil, of: entry.serial) }
                 return reachEnd(of: entry)
             }
             failuresInARow = 0
             if let start = buffer.presentationTime {
-                intake?.record(readUntil: start + buffer.soundLength + (entry.offset ?? .zero))
+                intake?.record(readUntil: start + buffer.audioLength + (entry.offset ?? .zero))
             }
             if hasRoom { return enqueue(buffer, of: entry) }
             next = buffer
@@ -171,7 +171,7 @@ final class AudioStage: TrackStage {
         } catch {
             // A damaged packet is skipped; a source that fails repeatedly ends.
             failuresInARow += 1
-            if error.code == .damagedPacket, failuresInARow == 1 { list.noteDamage(of: entry.serial) }
+            if error.code == .damagedPacket, failuresInARow == 1 { list.recordDamage(of: entry.serial) }
             if error.isPartial {
                 list.record(lostSegment: error, at: readUntil, cursor, of: entry.serial)
             }
@@ -201,23 +201,23 @@ final class AudioStage: TrackStage {
         }
         if isHeard {
             let isRepeat =
-                hasRead && buffer.presentationTime != nil && buffer.soundLength > .zero
-                && start + buffer.soundLength <= readUntil
+                hasRead && buffer.presentationTime != nil && buffer.audioLength > .zero
+                && start + buffer.audioLength <= readUntil
             if repeatsInARow == Self.maxRepeats {
                 // A demuxer that repeats packets without end would fill the renderer's queue, which plays them once.
                 if isRepeat { return .moved }
                 buffer.flags.insert(.discontinuity)
             }
             repeatsInARow = isRepeat ? repeatsInARow + 1 : 0
-            if cursor == .sound, hasRead, start - readUntil > EntryLosses.shortestHole {
+            if cursor == .audio, hasRead, start - readUntil > EntryLosses.shortestHole {
                 list.record(hole: readUntil, until: start, of: entry.serial)
             }
             hasRead = true
-            readUntil = max(readUntil, start + buffer.soundLength)
+            readUntil = max(readUntil, start + buffer.audioLength)
             if let lost = check?.undecodable(in: buffer) { list.record(undecodable: lost, of: entry.serial) }
         }
         // The part after a section has the timeline of the media but starts within a packet.
-        if isGaplessBoundary || entry.isPart || offset.value != 0 {
+        if isGaplessBoundary || entry.isSection || offset.value != 0 {
             buffer = mover.moved(
                 buffer, by: TimeShift(offset), from: isGaplessBoundary || entry.start > .zero ? entry.start : nil)
         }
@@ -268,7 +268,7 @@ final class AudioStage: TrackStage {
                 try useReader(reader, next, track)
             } catch {
                 // Video without the audio is not played either. An additional track is dropped instead.
-                guard cursor != .sound else { return list.lose(next.serial, error) }
+                guard cursor != .audio else { return list.lose(next.serial, error) }
                 if source.isCancelled { return }
                 wanted = nil
             }

@@ -18,7 +18,7 @@ struct BufferedSupply {
         var margin: Duration
     }
 
-    private let moment: MediaTime
+    private let playhead: MediaTime
     private let speed: Double
     private let reserve: Duration
     /// The position at which no more media is required.
@@ -41,18 +41,18 @@ struct BufferedSupply {
     /// Creates the reserves without tracks.
     ///
     /// - Parameters:
-    ///   - moment: The current position on the timeline.
+    ///   - playhead: The current position on the timeline.
     ///   - reserve: The host time that each track's media must last when playback continues.
     ///   - end: The position on the timeline at which the media is known to end.
     init(at moment: MediaTime, speed: Double, reserve: Duration, end: MediaTime?) {
-        (self.moment, self.speed, self.reserve, self.end) = (moment, max(speed, 0.01), reserve, end)
+        (self.playhead, self.speed, self.reserve, self.end) = (moment, max(speed, 0.01), reserve, end)
     }
 
     /// Adds a track.
     ///
     /// - Parameter delay: The delay of the track's presentation against the timeline.
     mutating func add(_ track: Track, delay: Duration = .zero) {
-        func ahead(_ position: MediaTime?) -> Duration { ((position ?? moment) - moment).duration / speed }
+        func ahead(_ position: MediaTime?) -> Duration { ((position ?? playhead) - playhead).duration / speed }
         func isLast(_ position: MediaTime?) -> Bool {
             guard let position, let end else { return false }
             // Media beyond the stated end proves it wrong.

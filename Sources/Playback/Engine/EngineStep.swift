@@ -24,8 +24,8 @@ struct EngineStep: Sendable {
         case removal
         /// The wait for lost media, and the pauses before failed items are opened again.
         case recovery
-        /// The removals and failures of the added sounds.
-        case addedSounds
+        /// The removals and failures of the added audio tracks.
+        case addedAudio
         case section, frameSteps
         /// The frames that wait for the screen.
         case frames
@@ -79,16 +79,16 @@ struct EngineStep: Sendable {
         // A removal in progress continues before another one starts.
         EngineStep(
             .proceedWithRemoval, reads: position.union([.removal, .schedule]),
-            writes: [.removal, .schedule, .history, .recovery, .addedSounds], restarts: true,
+            writes: [.removal, .schedule, .history, .recovery, .addedAudio], restarts: true,
             previous: movers.union([.removeUnreadable, .passBoundaries, .endBrokenOffEntry, .reconcile])
         ) { $0.perform($0.truncation.proceed()) },
         EngineStep(
             .removeUnreadable, reads: position.union([.removal, .schedule]),
-            writes: [.removal, .schedule, .history, .recovery, .addedSounds], restarts: true,
+            writes: [.removal, .schedule, .history, .recovery, .addedAudio], restarts: true,
             previous: movers.union([.passBoundaries, .endBrokenOffEntry, .reconcile])
         ) { $0.perform($0.truncation.removeUnreadable()) },
         EngineStep(
-            .cutAddedSounds, reads: [.addedSounds], writes: [.addedSounds],
+            .cutAddedSounds, reads: [.addedAudio], writes: [.addedAudio],
             previous: [.endBrokenOffEntry, .reconcile, .retryAddedSounds, .proceedWithSeek]
         ) { $0.tracks.added.proceedWithCuts() },
         // Before a boundary is passed: a section may end where the entry does.
@@ -103,19 +103,19 @@ struct EngineStep: Sendable {
         ) { if $0.isPerceived { $0.perform($0.announcer.passBoundaries()) } },
         EngineStep(
             .endBrokenOffEntry, reads: position.union([.removal, .current, .schedule, .losses]),
-            writes: [.removal, .schedule, .losses, .item, .addedSounds], restarts: true,
+            writes: [.removal, .schedule, .losses, .item, .addedAudio], restarts: true,
             previous: movers.union([.reconcile, .reportLosses, .reachEnd])
         ) { $0.perform($0.truncation.endBrokenOffEntry()) },
         EngineStep(
             .reconcile, reads: position.union([.removal, .current, .schedule, .history, .recovery]),
-            writes: [.removal, .schedule, .history, .recovery, .addedSounds], restarts: true,
+            writes: [.removal, .schedule, .history, .recovery, .addedAudio], restarts: true,
             previous: movers.union([.reachEnd])
         ) { $0.reconcile() },
         EngineStep(.publishAddedTracks, reads: [.current, .phase], writes: [.item], previous: movers.phase) {
             $0.tracks.added.publishTracks()
         },
         EngineStep(
-            .retryAddedSounds, reads: position.union([.addedSounds]), writes: [.addedSounds], previous: movers
+            .retryAddedSounds, reads: position.union([.addedAudio]), writes: [.addedAudio], previous: movers
         ) { if $0.state.phase == .playing { $0.tracks.added.retryLost(from: $0.seeks.trackTarget) } },
         EngineStep(.dropUnseenFrames, reads: [.phase, .timeline], writes: [.frames], previous: movers) {
             $0.tracks.dropUnseenFrames()
@@ -125,13 +125,13 @@ struct EngineStep: Sendable {
             previous: movers.union([.reachEnd])
         ) { $0.losses.reportCurrent(until: $0.isPerceived ? $0.synchronizer.currentTime() : nil) },
         EngineStep(.loadArtwork, reads: [.current, .item, .phase], previous: movers.phase) {
-            $0.artwork.load(isDisplayed: $0.sound.hasDisplays)
+            $0.artwork.load(isDisplayed: $0.audioControl.hasDisplays)
         },
-        EngineStep(.showItem, reads: [.item]) { $0.sound.showItem() },
-        EngineStep(.reportOutputs) { $0.sound.reportProblems() },
+        EngineStep(.showItem, reads: [.item]) { $0.audioControl.showItem() },
+        EngineStep(.reportOutputs) { $0.audioControl.reportProblems() },
         EngineStep(
             .proceedWithSeek, reads: position.union([.current, .frames]),
-            writes: position.union([.recovery, .history, .addedSounds]), restarts: true,
+            writes: position.union([.recovery, .history, .addedAudio]), restarts: true,
             previous: [.proceedWithFrameSteps, .detectStop, .holdIfStarved]
         ) { $0.proceedWithSeek() },
         EngineStep(

@@ -36,11 +36,11 @@ final class EntryAnnouncer {
                 list.hasEntered(entries[1].serial, tracks.leading)
             else { return nil }
             advance()
-            noteItemPlays()
+            resetRetryPauses()
             announce(isJoined: true)
             // Another item is an occasion to retry lost audio.
-            guard tracks.isSoundLost, !entries[1].isLoop else { continue }
-            tracks.retrySound()
+            guard tracks.isAudioLost, !entries[1].isLoop else { continue }
+            tracks.retryAudio()
             return .seek(to: entries[1].start)
         }
     }
@@ -63,7 +63,7 @@ final class EntryAnnouncer {
         guard let listPosition = list.current?.listPosition else { return actions }
         switch actions.last {
         case .open(let next, _)? where !next.isSamePass(as: listPosition):
-            list.update { $0.noteEnded(listPosition) }
+            list.update { $0.recordEnded(listPosition) }
             status.report(.ended(listPosition.item))
         case .end?, .waitForReturn?, .waitForPass?: status.report(.ended(listPosition.item))
         default: break
@@ -72,9 +72,9 @@ final class EntryAnnouncer {
     }
 
     /// Opens failed items without a pause again, because the current one plays.
-    func noteItemPlays() {
-        recovery.notePlays()
-        if let entry = list.current { list.update { $0.noteGiven(entry.listPosition) } }
+    func resetRetryPauses() {
+        recovery.resetPauses()
+        if let entry = list.current { list.update { $0.markPlayed(entry.listPosition) } }
     }
 
     // MARK: Current entry
@@ -85,7 +85,7 @@ final class EntryAnnouncer {
         status.describe(
             entry, of: list.list, subtitleTracks: tracks.subtitles.tracks(of: entry),
             route: tracks.renderer?.routeName)
-        if entry.listPosition.interstitialPart != nil { list.update { $0.noteSeen(entry.listPosition) } }
+        if entry.listPosition.interstitialPart != nil { list.update { $0.markSeen(entry.listPosition) } }
     }
 
     /// Reports the current entry, once.
@@ -102,10 +102,10 @@ final class EntryAnnouncer {
         let begin = entry.begin ?? context.playhead
         if goesOn { return status.report(.looped(at: begin)) }
         if entry.isLoop {
-            preparation.noteLoop(entry)
+            preparation.recordLoop(entry)
             return status.report(.looped(at: begin))
         }
         status.report(.began(entry.item, at: begin, isJoined: isJoined))
-        if context.options.playsVideo, let remark = context.parts.remark(entry.film) { status.message(remark) }
+        if context.options.playsVideo, let remark = context.components.remark(entry.film) { status.message(remark) }
     }
 }

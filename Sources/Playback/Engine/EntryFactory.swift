@@ -17,48 +17,49 @@ final class EntryFactory {
     /// Returns an entry for opened media according to the player's options; nil if it has no playable track.
     func entry(for listPosition: PlaylistPosition, _ media: PrefetchedMedia) -> PlaybackList.ScheduledItem? {
         let summary = media.film.summary
-        let picture = pictureTrack(of: summary)
+        let video = videoTrack(of: summary)
         if listPosition.interstitialPart == nil, listPosition.itemPass == 0 { reportMissingTracks(in: summary) }
-        let sound = tracks.renderer == nil ? nil : audioTrack(of: media.film)
-        let isWhole = listPosition.interstitialPart == nil && listPosition.from == nil
-        guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false, !isWhole || emptyRange(of: summary) == nil
+        let audio = tracks.renderer == nil ? nil : audioTrack(of: media.film)
+        let isFullItem = listPosition.interstitialPart == nil && listPosition.from == nil
+        guard audio != nil || video.map({ !$0.isCoverArt }) ?? false, !isFullItem || emptyRange(of: summary) == nil
         else { return nil }
-        reserve([picture, sound], of: media)
+        reserve([video, audio], of: media)
         var entry = PlaybackList.ScheduledItem(
-            serial: list.update { $0.newSerial() }, listPosition: listPosition, media: media, audioTrack: sound,
-            videoTrack: picture,
-            start: listPosition.interstitialPart == nil ? options.start?.moment(in: summary.duration) ?? .zero : .zero,
+            serial: list.update { $0.newSerial() }, listPosition: listPosition, media: media, audioTrack: audio,
+            videoTrack: video,
+            start: listPosition.interstitialPart == nil
+                ? options.start?.mediaTime(in: summary.duration) ?? .zero : .zero,
             end: listPosition.interstitialPart == nil
-                ? options.end?.moment(in: summary.duration) : list.list.room(for: listPosition))
-        if let place = listPosition.from { entry.begin(from: place, until: listPosition.until) }
-        if summary.sharesReader, sound != nil, let picture, !picture.isCoverArt {
+                ? options.end?.mediaTime(in: summary.duration) : list.list.room(for: listPosition))
+        if let start = listPosition.from { entry.begin(from: start, until: listPosition.until) }
+        if summary.sharesReader, audio != nil, let video, !video.isCoverArt {
             // Shared readers cannot read ahead: the entry ends with its audio unless the input states the end of the
             // video.
-            entry.pictureEnd = picture.duration.map { .at((picture.start ?? .zero) + $0) } ?? .none
+            entry.videoEnd = video.duration.map { .at((video.start ?? .zero) + $0) } ?? .none
         }
         return entry
     }
 
-    private func pictureTrack(of summary: MediaSummary) -> Track? {
+    private func videoTrack(of summary: MediaSummary) -> Track? {
         guard options.playsVideo else { return nil }
-        let picture = summary.track(.video, number: options.videoTrack)
-        guard picture == nil, options.showsCoverArt, options.videoTrack == nil else { return picture }
+        let video = summary.track(.video, number: options.videoTrack)
+        guard video == nil, options.showsCoverArt, options.videoTrack == nil else { return video }
         let covers = summary.tracks.filter { $0.kind == .video && $0.isCoverArt }
         return covers.first { $0.isExternal == options.prefersExternalCovers } ?? covers.first
     }
 
     /// Creates the sources of media whose tracks share a reader.
     private func reserve(_ main: [Track?], of media: PrefetchedMedia) {
-        let (summary, sound) = (media.film.summary, main.last ?? nil)
+        let (summary, audio) = (media.film.summary, main.last ?? nil)
         let added = tracks.added.all.map { $0.choice.withLock { $0 }.track(in: summary) }
         // ignored: a failure is reported when the track is opened.
-        try? media.reserve(main + tracks.subtitles.tracks(of: summary, beside: sound) + added)
+        try? media.reserve(main + tracks.subtitles.tracks(of: summary, beside: audio) + added)
     }
 
     /// Reports video and subtitle tracks selected by number that the media does not have.
     private func reportMissingTracks(in summary: MediaSummary) {
-        let hasPicture = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
-        guard options.playsVideo, hasPicture else { return }
+        let hasVideo = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
+        guard options.playsVideo, hasVideo else { return }
         if let number = options.videoTrack, summary.track(.video, number: number) == nil {
             status.message("This film has no picture track \(number); it plays without a picture.")
         }
@@ -74,12 +75,12 @@ final class EntryFactory {
             return TalkieError(exhaustion.playbackCode, "“\(title)” cannot be played: \(exhaustion.message)")
         }
         if let range = emptyRange(of: film.summary) {
-            let (place, end) = (range.start.clock, range.end.clock)
+            let (start, end) = (range.start.clock, range.end.clock)
             return TalkieError(
                 .cannotOpen,
                 range.isRequested
-                    ? "The end of “\(title)” at \(end) is not after its start at \(place); choose a later end."
-                    : "“\(title)” ends at \(end), before the requested start at \(place); choose an earlier start.")
+                    ? "The end of “\(title)” at \(end) is not after its start at \(start); choose a later end."
+                    : "“\(title)” ends at \(end), before the requested start at \(start); choose an earlier start.")
         }
         let what =
             film.summary.tracks.isEmpty ? "contains neither picture nor sound" : "contains nothing that may be played"
@@ -88,11 +89,11 @@ final class EntryFactory {
 
     /// Returns the requested start and the end, requested or of the file, if the range is empty; nil otherwise.
     private func emptyRange(of summary: MediaSummary) -> (start: MediaTime, end: MediaTime, isRequested: Bool)? {
-        let start = options.start?.moment(in: summary.duration) ?? .zero
+        let start = options.start?.mediaTime(in: summary.duration) ?? .zero
         // The duration of a transport stream whose timestamps step back is computed from them and is too short.
         let isCertain = summary.isDurationStated || !["mpegts", "mpeg"].contains(summary.container)
         if let length = summary.duration, length > .zero, start >= length, isCertain { return (start, length, false) }
-        guard let end = options.end?.moment(in: summary.duration), end <= start else { return nil }
+        guard let end = options.end?.mediaTime(in: summary.duration), end <= start else { return nil }
         return (start, end, true)
     }
 
@@ -186,7 +187,7 @@ final class EntryFactory {
         for entry in list.list.entries where entry.film === current.film && entry.videoTrack != nil {
             list.update { list in list.change(entry.serial) { $0.videoTrack = next } }
         }
-        status.change { ($0.videoTrack, $0.pictureFormat) = (next, next.videoFormat) }
+        status.change { ($0.videoTrack, $0.displayedVideoFormat) = (next, next.videoFormat) }
         status.message("Picture track " + next.description(among: all.count))
         return true
     }

@@ -36,7 +36,7 @@ final class ItemArrival {
 
     /// Returns the start of the awaited item once it is open and has its entry and pipelines; nil until then.
     func proceed() -> PlaybackAction? {
-        guard let listPosition = list.list.awaited, let outcome = preparation.takeAwaited(listPosition) else {
+        guard let listPosition = list.list.awaited, let outcome = preparation.consumeAwaited(listPosition) else {
             return nil
         }
         let media: PrefetchedMedia
@@ -45,12 +45,13 @@ final class ItemArrival {
         case .failure(let error): return .skip(listPosition, error.playbackError)
         }
         tracks.forgetFailures()
-        preparation.noteInterstitials(of: media, listPosition)
+        preparation.storeInterstitials(of: media, listPosition)
         let summary = media.film.summary
         // A position that was stored without the option may be behind the requested end.
-        let ends = [summary.duration, context.options.end?.moment(in: summary.duration)].compactMap(\.self)
-        let place = position.flatMap { place in ends.allSatisfy { place < $0 } ? place : nil }
-        let first = list.list.entering(listPosition, at: place ?? context.options.start?.moment(in: summary.duration))
+        let ends = [summary.duration, context.options.end?.mediaTime(in: summary.duration)].compactMap(\.self)
+        let start = position.flatMap { start in ends.allSatisfy { start < $0 } ? start : nil }
+        let first = list.list.entering(
+            listPosition, at: start ?? context.options.start?.mediaTime(in: summary.duration))
         if first.interstitialPart != nil, listPosition.interstitialPart == nil { return .open(first) }
         if listPosition.interstitialPart != nil, summary.isLive { return .skip(listPosition, .endless) }
         guard let entry = factory.entry(for: listPosition, media) else {
@@ -62,7 +63,7 @@ final class ItemArrival {
             return .skip(listPosition, factory.nothingToPlay(in: media.film, title: listPosition.item.name))
         }
         announcer.describe()
-        let target = listPosition.interstitialPart == nil ? place : nil
+        let target = listPosition.interstitialPart == nil ? start : nil
         // An appointment is void if the requested position does not exist.
         return .seek(
             to: target ?? entry.start, perceivedAt: target == nil && position != nil ? nil : instant)

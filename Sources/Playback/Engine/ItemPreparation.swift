@@ -5,7 +5,7 @@ internal import SyncRendering
 /// of that work. Confined to the player's thread.
 final class ItemPreparation {
     /// How long before its start an item's first frame is decoded, which requires the memory of a decoder.
-    private static let picturesLead: Duration = .seconds(6)
+    private static let videoLead: Duration = .seconds(6)
     /// The maximum number of entries after the current one that are opened: enough for a speaker with minutes of
     /// buffered audio and clips of seconds.
     private static let maxOpen = 16
@@ -20,7 +20,7 @@ final class ItemPreparation {
     /// Media whose video end is unknown until its last frame is decoded.
     private var endless: (any MediaSource)?
     /// The entry whose first frame is being or was prepared.
-    private var pictures: Int?
+    private var preparedEntry: Int?
     /// When to retry the opening of a looping item.
     private var loopAgain: RetryDelay?
     /// The entry that was dropped last: entries scheduled before it do not prove that the file is readable.
@@ -64,7 +64,7 @@ final class ItemPreparation {
 
     /// Returns the result of opening the awaited item; nil while it is being opened. Retries a failed item when that is
     /// due.
-    func takeAwaited(_ listPosition: PlaylistPosition) -> Result<PrefetchedMedia, MediaError>? {
+    func consumeAwaited(_ listPosition: PlaylistPosition) -> Result<PrefetchedMedia, MediaError>? {
         if nextAttempt != nil {
             open(listPosition)
             mailbox.opening.withLock { $0 = item?.cancellation }
@@ -111,11 +111,11 @@ final class ItemPreparation {
     /// Discards the preparation of the scheduled entries.
     func abandon() {
         isFindingEnd = false
-        pictures = nil
+        preparedEntry = nil
     }
 
     /// Discards the prepared first frame, because its entry is removed.
-    func discardFirstFrame() { pictures = nil }
+    func discardFirstFrame() { preparedEntry = nil }
 
     /// Lets nothing follow an entry gaplessly.
     func close(behind serial: Int) { closed = serial }
@@ -126,7 +126,7 @@ final class ItemPreparation {
     func forgetFailedLoops() { loopAgain = nil }
 
     /// Same if an entry that was scheduled after the failure has begun.
-    func noteLoop(_ entry: PlaybackList.ScheduledItem) { if entry.serial > lastLost { loopAgain = nil } }
+    func recordLoop(_ entry: PlaybackList.ScheduledItem) { if entry.serial > lastLost { loopAgain = nil } }
 
     /// Reports a scheduled entry that became unreadable.
     func fail(_ entry: PlaybackList.ScheduledItem, _ error: MediaError) {
@@ -144,7 +144,7 @@ final class ItemPreparation {
     }
 
     /// Skips an entry without decodable media, or waits for its return if it has played before.
-    func giveUp(_ entry: PlaybackList.ScheduledItem) -> PlaybackAction {
+    func abandon(_ entry: PlaybackList.ScheduledItem) -> PlaybackAction {
         if recovery.hasBegun, list.list.mayComeBack, entry.listPosition.interstitialPart == nil {
             return .waitForReturn
         }
@@ -157,7 +157,7 @@ final class ItemPreparation {
             skipInterstitial(listPosition, failure)
             return .openOrFinish(list.list.following(listPosition, lasting: .zero))
         }
-        list.update { $0.noteBarren(listPosition.item.id, in: listPosition.listPass) }
+        list.update { $0.markUnplayable(listPosition.item.id, in: listPosition.listPass) }
         if listPosition.isOutsideList || context.options.stopsAtFailures { return .fail(failure) }
         let list = list.list
         let action = list.actionAfterFailure(of: listPosition)
@@ -171,7 +171,7 @@ final class ItemPreparation {
 
     /// Skips a part of an interstitial that cannot be played.
     private func skipInterstitial(_ listPosition: PlaylistPosition, _ error: TalkieError) {
-        list.update { $0.noteLost(listPosition) }
+        list.update { $0.markLost(listPosition) }
         status.message(
             Sentences.joined(
                 "An interstitial of “\(listPosition.item.title ?? listPosition.item.name)” is skipped.", error.message))
@@ -179,7 +179,7 @@ final class ItemPreparation {
 
     /// Marks an item as unplayable and reports it.
     private func refuse(_ listPosition: PlaylistPosition, _ failure: TalkieError) {
-        list.update { $0.noteBarren(listPosition.item.id, in: listPosition.listPass) }
+        list.update { $0.markUnplayable(listPosition.item.id, in: listPosition.listPass) }
         recovery.pauseOpening(of: listPosition.item.address)
         // Repeated failures of lost media are not reported.
         if !recovery.isActive { status.report(.failed(listPosition.item, failure)) }
@@ -192,7 +192,7 @@ final class ItemPreparation {
     func layOut() {
         let list = list.list
         guard let last = list.entries.last else { return }
-        if last.isEmpty { self.list.update { $0.noteBarren(last.item.id, in: last.listPosition.listPass) } }
+        if last.isEmpty { self.list.update { $0.markUnplayable(last.item.id, in: last.listPosition.listPass) } }
         let next = list.successor(of: last)
         let isOpen = next.map { canJoin($0, last, in: list) } ?? false
         self.list.setOpen(isOpen)
@@ -205,7 +205,7 @@ final class ItemPreparation {
                 prefetch(next, behind: last)
             }
         }
-        preparePictures()
+        prepareVideo()
         if status.state.phase == .playing, seeks.pending == nil { tracks.drainTails() }
     }
 
@@ -242,7 +242,7 @@ final class ItemPreparation {
     private func isNear(_ entry: PlaybackList.ScheduledItem) -> Bool {
         guard entry.offset != nil else { return false }
         // Without a duration, the end of the audio is the first one known.
-        guard let end = entry.likelyJoint else { return entry.soundEnd.time != nil || entry.filmEnd != nil }
+        guard let end = entry.likelyJoint else { return entry.audioEnd.time != nil || entry.filmEnd != nil }
         var reach = context.playhead
         if let until = tracks.renderer?.progress.enqueuedUntil { reach = max(reach, until) }
         return (end - reach).duration < context.options.readAhead
@@ -261,13 +261,13 @@ final class ItemPreparation {
         case nil: break
         case .failure(let error):
             item = nil
-            giveUp(next, error.playbackError)
+            abandon(next, error.playbackError)
         case .success(let media): schedule(media, next, behind: last)
         }
     }
 
     /// Handles an item that was to follow gaplessly and cannot be opened.
-    private func giveUp(_ listPosition: PlaylistPosition, _ failure: TalkieError) {
+    private func abandon(_ listPosition: PlaylistPosition, _ failure: TalkieError) {
         if listPosition.interstitialPart != nil { return skipInterstitial(listPosition, failure) }
         guard listPosition.from != nil || listPosition.itemPass > 0 else { return refuse(listPosition, failure) }
         // The item has played before: it repeats with a seek, or is started separately.
@@ -277,7 +277,7 @@ final class ItemPreparation {
     private func schedule(
         _ media: PrefetchedMedia, _ listPosition: PlaylistPosition, behind last: PlaybackList.ScheduledItem
     ) {
-        noteInterstitials(of: media, listPosition)
+        storeInterstitials(of: media, listPosition)
         // An interstitial comes first: the item is opened again after it.
         if listPosition.interstitialPart == nil, list.list.entering(listPosition).interstitialPart != nil {
             return item = nil
@@ -294,17 +294,17 @@ final class ItemPreparation {
         }
         item = nil
         guard var entry = factory.entry(for: listPosition, media) else {
-            return giveUp(listPosition, factory.nothingToPlay(in: media.film, title: listPosition.opened.name))
+            return abandon(listPosition, factory.nothingToPlay(in: media.film, title: listPosition.opened.name))
         }
-        if let sound = entry.audioTrack, !context.parts.canDecode(sound) {
+        if let audio = entry.audioTrack, !context.components.canDecode(audio) {
             status.message("The sound of “\(entry.title)” cannot be decoded; its picture plays without sound.")
-            (entry.audioTrack, entry.soundEnd) = (nil, .none)
+            (entry.audioTrack, entry.audioEnd) = (nil, .none)
         }
         append(entry, behind: last)
     }
 
     /// Stores the interstitials of opened media.
-    func noteInterstitials(of media: PrefetchedMedia, _ listPosition: PlaylistPosition) {
+    func storeInterstitials(of media: PrefetchedMedia, _ listPosition: PlaylistPosition) {
         guard listPosition.interstitialPart == nil, let found = media.found else { return }
         for sentence in found.troubles { status.message(sentence) }
         list.update { $0.setInterstitials(found.schedule, of: listPosition.item.id) }
@@ -317,14 +317,14 @@ final class ItemPreparation {
         let list = list.list
         guard !isFindingEnd,
             let entry = list.entries.first(where: {
-                $0.pictureEnd == .unknown && $0.setEnd == nil && $0.offset != nil
+                $0.videoEnd == .unknown && $0.setEnd == nil && $0.offset != nil
             }),
             let track = entry.videoTrack, isNear(entry), entry.media.hasOwnReaders, endless !== entry.film,
             list.successor(of: entry) != nil
         else { return }
         isFindingEnd = true
         let film = entry.film
-        prefetcher.findVideoEnd(of: film, track, near: entry.soundEnd.time) { [mailbox] end in
+        prefetcher.findVideoEnd(of: film, track, near: entry.audioEnd.time) { [mailbox] end in
             mailbox.post { $0.preparation.record(videoEnd: end, of: film) }
         }
     }
@@ -334,18 +334,18 @@ final class ItemPreparation {
         isFindingEnd = false
         guard let videoEnd else { return endless = film }
         for entry in list.list.entries where entry.film === film && entry.videoTrack?.isCoverArt == false {
-            list.setTrackEnd(.at(videoEnd), .picture, of: entry.serial)
+            list.setTrackEnd(.at(videoEnd), .video, of: entry.serial)
         }
     }
 
     /// Prepares the first video frame of the next entry.
-    private func preparePictures() {
-        guard tracks.video != nil, let next = list.next(for: .picture), let track = next.videoTrack,
-            pictures != next.serial, let begin = next.begin,
-            (begin - context.playhead).duration < Self.picturesLead
+    private func prepareVideo() {
+        guard tracks.video != nil, let next = list.next(for: .video), let track = next.videoTrack,
+            preparedEntry != next.serial, let begin = next.begin,
+            (begin - context.playhead).duration < Self.videoLead
         else { return }
-        pictures = next.serial
-        prefetcher.makePictures(of: next.media, track, from: next.start) { [mailbox] result in
+        preparedEntry = next.serial
+        prefetcher.prepareVideo(of: next.media, track, from: next.start) { [mailbox] result in
             mailbox.post { $0.preparation.record(result, of: next.serial) }
         }
     }
@@ -353,7 +353,7 @@ final class ItemPreparation {
     /// Records the result of preparing the first video frame of an entry.
     func record(_ result: Result<VideoReader, MediaError>, of serial: Int) {
         switch result {
-        case .success(let pictures): list.setVideoTrack(pictures, to: serial)
+        case .success(let video): list.setVideoTrack(video, to: serial)
         case .failure(let error)
         where error.code != .unsupported && error.code != .limitExceeded && error.code != .cancelled:
             // The source is unreadable: its audio is not played without video either.

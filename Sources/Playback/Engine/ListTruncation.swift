@@ -6,7 +6,7 @@ internal import SyncRendering
 final class ListTruncation {
     /// A removal in progress.
     private struct Cut {
-        enum Step { case stoppingSound, flushing, stoppingPictures }
+        enum Step { case stoppingAudio, flushing, stoppingVideo }
 
         let number: Int
         /// The first obsolete entry.
@@ -20,8 +20,8 @@ final class ListTruncation {
         var shortens = false
         var attempts = 0
         /// Whether audio of the obsolete entry was enqueued.
-        let hasSound: Bool
-        var step = Step.stoppingSound
+        let hasAudio: Bool
+        var step = Step.stoppingAudio
     }
 
     /// A video frame is prepared this long before its time and cannot be withdrawn then.
@@ -72,7 +72,7 @@ final class ListTruncation {
             return seeks.pending == nil ? cutLate(unwanted, lead: flushLead) : replaceCurrent()
         }
         let kept = entries[index - 1]
-        let hasLeft = tracks.hasSound(of: unwanted.serial) || list.hasEntered(unwanted.serial, .picture)
+        let hasLeft = tracks.hasAudio(of: unwanted.serial) || list.hasEntered(unwanted.serial, .video)
         guard hasLeft, let gaplessBoundary = kept.gaplessBoundary else {
             // None of its media was delivered.
             list.update { $0.truncate(after: kept.serial) }
@@ -98,7 +98,7 @@ final class ListTruncation {
     func endBrokenOffEntry() -> PlaybackAction? {
         guard cut == nil, seeks.pending == nil else { return nil }
         // The end of the audio is required as well.
-        guard let entry = list.list.entries.first(where: { $0.brokenOff != nil && $0.soundEnd != .unknown }),
+        guard let entry = list.list.entries.first(where: { $0.brokenOff != nil && $0.audioEnd != .unknown }),
             let end = list.update({ $0.settleBrokenOff(entry.serial) })
         else { return nil }
         losses.report(
@@ -142,15 +142,15 @@ final class ListTruncation {
 
     /// Returns true if a part of an item is obsolete but the item is not.
     private func isStillWanted(_ entry: PlaybackList.ScheduledItem) -> Bool {
-        entry.isPart && list.list.contains(entry.item.id)
+        entry.isSection && list.list.contains(entry.item.id)
     }
 
     /// Restarts playback at the current position with the current list.
     func restartHere() -> PlaybackAction {
         cut = nil
         edits.setOutcome(.interrupted)
-        let moment = seeks.moment
-        return .seek(to: min(moment, context.status.state.duration ?? moment))
+        let time = seeks.mediaTime
+        return .seek(to: min(time, context.status.state.duration ?? time))
     }
 
     /// Replaces the current entry, which is obsolete and cannot continue.
@@ -196,10 +196,10 @@ final class ListTruncation {
         let cut = Cut(
             number: count, unwanted: unwanted, kept: kept, time: time, shortens: shortens,
             attempts: before.map { $0.attempts + 1 } ?? 0,
-            hasSound: before?.hasSound ?? tracks.hasSound(of: unwanted.serial))
+            hasAudio: before?.hasAudio ?? tracks.hasAudio(of: unwanted.serial))
         self.cut = cut
         list.setBarrier(behind: kept)
-        guard cut.hasSound else { return stopPictures() }
+        guard cut.hasAudio else { return stopVideo() }
         tracks.audio?.cut(after: kept, number: cut.number)
         return nil
     }
@@ -208,24 +208,24 @@ final class ListTruncation {
     func proceed() -> PlaybackAction? {
         guard var cut else { return nil }
         switch cut.step {
-        case .stoppingSound:
+        case .stoppingAudio:
             guard let renderer = tracks.renderer, let audio = tracks.audio, audio.status.cutNumber == cut.number else {
                 return nil
             }
             let until = renderer.progress.enqueuedUntil
-            if cut.isLate, let until, until < cut.time, list.entry(cut.kept)?.soundEnd == .unknown {
+            if cut.isLate, let until, until < cut.time, list.entry(cut.kept)?.audioEnd == .unknown {
                 // Its audio is not complete yet: the entry ends with the renderer's audio.
                 cut.time = max(until, cut.unwanted.begin ?? until)
                 self.cut = cut
             }
-            guard let until, until > cut.time else { return stopPictures() }
+            guard let until, until > cut.time else { return stopVideo() }
             self.cut?.step = .flushing
             renderer.requestFlush(fromSourceTime: cut.time) { [mailbox = context.mailbox, number = cut.number] result in
                 mailbox.post { $0.perform($0.truncation.proceed(with: result, forCut: number)) }
             }
             return nil
         case .flushing: return nil
-        case .stoppingPictures: return tracks.video?.status.cutNumber == cut.number ? finish() : nil
+        case .stoppingVideo: return tracks.video?.status.cutNumber == cut.number ? finish() : nil
         }
     }
 
@@ -233,12 +233,12 @@ final class ListTruncation {
     func proceed(with result: PartialFlushResult, forCut number: Int) -> PlaybackAction? {
         guard let cut, cut.number == number else { return nil }
         switch result {
-        case .flushed: return stopPictures()
+        case .flushed: return stopVideo()
         case .refused where cut.shortens:
             // Audio beyond the end was delivered irrevocably. A section repeats with a seek, and the successor is
             // started separately.
             preparation.close(behind: cut.kept)
-            return stopPictures()
+            return stopVideo()
         case .refused(let lead?)
         where !isStillWanted(cut.unwanted) && cut.attempts < Self.maxAttempts && lead < Self.longestLateness:
             self.cut = nil
@@ -258,7 +258,7 @@ final class ListTruncation {
     }
 
     /// Removes the obsolete entries from the list, and their video.
-    private func stopPictures() -> PlaybackAction? {
+    private func stopVideo() -> PlaybackAction? {
         guard var cut else { return nil }
         let (kept, time) = (cut.kept, cut.time)
         if cut.isLate {
@@ -269,8 +269,8 @@ final class ListTruncation {
             list.update { $0.truncate(after: kept) }
         }
         preparation.discardFirstFrame()
-        guard let video = tracks.video, list.hasEntered(cut.unwanted.serial, .picture) else { return finish() }
-        cut.step = .stoppingPictures
+        guard let video = tracks.video, list.hasEntered(cut.unwanted.serial, .video) else { return finish() }
+        cut.step = .stoppingVideo
         self.cut = cut
         video.cut(after: kept, number: cut.number)
         return nil

@@ -18,16 +18,16 @@ final class LossReporter {
 
     /// Reports the errors of the current entry up to a time of the timeline.
     ///
-    /// - Parameter moment: Nil while no position is perceived.
-    func reportCurrent(until moment: MediaTime?) {
-        recordUndecodableSound()
-        guard let moment, let entry = list.current else { return }
-        report(entry.failure(at: moment - (entry.offset ?? .zero)), of: entry)
+    /// - Parameter time: Nil while no position is perceived.
+    func reportCurrent(until time: MediaTime?) {
+        recordUndecodableAudio()
+        guard let time, let entry = list.current else { return }
+        report(entry.failure(at: time - (entry.offset ?? .zero)), of: entry)
     }
 
     /// Reports the errors of an entry that has ended.
     func reportRest(of entry: PlaybackList.ScheduledItem) {
-        recordUndecodableSound()
+        recordUndecodableAudio()
         report((list.entry(entry.serial) ?? entry).failure(at: nil), of: entry)
     }
 
@@ -42,7 +42,7 @@ final class LossReporter {
         status.report(.incomplete(entry.item, failure))
     }
 
-    private func recordUndecodableSound() {
+    private func recordUndecodableAudio() {
         guard let lost = renderer?.consumeUndecodableAudio(), !lost.isEmpty else { return }
         let checksPackets = checksPackets
         // What was checked when it was read is recorded already.

@@ -88,7 +88,7 @@ final class MediaRecovery {
     }
 
     /// Ends the wait if the attempt is due; returns whether it is.
-    func takeDue() -> Bool {
+    func consumeDue() -> Bool {
         guard let nextAttempt, clock.now >= nextAttempt else { return false }
         isWaiting = false
         // The pause has passed.
@@ -108,10 +108,10 @@ final class MediaRecovery {
     func cancel() { isWaiting = false }
 
     /// Resets all pauses, because an item plays.
-    func notePlays() { (retry, failures) = (nil, [:]) }
+    func resetPauses() { (retry, failures) = (nil, [:]) }
 
     /// Records that playback has started.
-    func noteStart() { hasBegun = true }
+    func recordStart() { hasBegun = true }
 
     /// Resets all, because the list is replaced.
     func restart() { (retry, failures, hasBegun) = (nil, [:], false) }

@@ -29,7 +29,7 @@ final class PacketCheck {
             try converter.send(buffer)
             while try converter.receive(into: block) {}
         } catch {
-            return buffer.presentationTime.map { UndecodableAudio(start: $0, duration: buffer.soundLength) }
+            return buffer.presentationTime.map { UndecodableAudio(start: $0, duration: buffer.audioLength) }
         }
         return converter.consumeUndecodableAudio()
     }

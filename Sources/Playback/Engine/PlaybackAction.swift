@@ -52,7 +52,7 @@ extension PlaybackList {
         if listPosition.interstitialPart != nil || entry.listPosition.interstitialPart != nil {
             return [.open(listPosition)]
         }
-        if let place = listPosition.from { return [.seek(to: place)] }
+        if let position = listPosition.from { return [.seek(to: position)] }
         guard listPosition.item == entry.item, listPosition.itemPass > 0 else { return [.open(listPosition)] }
         if entry.film.summary.isSeekable { return [.startAgain(as: listPosition)] }
         let next = successor(of: listPosition, leavesLoop: true, plays: true)

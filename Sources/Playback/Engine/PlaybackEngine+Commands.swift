@@ -74,7 +74,7 @@ extension PlaybackEngine {
         let list = list
         status.describe(list)
         preparation.cancelOpeningOfRemoved()
-        sound.choosePassThrough(for: list)
+        audioControl.choosePassThrough(for: list)
         if recovery.isWaiting, !list.mayComeBack, !recovery.isBetweenPasses || list.items.isEmpty {
             recovery.cancel()
             return status.setPhase(.ended)
@@ -146,41 +146,41 @@ extension PlaybackEngine {
 
     /// Sets the speed in media seconds per second, clamped to `PlayerOptions.speedRange`.
     func setSpeed(_ speed: Double) {
-        guard sound.setSpeed(speed, isFixed: seekPlan.forbidsSkipping), current != nil else { return }
+        guard audioControl.setSpeed(speed, isFixed: seekPlan.forbidsSkipping), current != nil else { return }
         if state.phase == .playing {
             // Playback continues at the old speed until the renderer has audio at the new one.
             synchronizer.setRate(Float(state.speed))
             return
         }
-        sound.applySpeed()
-        if state.phase == .buffering, !seeks.adaptHoldToSpeed() { beginSound() }
+        audioControl.applySpeed()
+        if state.phase == .buffering, !seeks.adaptHoldToSpeed() { beginAudio() }
     }
 
     // MARK: Seeks
 
     /// The consequences of seek commands at the current position.
-    var seekPlan: SeekDecision { SeekDecision(in: list, state, at: seeks.moment, wantsPlay: seeks.wantsPlay) }
+    var seekPlan: SeekDecision { SeekDecision(in: list, state, at: seeks.mediaTime, wantsPlay: seeks.wantsPlay) }
 
     /// Seeks to a media time; exactly, or to the sync frame before it.
     package func seek(to time: MediaTime, exact: Bool) {
-        seekOrigin = current.map { (seekPlan.meantMoment, $0.item.id) }
+        seekOrigin = current.map { (seekPlan.commandTime, $0.item.id) }
         perform(seekPlan.seek(to: time, exact: exact))
     }
 
     /// Seeks by a distance from the current position, or from the target of a seek in progress.
     func seek(by distance: MediaTime, exact: Bool) {
-        seekOrigin = current.map { (seekPlan.meantMoment, $0.item.id) }
+        seekOrigin = current.map { (seekPlan.commandTime, $0.item.id) }
         perform(seekPlan.seek(by: distance, exact: exact))
     }
 
     /// Seeks by chapters from the current position, or from the target of a seek in progress.
     func seek(byChapters count: Int) {
-        seekOrigin = current.map { (seekPlan.meantMoment, $0.item.id) }
+        seekOrigin = current.map { (seekPlan.commandTime, $0.item.id) }
         perform(seekPlan.seek(byChapters: count))
     }
 
     /// Marks the current position for `revertSeek`.
-    func markSeek() { seekMark = current.map { (seekPlan.meantMoment, $0.item.id) } }
+    func markSeek() { seekMark = current.map { (seekPlan.commandTime, $0.item.id) } }
 
     /// Seeks to the marked position of the current item, otherwise to that before the last seek. Returns false if there
     /// is none.
@@ -194,15 +194,15 @@ extension PlaybackEngine {
     /// Seeks by subtitles: to the appearance of a later one, of the shown one, or of an earlier one. Returns false if
     /// there is none among those that have been read.
     func seek(bySubtitles count: Int) -> Bool {
-        let now = seekPlan.meantMoment + state.lineOffset
+        let now = seekPlan.commandTime + state.timelineOffset
         guard let target = tracks.subtitles.appearance(count, from: now) else { return false }
-        seek(to: target - state.lineOffset, exact: true)
+        seek(to: target - state.timelineOffset, exact: true)
         return true
     }
 
     /// Changes the delay of subtitles so that a later or an earlier one appears now. Returns false if there is none.
     func step(bySubtitles count: Int) -> Bool {
-        let now = seekPlan.meantMoment + state.lineOffset
+        let now = seekPlan.commandTime + state.timelineOffset
         guard let target = tracks.subtitles.appearance(count, from: now) else { return false }
         tracks.subtitles.setDelay(state.subtitleDelay + (now - target).duration)
         return true
@@ -210,17 +210,17 @@ extension PlaybackEngine {
 
     /// Sets the repeated section; nil: none.
     func setRepeatedSection(_ wanted: MediaTimeRange?) {
-        section.set(wanted, at: seekPlan.meantMoment)
+        section.set(wanted, at: seekPlan.commandTime)
         let joining = section.seamless(in: current)
         let isNew = list.section != joining
         shared.update { $0.section = joining }
         guard status.isUnderWay, let entry = current else { return }
-        sound.choosePassThrough(for: list)
+        audioControl.choosePassThrough(for: list)
         // A seek in progress or a pending edit continues with the new section.
         if seeks.pending != nil || truncation.isActive {
             return isNew ? perform(truncation.restartHere()) : ()
         }
-        if let joining, seeks.moment < joining.end, entry.sectionEnd.map({ joining.end < $0 }) ?? true {
+        if let joining, seeks.mediaTime < joining.end, entry.sectionEnd.map({ joining.end < $0 }) ?? true {
             // If it is too late, the section repeats with a seek.
             perform(truncation.endCurrent(withSectionAt: joining.end))
         }
@@ -243,49 +243,49 @@ extension PlaybackEngine {
         case .forward(let time): synchronizer.setRate(0, time: time)
         case .backward(let shown):
             // Any time within the preceding frame.
-            let target = max(.zero, shown - state.lineOffset - SeekDecision.instant)
+            let target = max(.zero, shown - state.timelineOffset - SeekDecision.instant)
             current?.listPosition.interstitialPart == nil ? seek(to: target, exact: true) : begin(at: target)
         }
     }
 
     // MARK: Tracks and outputs
 
-    func cycleAudioTrack() { if factory.cycleAudioTrack() { readSelectedSound() } }
-    func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { readSelectedSound() } }
+    func cycleAudioTrack() { if factory.cycleAudioTrack() { readSelectedAudio() } }
+    func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { readSelectedAudio() } }
 
     func selectAudioTrack(languages: [String]) {
-        if factory.selectAudioTrack(languages: languages) { readSelectedSound() }
+        if factory.selectAudioTrack(languages: languages) { readSelectedAudio() }
     }
 
-    /// Reads the main audio from the current position on; beside added sounds, which play on, only its own outputs are
-    /// interrupted.
-    private func readSelectedSound() {
+    /// Reads the main audio from the current position on; beside added audio tracks, which play on, only its own
+    /// outputs are interrupted.
+    private func readSelectedAudio() {
         guard !tracks.added.all.isEmpty, state.phase == .playing, seeks.pending == nil, !truncation.isActive,
             tracks.audio != nil
-        else { return beginSound() }
-        tracks.seekSoundAlone(to: seeks.trackTarget)
+        else { return beginAudio() }
+        tracks.seekMainAudio(to: seeks.trackTarget)
     }
 
-    func cycleVideoTrack() { if factory.selectVideoTrack(nil) { begin(at: seeks.moment) } }
-    func selectVideoTrack(_ number: Int) { if factory.selectVideoTrack(number) { begin(at: seeks.moment) } }
+    func cycleVideoTrack() { if factory.selectVideoTrack(nil) { begin(at: seeks.mediaTime) } }
+    func selectVideoTrack(_ number: Int) { if factory.selectVideoTrack(number) { begin(at: seeks.mediaTime) } }
 
     func cycleSubtitles(by step: Int) { tracks.subtitles.cycle(by: step, at: seeks.trackTarget) }
     func selectSubtitles(_ number: Int?) { tracks.subtitles.select(number, at: seeks.trackTarget) }
     func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
     func selectSecondarySubtitles(_ number: Int?) { tracks.subtitles.selectSecondary(number, at: seeks.trackTarget) }
 
-    func addSound(_ choice: SoundTrackChoice, to output: any AudioDestination, number: Int) {
+    func addAudio(_ choice: AudioTrackChoice, to output: any AudioDestination, number: Int) {
         guard renderer != nil else { return status.message("This player was created without sound.") }
         let added = tracks.added.add(choice, to: output, number: number)
-        sound.join(added)
-        sound.choosePassThrough(for: list)
+        audioControl.join(added)
+        audioControl.choosePassThrough(for: list)
         tracks.added.start(added, at: seeks.trackTarget)
     }
 
     /// Restarts audio that had been lost, after a change of outputs.
     func outputsHaveChanged() {
-        guard let renderer, tracks.audio != nil, tracks.isSoundLost || renderer.progress.hasFailed else { return }
-        tracks.retrySound()
-        if status.isUnderWay { beginSound() }
+        guard let renderer, tracks.audio != nil, tracks.isAudioLost || renderer.progress.hasFailed else { return }
+        tracks.retryAudio()
+        if status.isUnderWay { beginAudio() }
     }
 }

@@ -9,7 +9,7 @@ extension PlaybackEngine {
         switch action {
         case nil: break
         case .report(let event): status.report(event)
-        case .seek(let moment, let aim, let instant): begin(at: moment, aim: aim, perceivedAt: instant)
+        case .seek(let time, let aim, let instant): begin(at: time, aim: aim, perceivedAt: instant)
         case .open(let listPosition, let position): begin(with: listPosition, at: position)
         case .advance(let entry):
             announcer.advance()
@@ -33,7 +33,7 @@ extension PlaybackEngine {
             closeMedia()
             shared.update { $0.setCurrent(listPosition) }
             status.close(entering: .opening)
-        case .stop: synchronizer.setRate(0, atHostTime: parts.clock.now)
+        case .stop: synchronizer.setRate(0, atHostTime: components.clock.now)
         case .end: status.setPhase(.ended)
         case .finish: finish()
         case .fail(let failure): fail(failure)
@@ -43,7 +43,7 @@ extension PlaybackEngine {
     // MARK: Starts
 
     /// The start position; zero if it depends on an unknown duration.
-    var resolvedStart: MediaTime { options.start?.moment(in: state.duration) ?? .zero }
+    var resolvedStart: MediaTime { options.start?.mediaTime(in: state.duration) ?? .zero }
 
     /// Opens an item and starts it.
     ///
@@ -62,30 +62,30 @@ extension PlaybackEngine {
     /// Seeks to a media time of the current item.
     ///
     /// - Parameters:
-    ///   - movesPicture: Whether the video seeks as well. Media time then becomes the timeline, and the following
+    ///   - movesVideo: Whether the video seeks as well. Media time then becomes the timeline, and the following
     ///     entries are scheduled again. Otherwise the timeline is preserved.
     ///   - instant: When the media time is to be presented; nil: as soon as possible.
     func begin(
-        at moment: MediaTime, aim: SeekAim = .exact, movesPicture: Bool = true, perceivedAt instant: HostInstant? = nil
+        at time: MediaTime, aim: SeekAim = .exact, movesVideo: Bool = true, perceivedAt instant: HostInstant? = nil
     ) {
-        if movesPicture {
+        if movesVideo {
             truncation.abandon()
             preparation.abandon()
             let joining = section.seamless(in: current)
             shared.restart { list in
                 list.section = joining
-                list.rebase(at: moment)
+                list.rebase(at: time)
             }
-            status.change { $0.lineOffset = .zero }
+            status.change { $0.timelineOffset = .zero }
         }
-        sound.choosePassThrough(for: list)
-        seeks.seek(to: moment, aim: aim, movesPicture: movesPicture, perceivedAt: instant)
+        audioControl.choosePassThrough(for: list)
+        seeks.seek(to: time, aim: aim, movesVideo: movesVideo, perceivedAt: instant)
     }
 
     /// Reads the audio of the current position again; the video only if it is seeking, or during a removal, whose cut
     /// of the audio the seek drops.
-    func beginSound() {
-        begin(at: seeks.moment, movesPicture: truncation.isActive || (seeks.pending?.movesPicture ?? false))
+    func beginAudio() {
+        begin(at: seeks.mediaTime, movesVideo: truncation.isActive || (seeks.pending?.movesVideo ?? false))
     }
 
     // MARK: Ends of entries
@@ -97,7 +97,7 @@ extension PlaybackEngine {
     func repeatSection() {
         guard let entry = current, entry.listPosition.interstitialPart == nil else { return }
         let canPass = seeks.pending == nil && state.phase == .playing && entry.sectionEnd == nil
-        guard let passed = section.passed(at: seeks.moment, canPass: canPass, isAtEnd: hasReachedEnd) else { return }
+        guard let passed = section.passed(at: seeks.mediaTime, canPass: canPass, isAtEnd: hasReachedEnd) else { return }
         if let refusal = seekPlan.refusal {
             perform(refusal)
             return section.set(nil, at: .zero)
@@ -136,8 +136,8 @@ extension PlaybackEngine {
     /// Handles a failure of the main audio track. A user-provided output that fails before playback has begun ends
     /// playback. Otherwise the video continues without audio. Between two items the failure was one of the previous
     /// item.
-    func soundFailed(_ failure: TalkieError) {
-        guard let current, tracks.loseSound() else { return }
+    func audioFailed(_ failure: TalkieError) {
+        guard let current, tracks.loseAudio() else { return }
         let isWanted = (options.audioDevice != nil || options.isOutputNamed) && failure.code != .failed
         if current.videoTrack == nil || (isWanted && !recovery.hasBegun) {
             fail(failure)
@@ -148,7 +148,7 @@ extension PlaybackEngine {
 
     /// Reopens lost media when the retry is due.
     func retryLostMedia() {
-        guard recovery.takeDue() else { return }
+        guard recovery.consumeDue() else { return }
         shared.update { $0.forgive() }
         perform(recovery.position(in: list).map { .open($0) } ?? .end)
     }

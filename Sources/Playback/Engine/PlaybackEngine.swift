@@ -9,8 +9,8 @@ internal import SyncRendering
 /// | --- | --- |
 /// | `SharedPlaybackList` | the list and its schedule, along which the pipelines read |
 /// | `PlayerStatus` | the published state, events |
-/// | `PlaybackTracks`, `AddedSounds`, `SubtitleTracks` | renderers, pipelines |
-/// | `SoundControl` | volume, processing, delay of audio |
+/// | `PlaybackTracks`, `AddedAudioTracks`, `SubtitleTracks` | renderers, pipelines |
+/// | `AudioControl` | volume, processing, delay of audio |
 /// | `SeekController`, `SourceHold` | the seek in progress, holds for a slow source |
 /// | `SeekDecision`, `FrameSteps`, `SectionRepeat` | what a user's seek does, frame steps, the A-B loop |
 /// | `EntryFactory`, `ItemPreparation`, `ItemArrival` | selected tracks, items opened in advance, the awaited item |
@@ -18,11 +18,11 @@ internal import SyncRendering
 /// | `EntryAnnouncer`, `LossReporter`, `MediaRecovery` | what was reported, what is to be opened again |
 /// | `ItemArtwork` | which item's image was requested |
 package final class PlaybackEngine {
-    let parts: Player.Parts
+    let components: Player.Components
     let options: PlayerOptions
     let synchronizer: RenderSynchronizer
     let mailbox: PlayerMailbox
-    private let board: PlayerStatePublisher
+    private let publisher: PlayerStatePublisher
     private let prefetcher: Prefetcher
     private let watch: TimelineWatch
     private let supply: TrackSupply
@@ -30,7 +30,7 @@ package final class PlaybackEngine {
     let shared: SharedPlaybackList
     let status: PlayerStatus
     let tracks: PlaybackTracks
-    let sound: SoundControl
+    let audioControl: AudioControl
     let seeks: SeekController
     let factory: EntryFactory
     let recovery: MediaRecovery
@@ -51,29 +51,30 @@ package final class PlaybackEngine {
     var seekMark: (time: MediaTime, item: QueueItem.ID)?
 
     init(
-        parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
-        events: EventLog, mailbox: PlayerMailbox, board: PlayerStatePublisher,
+        components: Player.Components, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
+        events: EventLog, mailbox: PlayerMailbox, publisher: PlayerStatePublisher,
         startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
         runBackgroundWork: @escaping Prefetcher.Run = Prefetcher.onThreads,
         onEvent: @escaping @Sendable (PlayerEvent) -> Void
     ) {
-        (self.parts, self.options, self.synchronizer) = (parts, options, synchronizer)
-        (self.mailbox, self.board) = (mailbox, board)
-        status = PlayerStatus(board: board, options: options, onEvent: onEvent)
+        (self.components, self.options, self.synchronizer) = (components, options, synchronizer)
+        (self.mailbox, self.publisher) = (mailbox, publisher)
+        status = PlayerStatus(publisher: publisher, options: options, onEvent: onEvent)
         shared = SharedPlaybackList { [mailbox] in mailbox.signal.raise() }
         shared.update { _ = $0.apply(.loop(item: options.loopFile, list: options.loopPlaylist)) }
-        prefetcher = Prefetcher(parts, run: runBackgroundWork)
+        prefetcher = Prefetcher(components, run: runBackgroundWork)
         let context = PlayerContext(
-            parts: parts, options: options, list: shared, synchronizer: synchronizer, events: events, mailbox: mailbox,
+            components: components, options: options, list: shared, synchronizer: synchronizer, events: events,
+            mailbox: mailbox,
             progress: ProgressGate(signal: mailbox.signal), status: status, start: startPipeline)
         // Applied before playback: a later change would be a discontinuity of the audio.
-        parts.calibration?.apply()
+        components.calibration?.apply()
         tracks = PlaybackTracks(context, layer)
-        sound = SoundControl(context, tracks)
+        audioControl = AudioControl(context, tracks)
         supply = TrackSupply(context, tracks)
         seeks = SeekController(context, tracks, supply)
         factory = EntryFactory(context, tracks)
-        recovery = MediaRecovery(clock: parts.clock, status: status)
+        recovery = MediaRecovery(clock: components.clock, status: status)
         preparation = ItemPreparation(
             context: context, tracks: tracks, seeks: seeks, factory: factory, recovery: recovery, prefetcher: prefetcher
         )
@@ -95,7 +96,7 @@ package final class PlaybackEngine {
     var current: PlaybackList.ScheduledItem? { shared.current }
     package var state: PlayerState { status.state }
     /// The published state, with the position and the state of the outputs.
-    var presentedState: PlayerState { board.state }
+    var presentedState: PlayerState { publisher.state }
     /// The renderer of the main audio track; nil if no audio is played.
     var renderer: AudioRenderer? { tracks.renderer }
 
@@ -112,14 +113,14 @@ package final class PlaybackEngine {
     /// Runs one iteration: executes commands and handles changes. Returns false when the player is shut down.
     func runIteration() -> Bool {
         synchronizer.serviceTimeline()
-        for command in mailbox.takeAll() { command(self) }
+        for command in mailbox.drain() { command(self) }
         guard isRunning else {
             edits.finish(as: .unchanged)
             return false
         }
         for step in EngineStep.all { step.run(self) }
-        supply.publish(to: board)
-        if state.phase == .playing { board.tick() }
+        supply.publish(to: publisher)
+        if state.phase == .playing { publisher.tick() }
         return true
     }
 
@@ -129,10 +130,10 @@ package final class PlaybackEngine {
         if steps.isActive { return .milliseconds(10) }
         if seeks.pending != nil { return .milliseconds(50) }
         if let next = recovery.nextAttempt ?? preparation.nextOpening {
-            return max(.milliseconds(1), next - parts.clock.now)
+            return max(.milliseconds(1), next - components.clock.now)
         }
         guard state.phase == .playing else { return .seconds(3600) }
-        let limit = section.end.map { $0 + state.lineOffset }
+        let limit = section.end.map { $0 + state.timelineOffset }
         return min(tracks.restingTime(until: limit), seeks.timeUntilSupplyCheck)
     }
 
@@ -159,12 +160,12 @@ package final class PlaybackEngine {
         switch seeks.proceed() {
         case .pending: break
         case .started:
-            recovery.noteStart()
-            announcer.noteItemPlays()
+            recovery.recordStart()
+            announcer.resetRetryPauses()
             announcer.announce(isJoined: false)
         case .paused: announcer.announce(isJoined: false)
-        case .restarts(let moment): begin(at: moment)
-        case .foundNothing: perform(current.map { preparation.giveUp($0) })
+        case .restarts(let time): begin(at: time)
+        case .foundNothing: perform(current.map { preparation.abandon($0) })
         }
     }
 

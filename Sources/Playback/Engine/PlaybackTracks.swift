@@ -9,19 +9,19 @@ final class PlaybackTracks {
     /// Without a successor, buffered audio is drained from the converters this long before it plays.
     private static let tailLead: Duration = .milliseconds(500)
     /// Without a successor, the decoder is drained when the layer has this number of frames left.
-    private static let tailPictures = 2
+    private static let tailFrames = 2
     /// How long buffered media in decoders is awaited before they are drained.
     private static let tailTimeout: Duration = .seconds(2)
 
     /// The renderer of the main audio track; nil if no audio is played.
     let renderer: AudioRenderer?
     let layer: DisplayLayer
-    let added: AddedSounds
+    let added: AddedAudioTracks
     let subtitles: SubtitleTracks
     private(set) var audio: TrackPipeline?
     private(set) var video: TrackPipeline?
     /// Whether the main audio is lost for this item; video continues.
-    private(set) var isSoundLost = false
+    private(set) var isAudioLost = false
     private var catchUp = CatchUp()
     /// The error of a track of the last opened item for which no thread was available.
     private(set) var exhaustion: MediaError?
@@ -30,13 +30,13 @@ final class PlaybackTracks {
     /// Creates the tracks without pipelines, and adds the layer to the synchronizer.
     init(_ context: PlayerContext, _ layer: DisplayLayer) {
         (self.context, self.layer) = (context, layer)
-        let hasSound = context.options.playsAudio && context.parts.audioOutput != nil
-        renderer = hasSound ? AudioRenderer(codecs: context.parts.codecs, events: context.events) : nil
-        added = AddedSounds(context)
+        let playsAudio = context.options.playsAudio && context.components.audioOutput != nil
+        renderer = playsAudio ? AudioRenderer(codecs: context.components.codecs, events: context.events) : nil
+        added = AddedAudioTracks(context)
         subtitles = SubtitleTracks(context, over: layer)
-        renderer?.onEvent(context.handler { $0.soundFailed($1) })
+        renderer?.onEvent(context.handler { $0.audioFailed($1) })
         renderer?.onCommand(context.commandHandler)
-        renderer?.onAutomaticFlush { [mailbox = context.mailbox] _ in mailbox.post { $0.tracks.soundHasRecovered() } }
+        renderer?.onAutomaticFlush { [mailbox = context.mailbox] _ in mailbox.post { $0.tracks.audioHasRecovered() } }
         context.synchronizer.addRenderer(layer)
     }
 
@@ -45,33 +45,33 @@ final class PlaybackTracks {
     private var list: SharedPlaybackList { context.list }
 
     /// Whether the current entry has playable audio.
-    var expectsSound: Bool { renderer != nil && audio != nil && !isSoundLost && list.current?.audioTrack != nil }
+    var expectsAudio: Bool { renderer != nil && audio != nil && !isAudioLost && list.current?.audioTrack != nil }
     /// The track that determines which entry plays.
-    var leading: SharedPlaybackList.TrackCursor { audio != nil && !isSoundLost ? .sound : .picture }
+    var leading: SharedPlaybackList.TrackCursor { audio != nil && !isAudioLost ? .audio : .video }
     /// Whether the main audio was read to its end or waits for the next entry.
-    var isSoundRead: Bool { audio?.status.hasEnded ?? true || list.isWaiting(.sound) }
+    var isAudioRead: Bool { audio?.status.hasEnded ?? true || list.isWaiting(.audio) }
     /// Whether the video was read to its end or waits for the next entry. False while it waits at a passed entry.
-    var arePicturesRead: Bool {
+    var isVideoRead: Bool {
         guard let video, !video.status.hasEnded else { return true }
-        return list.isWaiting(.picture) && (list.current.map { list.hasEntered($0.serial, .picture) } ?? true)
+        return list.isWaiting(.video) && (list.current.map { list.hasEntered($0.serial, .video) } ?? true)
     }
     /// Whether the main audio or the video waits for the next entry.
-    private var isWaitingForSuccessor: Bool { list.isWaiting(.sound) || list.isWaiting(.picture) }
+    private var isWaitingForSuccessor: Bool { list.isWaiting(.audio) || list.isWaiting(.video) }
 
     /// Marks the main audio as lost; returns false if it already was.
-    func loseSound() -> Bool {
-        defer { isSoundLost = true }
-        return !isSoundLost
+    func loseAudio() -> Bool {
+        defer { isAudioLost = true }
+        return !isAudioLost
     }
 
     /// Retries lost audio.
-    func retrySound() { isSoundLost = false }
+    func retryAudio() { isAudioLost = false }
 
     /// Forgets the failures of the preceding item.
-    func forgetFailures() { (isSoundLost, exhaustion) = (false, nil) }
+    func forgetFailures() { (isAudioLost, exhaustion) = (false, nil) }
 
     /// Resets the loss of audio after a lost output has recovered with its retained audio.
-    func soundHasRecovered() { if renderer?.progress.hasFailed == false { isSoundLost = false } }
+    func audioHasRecovered() { if renderer?.progress.hasFailed == false { isAudioLost = false } }
 
     /// The end of the current entry on the timeline, as currently known. It is the start of the next entry, the later
     /// end of both tracks, or the requested end.
@@ -80,9 +80,9 @@ final class PlaybackTracks {
         if entries.count > 1, let begin = entries[1].begin { return begin }
         var end = entries.first.flatMap { ownEnd(of: $0, speed: status.state.speed) }
         if entries.first?.listPosition.interstitialPart == nil,
-            let asked = context.options.end?.moment(in: status.state.duration)
+            let asked = context.options.end?.mediaTime(in: status.state.duration)
         {
-            let asked = asked + status.state.lineOffset
+            let asked = asked + status.state.timelineOffset
             end = min(end ?? asked, asked)
         }
         if let entry = entries.first, entry.setEnd != nil, let gaplessBoundary = entry.gaplessBoundary {
@@ -109,7 +109,7 @@ final class PlaybackTracks {
     /// has not.
     private func ownEnd(of entry: PlaybackList.ScheduledItem, speed: Double) -> MediaTime? {
         var end: MediaTime?
-        if let renderer, audio != nil, entry.audioTrack != nil, !isSoundLost {
+        if let renderer, audio != nil, entry.audioTrack != nil, !isAudioLost {
             guard renderer.progress.isDrained else { return nil }
             let delay = max(0, Double(renderer.delay.wholeNanoseconds) * speed)
             end = renderer.progress.acceptedUntil.map { $0 + MediaTime(nanoseconds: Int64(delay)) }
@@ -141,24 +141,24 @@ final class PlaybackTracks {
 
     /// Returns true if main audio of an entry was enqueued. A seek that its thread has not executed yet drops it: a
     /// cut would follow that seek and end the current entry.
-    func hasSound(of serial: Int) -> Bool { list.hasEntered(serial, .sound) && audio?.isSeekPending == false }
+    func hasAudio(of serial: Int) -> Bool { list.hasEntered(serial, .audio) && audio?.isSeekPending == false }
 
     /// Returns true if the current entry was read to its end from its start and neither audio nor video was decoded.
     func hasFoundNothing(since seek: PendingSeek) -> Bool {
         let entries = list.list.entries
         // A removed entry may end at its start, before anything of it is decoded.
-        guard let entry = entries.first, !entry.isCut, entries.count < 2 || entries[1].isLoop, seek.movesPicture,
+        guard let entry = entries.first, !entry.isCut, entries.count < 2 || entries[1].isLoop, seek.movesVideo,
             seek.target == entry.begin
         else { return false }
         var tracks = 0
         if let audio, let renderer, entry.audioTrack != nil {
             // The read state is queried first: media read meanwhile counts.
-            guard hasRead(audio, .sound, since: seek) else { return false }
+            guard hasRead(audio, .audio, since: seek) else { return false }
             let progress = renderer.progress
-            guard !isSoundLost, !progress.hasFailed, progress.acceptedUntil == nil else { return false }
+            guard !isAudioLost, !progress.hasFailed, progress.acceptedUntil == nil else { return false }
             if progress.enqueuedUntil != nil, !progress.isDrained {
-                if list.isWaiting(.sound), context.clock.now - seek.began > Self.tailTimeout {
-                    list.end(.sound)
+                if list.isWaiting(.audio), context.clock.now - seek.began > Self.tailTimeout {
+                    list.end(.audio)
                     audio.wake()
                 }
                 return false
@@ -166,14 +166,14 @@ final class PlaybackTracks {
             tracks += 1
         }
         if let video, entry.videoTrack != nil {
-            guard hasRead(video, .picture, since: seek), layer.count == 0, layer.shownTime == nil else { return false }
+            guard hasRead(video, .video, since: seek), layer.count == 0, layer.shownTime == nil else { return false }
             tracks += 1
         }
         return tracks > 0
     }
 
     /// Returns true if the main audio was read to the end of the current entry since a seek.
-    func hasReadSound(since seek: PendingSeek) -> Bool { audio.map { hasRead($0, .sound, since: seek) } ?? false }
+    func hasReadAudio(since seek: PendingSeek) -> Bool { audio.map { hasRead($0, .audio, since: seek) } ?? false }
 
     private func hasRead(
         _ pipeline: TrackPipeline, _ cursor: SharedPlaybackList.TrackCursor, since seek: PendingSeek
@@ -191,7 +191,7 @@ final class PlaybackTracks {
     func addPipelines(for entry: PlaybackList.ScheduledItem, behind before: PlaybackList.ScheduledItem?) {
         if let track = entry.videoTrack, video == nil { addVideo(of: entry, track, behind: before) }
         if let track = entry.audioTrack, audio == nil, let renderer {
-            addSound(of: entry, track, behind: before, to: renderer)
+            addAudio(of: entry, track, behind: before, to: renderer)
         }
         added.addPipelines(behind: before ?? entry)
         subtitles.addPipelines(behind: before ?? entry, of: [entry])
@@ -202,7 +202,9 @@ final class PlaybackTracks {
     ) {
         let setting = VideoStage.Setting(
             list: list, layer: layer, progress: context.progress, intake: TrackIntake(clock: context.clock),
-            open: { [parts = context.parts] (media, track) throws(MediaError) in try parts.pictures(of: media, track) },
+            open: { [parts = context.components] (media, track) throws(MediaError) in
+                try parts.videoDecoder(of: media, track)
+            },
             tell: { [mailbox = context.mailbox] sentence in mailbox.post { $0.status.message(sentence) } })
         let pipeline: TrackPipeline
         if let before {
@@ -210,31 +212,31 @@ final class PlaybackTracks {
         } else {
             do throws(MediaError) {
                 pipeline = context.pipeline(
-                    VideoStage(setting, reader: try context.parts.pictures(of: entry.media, track)))
+                    VideoStage(setting, reader: try context.components.videoDecoder(of: entry.media, track)))
             } catch {
-                return giveUpPicture(of: entry, error)
+                return abandonVideo(of: entry, error)
             }
         }
         video = pipeline
         context.start(pipeline, "video")
         if let error = pipeline.refusal {
             (video, exhaustion) = (nil, error)
-            return giveUpPicture(of: entry, error)
+            return abandonVideo(of: entry, error)
         }
         if before != nil { pipeline.resume() }
     }
 
-    private func giveUpPicture(of entry: PlaybackList.ScheduledItem, _ error: MediaError) {
-        list.update { list in list.change(entry.serial) { ($0.videoTrack, $0.pictureEnd) = (nil, .none) } }
+    private func abandonVideo(of entry: PlaybackList.ScheduledItem, _ error: MediaError) {
+        list.update { list in list.change(entry.serial) { ($0.videoTrack, $0.videoEnd) = (nil, .none) } }
         context.status.message(Sentences.joined(error.message, "The sound plays without a picture."))
     }
 
-    private func addSound(
+    private func addAudio(
         of entry: PlaybackList.ScheduledItem, _ track: Track, behind before: PlaybackList.ScheduledItem?,
         to renderer: AudioRenderer
     ) {
         let intake = TrackIntake(clock: context.clock)
-        let check = context.options.checksPackets ? PacketCheck(context.parts.codecs) : nil
+        let check = context.options.checksPackets ? PacketCheck(context.components.codecs) : nil
         let pipeline: TrackPipeline
         if let before {
             pipeline = context.pipeline(
@@ -249,32 +251,32 @@ final class PlaybackTracks {
                         list: list, renderer: renderer, replayGain: context.options.replayGain, entry: entry,
                         source: source, intake: intake, check: check))
             } catch {
-                return giveUpSound(of: entry, error)
+                return abandonAudio(of: entry, error)
             }
         }
         audio = pipeline
         // Starts wait for this renderer from now on. Adding it twice has no effect.
         if let refusal = context.synchronizer.addRenderer(renderer), refusal.code == .exhausted {
             (audio, exhaustion) = (nil, MediaError(.exhausted, refusal.message))
-            return giveUpSound(of: entry, MediaError(.exhausted, refusal.message))
+            return abandonAudio(of: entry, MediaError(.exhausted, refusal.message))
         }
         context.start(pipeline, "audio reader")
         if let error = pipeline.refusal {
             (audio, exhaustion) = (nil, error)
-            return giveUpSound(of: entry, error)
+            return abandonAudio(of: entry, error)
         }
         if before != nil { pipeline.resume() }
     }
 
-    private func giveUpSound(of entry: PlaybackList.ScheduledItem, _ error: MediaError) {
-        list.update { list in list.change(entry.serial) { ($0.audioTrack, $0.soundEnd) = (nil, .none) } }
+    private func abandonAudio(of entry: PlaybackList.ScheduledItem, _ error: MediaError) {
+        list.update { list in list.change(entry.serial) { ($0.audioTrack, $0.audioEnd) = (nil, .none) } }
         context.status.message(Sentences.joined(error.message, "The picture plays without sound."))
     }
 
     /// Wakes the tracks that wait for the next entry.
     func wakeWaiting() {
-        if list.isWaiting(.sound) { audio?.wake() }
-        if list.isWaiting(.picture) { video?.wake() }
+        if list.isWaiting(.audio) { audio?.wake() }
+        if list.isWaiting(.video) { video?.wake() }
         added.wakeWaiting()
         subtitles.wakeWaiting()
     }
@@ -288,26 +290,26 @@ final class PlaybackTracks {
     }
 
     /// Sends all tracks except the video to a position.
-    func seekSound(to target: TrackTarget) {
+    func seekAudio(to target: TrackTarget) {
         catchUp = CatchUp()
         audio?.seek(to: target.time, aim: .exact, serial: target.serial)
         added.seek(to: target)
     }
 
     /// Sends the main audio to a position during playback, while the other tracks play on.
-    func seekSoundAlone(to target: TrackTarget) {
+    func seekMainAudio(to target: TrackTarget) {
         catchUp = CatchUp(isNeeded: target.isAlone)
         audio?.seek(to: target.time, aim: target.aim, serial: target.serial)
     }
 
     /// Whether the timeline may be held when the source of the main audio delivers nothing.
-    func mayHoldForSound(at moment: MediaTime) -> Bool {
-        guard let renderer, !isSoundLost else { return false }
-        return !catchUp.isUnderWay(audio, renderer, at: moment)
+    func mayHoldForAudio(at time: MediaTime) -> Bool {
+        guard let renderer, !isAudioLost else { return false }
+        return !catchUp.isUnderWay(audio, renderer, at: time)
     }
 
-    /// Removes an obsolete entry from the added sounds that have read it, and sends subtitles that have to the current
-    /// position.
+    /// Removes an obsolete entry from the added audio tracks that have read it, and sends subtitles that have to the
+    /// current position.
     ///
     /// - Parameters:
     ///   - kept: The last entry that remains.
@@ -320,9 +322,9 @@ final class PlaybackTracks {
         subtitles.reread(from: target, thatEntered: serial)
     }
 
-    /// How far ahead of the playhead the sounds' outputs can remove audio.
+    /// How far ahead of the playhead the added tracks' outputs can remove audio.
     ///
-    /// - Parameter limit: Added sounds that need longer are interrupted instead.
+    /// - Parameter limit: Added audio tracks that need longer are interrupted instead.
     func flushLead(limit: Duration) -> Duration {
         let added = added.all.filter { !$0.isLost }.compactMap(\.renderer.partialFlushLead).filter { $0 < limit }
         return max(renderer?.partialFlushLead ?? .zero, added.max() ?? .zero)
@@ -337,20 +339,20 @@ final class PlaybackTracks {
     /// Drains the tracks whose successor is not ready in time during playback.
     func drainTails() {
         added.drainTails(isStarting: false)
-        if list.isWaiting(.sound), let renderer, !renderer.progress.isDrained,
+        if list.isWaiting(.audio), let renderer, !renderer.progress.isDrained,
             let until = renderer.progress.enqueuedUntil, (until - context.playhead).duration < Self.tailLead
         {
-            list.end(.sound)
+            list.end(.audio)
             audio?.wake()
         }
-        if list.isWaiting(.picture), layer.count <= Self.tailPictures, !layer.isDrained {
-            list.end(.picture)
+        if list.isWaiting(.video), layer.count <= Self.tailFrames, !layer.isDrained {
+            list.end(.video)
             video?.wake()
         }
     }
 
     func setDeinterlacing(_ mode: Deinterlacing) {
-        context.parts.deinterlacing.mode = mode
+        context.components.deinterlacing.mode = mode
         context.status.change { $0.deinterlacing = mode }
     }
 

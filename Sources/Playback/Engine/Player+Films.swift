@@ -3,12 +3,12 @@ internal import MediaCore
 internal import MediaFiles
 package import SyncRendering
 
-extension Player.Parts {
+extension Player.Components {
     /// Returns the default components: media through libavformat, decoding through libavcodec. Subtitles are drawn by
     /// the screen: `subtitles.makeDrawing` returns nil initially.
     package static func film(
         audioOutput: (any AudioDestination)?, options: PlayerOptions = PlayerOptions()
-    ) -> Player.Parts {
+    ) -> Player.Components {
         // Subtitles require video.
         let search = options.playsVideo ? options.subtitleSearch : .no
         let named = options.playsVideo ? options.subtitleFiles : []
@@ -21,10 +21,10 @@ extension Player.Parts {
             let reading = Cancellation()
             cancellation.onCancel { reading.cancel() }
             if options.playsVideo,
-                let picture = try ImageFile.open(
+                let image = try ImageFile.open(
                     address, showingFor: imageDuration.withLock { $0 }, cancellation: reading)
             {
-                return picture
+                return image
             }
             var readOptions = options.reading
             readOptions.opensRegularFilesOnly = isListed
@@ -39,7 +39,7 @@ extension Player.Parts {
                 film, at: address, search, folders: FilmSubtitles.usualFolders + options.subtitleFolders,
                 named: named, options: options.reading, cancellation: reading)
         }
-        var parts = Player.Parts(
+        var components = Player.Components(
             open: { (address, cancellation) throws(MediaError) in
                 try open(address, isListed: false, cancellation)
             },
@@ -50,7 +50,7 @@ extension Player.Parts {
                     hardware: options.hardwareDecoding, drawing: options.drawing, report: decoders)
             },
             audioOutput: audioOutput,
-            subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }),
+            subtitles: Player.SubtitleComponents(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }),
             remark: { film in
                 let beside = film as? FilmWithSubtitles
                 let warnings =
@@ -58,27 +58,27 @@ extension Player.Parts {
                     + (((beside?.film ?? film) as? RecordingWithCovers)?.warnings ?? [])
                 return warnings.first.map { Sentences.joined($0) }
             })
-        parts.openListed = { (address, cancellation) throws(MediaError) in
+        components.openListed = { (address, cancellation) throws(MediaError) in
             try open(address, isListed: true, cancellation)
         }
-        parts.openInterstitial = { (address, film, cancellation) throws(MediaError) in
+        components.openInterstitial = { (address, film, cancellation) throws(MediaError) in
             let reading = Cancellation()
             cancellation.onCancel { reading.cancel() }
             return try MediaFile.open(
                 address, options: AssetList.options(options.reading, for: address, of: film), cancellation: reading)
         }
-        parts.listInterstitial = { (address, film, cancellation) throws(MediaError) in
+        components.listInterstitial = { (address, film, cancellation) throws(MediaError) in
             let reading = Cancellation()
             cancellation.onCancel { reading.cancel() }
             return try AssetList.read(address, of: film, options: options.reading, cancellation: reading)
         }
         // ignored: an item without an image is displayed without it.
-        parts.encodeArtwork = { try? JPEGEncoder.encode($0, maxSide: ArtworkFinder.maxSide) }
-        parts.subtitles?.secondaryCodecs = FilmSubtitleCodecs(position: .top)
-        parts.deinterlacing = deinterlacing
-        parts.toneMapping = toneMapping
-        parts.decoders = decoders
-        parts.imageDuration = imageDuration
-        return parts
+        components.encodeArtwork = { try? JPEGEncoder.encode($0, maxSide: ArtworkFinder.maxSide) }
+        components.subtitles?.secondaryCodecs = FilmSubtitleCodecs(position: .top)
+        components.deinterlacing = deinterlacing
+        components.toneMapping = toneMapping
+        components.decoders = decoders
+        components.imageDuration = imageDuration
+        return components
     }
 }

@@ -6,7 +6,7 @@ extension Player {
     /// The current state, then each change, and four states per second during playback.
     ///
     /// A slow reader misses states, but never the last one. Any number of readers; the sequence ends with `shutDown`.
-    public var states: AsyncStream<PlayerState> { board.states() }
+    public var states: AsyncStream<PlayerState> { publisher.states() }
 
     /// The playing outputs, or those to play; empty without audio. Any thread.
     public var audioOutputs: [any AudioOutput] { outputs?.members ?? [] }
@@ -75,21 +75,21 @@ extension Player {
     public func restoreVolumes() {
         guard let outputs else { return }
         outputs.restoreVolumes()
-        mailbox.post { [volume = outputs.volume] in $0.sound.restoreVolume(volume) }
+        mailbox.post { [volume = outputs.volume] in $0.audioControl.restoreVolume(volume) }
     }
 
     /// Changes the volume of all outputs by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {
         let steps = volume - (knownVolume ?? volume)
-        mailbox.request { $0.sound.changeOwnVolumes(by: steps) }
+        mailbox.request { $0.audioControl.changeOwnVolumes(by: steps) }
         changeVolumes { $0.setMasterVolume(volume) }
     }
 
     /// Changes the volume of all outputs by the number of decibels that these steps of the master volume amount to. Any
     /// thread.
     public func changeVolume(by steps: Double) {
-        mailbox.request { $0.sound.changeOwnVolumes(by: steps) }
+        mailbox.request { $0.audioControl.changeOwnVolumes(by: steps) }
         changeVolumes { $0.changeVolume(by: steps) }
     }
 
@@ -98,23 +98,23 @@ extension Player {
 
     /// The volume of an output, of the main track or of an additional one; nil while it is unknown. Any thread.
     package func knownVolume(of output: any AudioOutput) -> Double? {
-        (addedSound(of: output)?.group ?? outputs)?.knownVolume(of: output)
+        (addedTrack(of: output)?.group ?? outputs)?.knownVolume(of: output)
     }
 
     /// Sets the volume of an output, 0…130; stored for an output that does not play. Any thread.
     public func setVolume(_ volume: Double, of output: any AudioOutput) {
-        guard let (number, group) = addedSound(of: output) else {
+        guard let (number, group) = addedTrack(of: output) else {
             return changeVolumes { $0.setVolume(volume, of: output) }
         }
         mailbox.post { engine in
             group.setVolume(volume, of: output)
-            engine.sound.noteVolume(group.volume, ofSound: number)
+            engine.audioControl.recordVolume(group.volume, ofTrack: number)
         }
     }
 
     /// Returns the additional track that plays on an output; nil if there is none.
-    private func addedSound(of output: any AudioOutput) -> (number: Int, group: OutputGroup)? {
-        addedSounds.withLock { $0.groups }.first { $0.value.members.contains { $0 === output } }
+    private func addedTrack(of output: any AudioOutput) -> (number: Int, group: OutputGroup)? {
+        addedAudio.withLock { $0.groups }.first { $0.value.members.contains { $0 === output } }
             .map { ($0.key, $0.value) }
     }
 
@@ -125,7 +125,7 @@ extension Player {
         guard let outputs else { return }
         change(outputs)
         guard let volume = outputs.knownVolume else { return }
-        mailbox.request { $0.sound.setVolume(volume) }
+        mailbox.request { $0.audioControl.setVolume(volume) }
     }
 }
 
@@ -150,7 +150,7 @@ extension PlayerState {
     }
 }
 
-extension Player.Parts {
+extension Player.Components {
     /// Wraps the output in a group, unless it is one, so that it can be replaced during playback.
     mutating func joinOutputs(_ options: PlayerOptions) -> OutputGroup? {
         guard options.playsAudio, let output = audioOutput else { return nil }

@@ -24,7 +24,7 @@ public final class Player: Sendable {
     /// The log of the timeline's events.
     public let events: EventLog
     let mailbox: PlayerMailbox
-    let board: PlayerStatePublisher
+    let publisher: PlayerStatePublisher
     /// The group of all outputs, so that they can change during playback; nil without audio.
     package let outputs: OutputGroup?
     /// Applies calibrated delays to the outputs; nil: none.
@@ -32,7 +32,7 @@ public final class Player: Sendable {
     private let decoders: DecoderReport
     private let imageDuration: Lock<Duration?>
     /// The number of additional audio tracks added so far, and the outputs of those that were not removed.
-    let addedSounds = Lock<(count: Int, groups: [Int: OutputGroup])>((0, [:]))
+    let addedAudio = Lock<(count: Int, groups: [Int: OutputGroup])>((0, [:]))
     let codecs: any AudioCodecs
     /// The player's thread; guarded by its own lock.
     private let thread = Lock<WorkerThread?>(nil)
@@ -42,9 +42,11 @@ public final class Player: Sendable {
     ///
     /// - Parameter onEvent: The event handler; called on the player's thread, must not block.
     public convenience init(
-        parts: Parts, options: PlayerOptions, events: EventLog, onEvent: @escaping @Sendable (PlayerEvent) -> Void
+        components: Components, options: PlayerOptions, events: EventLog,
+        onEvent: @escaping @Sendable (PlayerEvent) -> Void
     ) {
-        self.init(parts: parts, options: options, events: events, onEvent: onEvent) { make throws(ExhaustionError) in
+        self.init(components: components, options: options, events: events, onEvent: onEvent) {
+            make throws(ExhaustionError) in
             try WorkerThread.start(name: "player") { make(EngineWork()).run() }
         }
     }
@@ -60,32 +62,33 @@ public final class Player: Sendable {
     /// - Parameter start: Creates the engine with its argument and runs it on the returned thread; if that is nil, the
     ///   caller calls `PlaybackEngine.runIteration`.
     init(
-        parts: Parts, options: PlayerOptions, events: EventLog, onEvent: @escaping @Sendable (PlayerEvent) -> Void,
+        components: Components, options: PlayerOptions, events: EventLog,
+        onEvent: @escaping @Sendable (PlayerEvent) -> Void,
         start: (_ make: @escaping @Sendable (EngineWork) -> PlaybackEngine) throws(ExhaustionError) -> WorkerThread?
     ) {
-        let synchronizer = RenderSynchronizer(clock: parts.clock, events: events)
-        let layer = DisplayLayer(depth: 8, toneMapping: parts.toneMapping)
+        let synchronizer = RenderSynchronizer(clock: components.clock, events: events)
+        let layer = DisplayLayer(depth: 8, toneMapping: components.toneMapping)
         let mailbox = PlayerMailbox()
-        var parts = parts
-        if !options.mayCalibrate { parts.calibration = nil }
-        let outputs = parts.joinOutputs(options)
-        let board = PlayerStatePublisher(timebase: synchronizer.timebase, outputs: outputs)
+        var components = components
+        if !options.mayCalibrate { components.calibration = nil }
+        let outputs = components.joinOutputs(options)
+        let publisher = PlayerStatePublisher(timebase: synchronizer.timebase, outputs: outputs)
         self.outputs = outputs
-        codecs = parts.codecs
-        calibration = parts.calibration
-        parts.deinterlacing.mode = options.deinterlacing
-        decoders = parts.decoders
-        imageDuration = parts.imageDuration
+        codecs = components.codecs
+        calibration = components.calibration
+        components.deinterlacing.mode = options.deinterlacing
+        decoders = components.decoders
+        imageDuration = components.imageDuration
         self.synchronizer = synchronizer
         self.layer = layer
         self.events = events
         self.mailbox = mailbox
-        self.board = board
+        self.publisher = publisher
         do throws(ExhaustionError) {
-            let worker = try start { [parts] work in
+            let worker = try start { [components] work in
                 PlaybackEngine(
-                    parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
-                    mailbox: mailbox, board: board, startPipeline: work.startPipeline,
+                    components: components, options: options, synchronizer: synchronizer, layer: layer, events: events,
+                    mailbox: mailbox, publisher: publisher, startPipeline: work.startPipeline,
                     runBackgroundWork: work.runBackgroundWork,
                     onEvent: onEvent)
             }
@@ -94,7 +97,7 @@ public final class Player: Sendable {
             _ = mailbox.close()
             var state = PlayerState()
             (state.phase, state.failure) = (.failed, TalkieError(error))
-            board.post(state)
+            publisher.post(state)
         }
     }
 
@@ -103,11 +106,11 @@ public final class Player: Sendable {
         guard !mailbox.isClosed else { return }
         mailbox.cancelOpening()
         mailbox.post { $0.shutDown() }
-        board.finish()
+        publisher.finish()
     }
 
     /// The current state. The lock is held for nanoseconds.
-    public var state: PlayerState { board.state }
+    public var state: PlayerState { publisher.state }
 
     /// Requests an iteration of the player's thread, which `PlayerState.turns` counts. Distinguishes a thread that
     /// rests until an event from a blocked one.
@@ -293,13 +296,13 @@ public final class Player: Sendable {
     /// Replaces `PlayerOptions.imageDisplayDuration` for image files that are opened from now on.
     public func setImageDisplayDuration(_ duration: Duration?) { imageDuration.withLock { $0 = duration } }
     /// Sets night mode, which reduces the dynamic range.
-    public func setNightMode(_ isOn: Bool) { mailbox.request { $0.sound.setNightMode(isOn) } }
+    public func setNightMode(_ isOn: Bool) { mailbox.request { $0.audioControl.setNightMode(isOn) } }
     /// Sets the amplification of the centre channel, which carries dialogue, in decibels; clamped to 0…12.
-    public func setDialogueLift(_ decibels: Double) { mailbox.request { $0.sound.setDialogueLift(decibels) } }
+    public func setDialogueLift(_ decibels: Double) { mailbox.request { $0.audioControl.setDialogueLift(decibels) } }
     /// Mutes or unmutes audio.
-    public func setMuted(_ muted: Bool) { mailbox.request { $0.sound.setMuted(muted) } }
+    public func setMuted(_ muted: Bool) { mailbox.request { $0.audioControl.setMuted(muted) } }
     /// Sets the delay of audio, clamped to ±`PlayerOptions.longestAudioDelay`; positive is later than video.
-    public func setAudioDelay(_ delay: Duration) { mailbox.request { $0.sound.setDelay(delay) } }
+    public func setAudioDelay(_ delay: Duration) { mailbox.request { $0.audioControl.setDelay(delay) } }
     /// Sets the display, so that its calibration is applied; called by `PlayerWindow`. A change takes effect as a
     /// discontinuity of the audio.
     ///
@@ -307,7 +310,7 @@ public final class Player: Sendable {
     ///   - name: The display's name in the window system (`ScreenControl.Status.display`); nil: unknown.
     ///   - refreshRate: Refreshes per second; nil if each frame is shown at its own instant.
     public func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
-        mailbox.request { $0.sound.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
+        mailbox.request { $0.audioControl.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
     }
     /// Sets which video frames are deinterlaced, from the next decoded frame on.
     public func setDeinterlacing(_ mode: Deinterlacing) { mailbox.request { $0.tracks.setDeinterlacing(mode) } }
@@ -347,6 +350,6 @@ public final class Player: Sendable {
         mailbox.cancelOpening()
         mailbox.post { $0.shutDown() }
         thread.withLock { $0.take() }?.join()
-        board.finish()
+        publisher.finish()
     }
 }

@@ -3,7 +3,7 @@ internal import SyncRendering
 
 /// What the parts of an engine have in common. Confined to the player's thread.
 struct PlayerContext {
-    let parts: Player.Parts
+    let components: Player.Components
     /// The options at the start; what the user changes later is owned by the part that applies it.
     let options: PlayerOptions
     let list: SharedPlaybackList
@@ -15,7 +15,7 @@ struct PlayerContext {
     /// Starts the thread of a pipeline; tests drive it instead.
     let start: (TrackPipeline, String) -> Void
 
-    var clock: any HostClock { parts.clock }
+    var clock: any HostClock { components.clock }
     /// The playhead on the timeline.
     var playhead: MediaTime { synchronizer.currentTime() }
 

@@ -60,7 +60,7 @@ final class PlayerMailbox: Sendable {
     var isClosed: Bool { waiting.withLock { $0.commands == nil } }
 
     /// Removes and returns all pending commands.
-    func takeAll() -> [Command] {
+    func drain() -> [Command] {
         waiting.withLock { waiting in
             guard let all = waiting.commands, !all.isEmpty else { return [] }
             waiting = Waiting()

@@ -6,7 +6,7 @@ final class PlayerStatePublisher: Sendable {
     /// The last state posted by the engine, without the values that change continuously: position and state of the
     /// outputs. Guarded by its own lock.
     private let posted = Lock(PlayerState())
-    private let board = StateBroadcaster(PlayerState())
+    private let broadcaster = StateBroadcaster(PlayerState())
     /// Signals the changes to observers of properties.
     let changes = ControlChanges()
     private let timebase: Timebase
@@ -22,14 +22,14 @@ final class PlayerStatePublisher: Sendable {
 
     /// How far the tracks have been read, sound alone too, how far the output holds it, and what of it is lost.
     func update(
-        loadedUntil: MediaTime?, handedUntil: MediaTime?, soundReadUntil: MediaTime? = nil, soundIsRead: Bool = true,
-        picturesAreRead: Bool = true, soundEnd: MediaTime? = nil, soundLosses: [MediaTimeRange] = [],
+        loadedUntil: MediaTime?, handedUntil: MediaTime?, audioReadUntil: MediaTime? = nil, audioIsRead: Bool = true,
+        videoIsRead: Bool = true, audioEnd: MediaTime? = nil, audioLosses: [MediaTimeRange] = [],
         readAhead: ReadAheadProgress? = nil
     ) {
         posted.withLock { posted in
-            (posted.soundEnd, posted.soundLosses) = (soundEnd, soundLosses)
-            (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil) = (loadedUntil, handedUntil, soundReadUntil)
-            (posted.soundIsRead, posted.picturesAreRead) = (soundIsRead, picturesAreRead)
+            (posted.audioEnd, posted.audioLosses) = (audioEnd, audioLosses)
+            (posted.loadedUntil, posted.handedUntil, posted.audioReadUntil) = (loadedUntil, handedUntil, audioReadUntil)
+            (posted.audioIsRead, posted.videoIsRead) = (audioIsRead, videoIsRead)
             posted.readAhead = readAhead
             posted.turns &+= 1
         }
@@ -38,11 +38,11 @@ final class PlayerStatePublisher: Sendable {
     private func present(_ state: PlayerState) -> PlayerState {
         var state = state
         if state.phase == .playing || state.phase == .paused {
-            let moment = max(.zero, timebase.currentTime - state.lineOffset)
+            let position = max(.zero, timebase.currentTime - state.timelineOffset)
             // After a boundary, until the engine detects it, the ended item is shown at its end.
-            state.position = state.lineOffset == .zero ? moment : min(moment, state.duration ?? moment)
+            state.position = state.timelineOffset == .zero ? position : min(position, state.duration ?? position)
         }
-        if let place = state.heldPosition { state.position = place }
+        if let held = state.heldPosition { state.position = held }
         if let outputs, state.hasAudio { state.describe(outputs, isRunning: timebase.rate != 0) }
         return state
     }
@@ -50,33 +50,33 @@ final class PlayerStatePublisher: Sendable {
     /// Stores a state, preserving the positions of `update`, and notifies subscribers.
     func post(_ state: PlayerState) {
         posted.withLock { posted in
-            let reach = (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil)
-            let (turns, soundIsRead, picturesAreRead) = (posted.turns, posted.soundIsRead, posted.picturesAreRead)
-            let (readAhead, soundEnd, soundLosses) = (posted.readAhead, posted.soundEnd, posted.soundLosses)
+            let reach = (posted.loadedUntil, posted.handedUntil, posted.audioReadUntil)
+            let (turns, audioIsRead, videoIsRead) = (posted.turns, posted.audioIsRead, posted.videoIsRead)
+            let (readAhead, audioEnd, audioLosses) = (posted.readAhead, posted.audioEnd, posted.audioLosses)
             posted = state
-            (posted.readAhead, posted.soundEnd, posted.soundLosses) = (readAhead, soundEnd, soundLosses)
-            (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil) = reach
-            (posted.turns, posted.soundIsRead, posted.picturesAreRead) = (turns, soundIsRead, picturesAreRead)
+            (posted.readAhead, posted.audioEnd, posted.audioLosses) = (readAhead, audioEnd, audioLosses)
+            (posted.loadedUntil, posted.handedUntil, posted.audioReadUntil) = reach
+            (posted.turns, posted.audioIsRead, posted.videoIsRead) = (turns, audioIsRead, videoIsRead)
         }
         tick()
         changes.raise()
     }
 
     /// Notifies subscribers of the advanced position.
-    func tick() { if board.hasReaders { refresh() } }
+    func tick() { if broadcaster.hasReaders { refresh() } }
 
     /// Read inside the board's update, so that of two concurrent refreshes the later one has the later state.
-    private func refresh() { board.update { $0 = state } }
+    private func refresh() { broadcaster.update { $0 = state } }
 
     func finish() {
         refresh()
-        board.finish()
+        broadcaster.finish()
     }
 
     /// Returns the current state and all later ones; a slow reader misses states, but never the last one.
     func states() -> AsyncStream<PlayerState> {
         // Subscribed first: a concurrent post is then not missed, and the first state read is the newest.
-        let states = board.values
+        let states = broadcaster.values
         refresh()
         return states
     }

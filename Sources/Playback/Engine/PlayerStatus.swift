@@ -3,12 +3,12 @@ internal import SyncRendering
 
 /// Owns the published state of the player and reports its events. Confined to the player's thread.
 final class PlayerStatus {
-    private(set) var state = PlayerState() { didSet { board.post(state) } }
-    private let board: PlayerStatePublisher
+    private(set) var state = PlayerState() { didSet { publisher.post(state) } }
+    private let publisher: PlayerStatePublisher
     private let onEvent: @Sendable (PlayerEvent) -> Void
 
-    init(board: PlayerStatePublisher, options: PlayerOptions, onEvent: @escaping @Sendable (PlayerEvent) -> Void) {
-        (self.board, self.onEvent) = (board, onEvent)
+    init(publisher: PlayerStatePublisher, options: PlayerOptions, onEvent: @escaping @Sendable (PlayerEvent) -> Void) {
+        (self.publisher, self.onEvent) = (publisher, onEvent)
         state.isPaused = options.startsPaused
         (state.speed, state.volume) = (options.speed, options.volume ?? 100)
         (state.isMuted, state.audioDelay) = (options.isMuted, options.audioDelay)
@@ -26,7 +26,7 @@ final class PlayerStatus {
     /// Reports an event.
     func report(_ event: PlayerEvent) {
         onEvent(event)
-        board.changes.report(event)
+        publisher.changes.report(event)
     }
 
     /// Reports a message for the user.
@@ -120,7 +120,7 @@ final class PlayerStatus {
             (state.duration, state.chapters) = (summary.duration, summary.chapters)
             state.hasVideo = entry.videoTrack.map { !$0.isCoverArt } ?? false
             state.isStill = entry.videoTrack?.isStillImage ?? false
-            state.pictureFormat = entry.videoTrack?.videoFormat
+            state.displayedVideoFormat = entry.videoTrack?.videoFormat
             state.hasAudio = entry.audioTrack != nil
             state.audioTrack = entry.audioTrack
             state.audioTracks = summary.tracks.filter { $0.kind == .audio }
@@ -128,7 +128,7 @@ final class PlayerStatus {
             (state.subtitleTrack, state.secondarySubtitleTrack) = subtitleTracks
             state.subtitleTracks = summary.tracks.filter { $0.kind == .subtitle }
             state.audioRoute = state.hasAudio ? route() : nil
-            state.lineOffset = entry.offset ?? .zero
+            state.timelineOffset = entry.offset ?? .zero
             state.heldPosition = nil
             guard let interstitialPart = entry.listPosition.interstitialPart else { return }
             // During an interstitial, position and duration are those of its item.
@@ -136,7 +136,7 @@ final class PlayerStatus {
             let film = entry.item.title ?? schedule?.title ?? entry.item.name
             state.title = "\(entry.title) – \(film)"
             (state.duration, state.chapters) = (schedule?.duration, schedule?.chapters ?? [])
-            state.heldPosition = interstitialPart.place
+            state.heldPosition = interstitialPart.resumePosition
         }
     }
 }
@@ -144,8 +144,8 @@ final class PlayerStatus {
 extension PlayerState {
     /// Removes the description of the media, because it is closed.
     fileprivate mutating func clearMedia() {
-        lineOffset = .zero
-        (hasVideo, isStill, pictureFormat) = (false, false, nil)
+        timelineOffset = .zero
+        (hasVideo, isStill, displayedVideoFormat) = (false, false, nil)
         hasAudio = false
         (audioTrack, audioTracks) = (nil, [])
         (videoTrack, videoTracks) = (nil, [])
@@ -155,7 +155,7 @@ extension PlayerState {
 
     fileprivate mutating func describe(_ list: PlaybackList) {
         (items, history) = (list.items, list.history)
-        (itemNumber, itemCount) = list.place
+        (itemNumber, itemCount) = list.ordinal
         next = list.next
         (loopItem, loopList, isShuffled) = (list.loopItem, list.loopList, list.isShuffled)
     }

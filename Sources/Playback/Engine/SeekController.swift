@@ -8,9 +8,9 @@ struct PendingSeek {
     var serial: Int
     var isExact = true
     /// Whether the video seeks as well; false after a change of the audio track.
-    var movesPicture = false
+    var movesVideo = false
     /// Whether the audio is sent to the sync frame that the video has found.
-    var soundFollowsPicture = false
+    var audioFollowsVideo = false
     var began: HostInstant
     /// Whether the synchronizer was commanded to start; it does so once all renderers are ready.
     var isCommanded = false
@@ -83,9 +83,9 @@ final class SeekController {
     }
 
     /// The current media time, or the target of a seek in progress.
-    var moment: MediaTime { max(.zero, trackTarget.time - status.state.lineOffset) }
+    var mediaTime: MediaTime { max(.zero, trackTarget.time - status.state.timelineOffset) }
 
-    private var lineOffset: MediaTime { status.state.lineOffset }
+    private var timelineOffset: MediaTime { status.state.timelineOffset }
     private var speed: Float { Float(status.state.speed) }
 
     /// How long the player's thread may wait before a track could underrun.
@@ -96,22 +96,22 @@ final class SeekController {
     /// Starts a seek to a media time of the current entry.
     ///
     /// - Parameters:
-    ///   - movesPicture: Whether the video seeks as well.
+    ///   - movesVideo: Whether the video seeks as well.
     ///   - instant: When the media time is to be presented; nil: as soon as possible.
-    func seek(to moment: MediaTime, aim: SeekAim, movesPicture: Bool, perceivedAt instant: HostInstant? = nil) {
+    func seek(to moment: MediaTime, aim: SeekAim, movesVideo: Bool, perceivedAt instant: HostInstant? = nil) {
         serial += 1
         hold.abandon()
-        let target = TrackTarget(time: moment + lineOffset, serial: serial)
+        let target = TrackTarget(time: moment + timelineOffset, serial: serial)
         synchronizer.setRate(0, time: target.time)
-        let followsPicture =
-            aim != .exact && movesPicture && tracks.video != nil && list.current?.videoTrack != nil
+        let followsVideo =
+            aim != .exact && movesVideo && tracks.video != nil && list.current?.videoTrack != nil
         pending = PendingSeek(
-            target: target.time, serial: serial, isExact: aim == .exact, movesPicture: movesPicture,
-            soundFollowsPicture: followsPicture, began: now, appointment: instant)
+            target: target.time, serial: serial, isExact: aim == .exact, movesVideo: movesVideo,
+            audioFollowsVideo: followsVideo, began: now, appointment: instant)
         context.progress.arm(true)
-        if movesPicture { tracks.video?.seek(to: target.time, aim: aim, serial: serial) }
-        if movesPicture, !followsPicture { tracks.subtitles.seek(to: target) }
-        if !followsPicture { tracks.seekSound(to: target) }
+        if movesVideo { tracks.video?.seek(to: target.time, aim: aim, serial: serial) }
+        if movesVideo, !followsVideo { tracks.subtitles.seek(to: target) }
+        if !followsVideo { tracks.seekAudio(to: target) }
         status.setPhase(.buffering) { state in
             state.position = moment
             (state.reason, state.bufferingProgress) = (nil, nil)
@@ -166,58 +166,58 @@ final class SeekController {
     func proceed() -> Progress {
         guard var seek = pending else { return .pending }
         if seek.collects { return proceedWithHold(seek) }
-        let pictureReady = isPictureReady(for: seek)
-        if seek.soundFollowsPicture {
-            guard let place = picturePlace(for: seek, isReady: pictureReady) else { return .pending }
-            if let end = list.current?.sectionEnd, place - lineOffset >= end {
+        let videoReady = isVideoReady(for: seek)
+        if seek.audioFollowsVideo {
+            guard let position = videoPosition(for: seek, isReady: videoReady) else { return .pending }
+            if let end = list.current?.sectionEnd, position - timelineOffset >= end {
                 // Beyond the section, which ends its repetition.
-                return .restarts(at: place - lineOffset)
+                return .restarts(at: position - timelineOffset)
             }
             // The video has found its frame; the audio seeks to it.
-            (seek.target, seek.soundFollowsPicture) = (place, false)
+            (seek.target, seek.audioFollowsVideo) = (position, false)
             pending = seek
-            status.change { $0.position = place - lineOffset }
-            synchronizer.setRate(0, time: place)
-            let target = TrackTarget(time: place, serial: seek.serial)
-            tracks.seekSound(to: target)
+            status.change { $0.position = position - timelineOffset }
+            synchronizer.setRate(0, time: position)
+            let target = TrackTarget(time: position, serial: seek.serial)
+            tracks.seekAudio(to: target)
             tracks.subtitles.seek(to: target)
         }
         tracks.added.drainTails(isStarting: true)
-        if wantsPlay, seek.isCommanded || (hasFoundPlace(&seek, pictureReady) && hold.permitsStart(of: seek)) {
+        if wantsPlay, seek.isCommanded || (hasReachedTarget(&seek, videoReady) && hold.permitsStart(of: seek)) {
             commandStart(of: &seek)
         }
         let isReady =
             seek.isCommanded
-            ? hasStarted(&seek, isPictureReady: pictureReady) : !wantsPlay && canPause(seek, pictureReady)
+            ? hasStarted(&seek, isVideoReady: videoReady) : !wantsPlay && canPause(seek, videoReady)
         // Evaluated after both tracks: media that was read to its end meanwhile must not start.
         if tracks.hasFoundNothing(since: seek) { return .foundNothing }
         guard isReady, !isUndecided(seek) else { return .pending }
         finishSeek()
         if !wantsPlay, let shown = tracks.layer.shownTime, shown > seek.target { seek.target = shown }
-        if !wantsPlay || !seek.resumes { status.report(.sought(seek.target - lineOffset)) }
+        if !wantsPlay || !seek.resumes { status.report(.sought(seek.target - timelineOffset)) }
         status.setPhase(wantsPlay ? .playing : .paused)
         return wantsPlay ? .started : .paused
     }
 
     /// Returns true if the tracks have reached the target, so that the renderers hold its media.
-    private func hasFoundPlace(_ seek: inout PendingSeek, _ pictureReady: Bool) -> Bool {
-        if let video = tracks.video, seek.movesPicture, list.current?.videoTrack != nil,
+    private func hasReachedTarget(_ seek: inout PendingSeek, _ videoReady: Bool) -> Bool {
+        if let video = tracks.video, seek.movesVideo, list.current?.videoTrack != nil,
             video.status.seekSerial != seek.serial
         {
-            report(.forPicture)
+            report(.forVideo)
             return false
         }
-        if let audio = tracks.audio, !seek.resumes, audio.status.seekSerial != seek.serial, !goesWithoutSound(seek) {
-            report(pictureReady ? .forSound : .forPicture)
+        if let audio = tracks.audio, !seek.resumes, audio.status.seekSerial != seek.serial, !startsWithoutAudio(seek) {
+            report(videoReady ? .forAudio : .forVideo)
             return false
         }
-        if !seek.resumes, !tracks.added.haveReached(seek.serial), !goesWithoutSound(seek) {
-            report(.forSound)
+        if !seek.resumes, !tracks.added.haveReached(seek.serial), !startsWithoutAudio(seek) {
+            report(.forAudio)
             return false
         }
         if seek.isExact { return true }
-        guard pictureReady else {
-            report(.forPicture)
+        guard videoReady else {
+            report(.forVideo)
             return false
         }
         if let first = tracks.layer.shownTime ?? tracks.layer.nextTime, first > seek.target { seek.target = first }
@@ -225,13 +225,13 @@ final class SeekController {
     }
 
     /// Returns true if a seek while paused is complete.
-    private func canPause(_ seek: PendingSeek, _ pictureReady: Bool) -> Bool {
-        if !pictureReady { report(.forPicture) }
-        guard pictureReady, !goesWithoutSound(seek), let renderer = tracks.renderer, let audio = tracks.audio else {
-            return pictureReady
+    private func canPause(_ seek: PendingSeek, _ videoReady: Bool) -> Bool {
+        if !videoReady { report(.forVideo) }
+        guard videoReady, !startsWithoutAudio(seek), let renderer = tracks.renderer, let audio = tracks.audio else {
+            return videoReady
         }
         let isSent = seek.resumes || audio.status.seekSerial == seek.serial
-        let wait = isSent ? renderer.startWait : .forSound
+        let wait = isSent ? renderer.startWait : .forAudio
         if let wait { report(wait) }
         return wait == nil
     }
@@ -239,27 +239,27 @@ final class SeekController {
     /// Returns true if no audio was decoded and its pipeline has not ended yet; the item is judged when both have
     /// ended.
     private func isUndecided(_ seek: PendingSeek) -> Bool {
-        guard tracks.expectsSound, !goesWithoutSound(seek), !seek.resumes, let renderer = tracks.renderer else {
+        guard tracks.expectsAudio, !startsWithoutAudio(seek), !seek.resumes, let renderer = tracks.renderer else {
             return false
         }
         let progress = renderer.progress
         return !progress.hasFailed && progress.isDrained && progress.acceptedUntil == nil
-            && !tracks.hasReadSound(since: seek)
+            && !tracks.hasReadAudio(since: seek)
     }
 
     /// Returns the position on the timeline that the video has found; nil while unknown.
-    private func picturePlace(for seek: PendingSeek, isReady: Bool) -> MediaTime? {
+    private func videoPosition(for seek: PendingSeek, isReady: Bool) -> MediaTime? {
         guard let status = tracks.video?.status, status.seekSerial == seek.serial else { return nil }
         if let landed = status.landed { return landed }
         return isReady ? tracks.layer.shownTime ?? tracks.layer.nextTime ?? seek.target : nil
     }
 
-    private func isPictureReady(for seek: PendingSeek) -> Bool {
-        guard let video = tracks.video, seek.movesPicture, list.current?.videoTrack != nil else { return true }
+    private func isVideoReady(for seek: PendingSeek) -> Bool {
+        guard let video = tracks.video, seek.movesVideo, list.current?.videoTrack != nil else { return true }
         let status = video.status
         guard status.seekSerial == seek.serial else { return false }
         // One frame suffices: the next ones arrive within the output's lead.
-        return status.hasEnded || list.isWaiting(.picture) || tracks.layer.count >= 1 || tracks.layer.shownTime != nil
+        return status.hasEnded || list.isWaiting(.video) || tracks.layer.count >= 1 || tracks.layer.shownTime != nil
     }
 
     // MARK: Starts
@@ -279,7 +279,7 @@ final class SeekController {
     }
 
     /// Returns true if playback has started; otherwise reports the wait, unless the player starts without it.
-    private func hasStarted(_ seek: inout PendingSeek, isPictureReady: Bool) -> Bool {
+    private func hasStarted(_ seek: inout PendingSeek, isVideoReady: Bool) -> Bool {
         guard let start = synchronizer.pendingStart else { return true }
         if let instant = start.notBefore, instant > seek.began {
             // Outputs restart and receive the initial timeout again.
@@ -290,13 +290,13 @@ final class SeekController {
             seek.screenAwaited = now
             pending = seek
         }
-        let goesWithoutSound = goesWithoutSound(seek)
+        let startsWithoutAudio = startsWithoutAudio(seek)
         let isTime = start.notBefore.map { now >= $0 } ?? true
         tracks.added.forgetReady()
         let isExcused = start.waits.allSatisfy { wait in
-            if wait.cause == .video { return isPictureReady && !isScreenAwaited(since: seek.screenAwaited) }
+            if wait.cause == .video { return isVideoReady && !isScreenAwaited(since: seek.screenAwaited) }
             // An output that is ready by now only has to be filled.
-            return goesWithoutSound
+            return startsWithoutAudio
                 || (tracks.added.isLate(wait.id)
                     && (wait.cause != .audio || now - seek.began >= Self.repeatedTimeout))
         }
@@ -304,9 +304,9 @@ final class SeekController {
             report(start.waits.first)
             return false
         }
-        if goesWithoutSound { tracks.added.noteLate(start.waits) }
+        if startsWithoutAudio { tracks.added.recordLate(start.waits) }
         let soonest = synchronizer.soonestStart
-        let earliest = goesWithoutSound ? soonest : max(soonest, tracks.earliestStart ?? soonest)
+        let earliest = startsWithoutAudio ? soonest : max(soonest, tracks.earliestStart ?? soonest)
         synchronizer.begin(start, notBefore: earliest)
         return true
     }
@@ -317,12 +317,12 @@ final class SeekController {
     }
 
     /// Returns true if a start does not wait for audio: there is none, it joins later, or the timeout has passed.
-    private func goesWithoutSound(_ seek: PendingSeek) -> Bool {
-        if !tracks.expectsSound || context.options.startPolicy == .picture { return true }
+    private func startsWithoutAudio(_ seek: PendingSeek) -> Bool {
+        if !tracks.expectsAudio || context.options.startPolicy == .video { return true }
         // Resumed playback has nothing to collect while its successor is unknown.
-        if seek.resumes, list.isWaiting(.sound) { return true }
+        if seek.resumes, list.isWaiting(.audio) { return true }
         // Audio that its source has not delivered is not late: playback waits for it as during a hold.
-        return now - seek.began >= Self.timeout && !supply.isSoundAwaited
+        return now - seek.began >= Self.timeout && !supply.isAudioAwaited
     }
 
     /// Detects that the synchronizer has stopped the timeline and will restart it.
@@ -337,7 +337,7 @@ final class SeekController {
         let target = start.time ?? synchronizer.currentTime()
         pending = PendingSeek(target: target, serial: serial, began: now, isCommanded: true, resumes: true)
         context.progress.arm(true)
-        status.setPhase(.buffering) { $0.position = max(.zero, target - lineOffset) }
+        status.setPhase(.buffering) { $0.position = max(.zero, target - timelineOffset) }
     }
 
     /// Reports the reason of a wait: “waiting for Kitchen's clock, about 1.2 s”.
@@ -363,7 +363,7 @@ final class SeekController {
         pending = PendingSeek(target: target, serial: serial, began: now, resumes: true, collects: true)
         context.progress.arm(true)
         hold.collect(from: target)
-        status.setPhase(.buffering) { $0.position = max(.zero, target - lineOffset) }
+        status.setPhase(.buffering) { $0.position = max(.zero, target - timelineOffset) }
     }
 
     /// Ends the hold if the reserve is complete.
@@ -385,6 +385,6 @@ final class SeekController {
 
 extension OutputWait {
     /// The wait for tracks that have not reached the target, before any output can report one.
-    fileprivate static var forPicture: OutputWait { OutputWait(.video, of: "the picture") }
-    fileprivate static var forSound: OutputWait { OutputWait(.audio, of: "sound") }
+    fileprivate static var forVideo: OutputWait { OutputWait(.video, of: "the picture") }
+    fileprivate static var forAudio: OutputWait { OutputWait(.audio, of: "sound") }
 }

@@ -11,18 +11,18 @@ struct SeekDecision {
     private let list: PlaybackList
     private let state: PlayerState
     /// The current media time, or the target of a seek in progress.
-    private let moment: MediaTime
+    private let mediaTime: MediaTime
     private let wantsPlay: Bool
 
-    init(in list: PlaybackList, _ state: PlayerState, at moment: MediaTime, wantsPlay: Bool) {
-        (self.list, self.state, self.moment, self.wantsPlay) = (list, state, moment, wantsPlay)
+    init(in list: PlaybackList, _ state: PlayerState, at time: MediaTime, wantsPlay: Bool) {
+        (self.list, self.state, self.mediaTime, self.wantsPlay) = (list, state, time, wantsPlay)
     }
 
     private var entry: PlaybackList.ScheduledItem? { list.entries.first }
     /// The playing interstitial part; nil if there is none.
     private var interstitialPart: InterstitialPart? { entry?.listPosition.interstitialPart }
     /// The media time to which user commands refer: during an interstitial, that of its item.
-    var meantMoment: MediaTime { interstitialPart?.place ?? moment }
+    var commandTime: MediaTime { interstitialPart?.resumePosition ?? mediaTime }
     /// The end of the current item; nil if unknown.
     private var end: MediaTime? {
         guard let own = entry.flatMap({ $0.cutEnd ?? $0.end }) else { return state.duration }
@@ -59,7 +59,7 @@ struct SeekDecision {
     func seek(by distance: MediaTime, exact: Bool) -> [PlaybackAction] {
         if let refusal { return refusal }
         guard let entry else { return [] }
-        let target = max(.zero, meantMoment + distance)
+        let target = max(.zero, commandTime + distance)
         if interstitialPart != nil || mandatoryBreak(before: target) != nil {
             return seek(to: target, exact: true)
         }
@@ -79,12 +79,12 @@ struct SeekDecision {
         if let refusal { return refusal }
         let chapters = state.chapters
         guard !chapters.isEmpty else { return [.message("This film has no chapters.")] }
-        let moment = meantMoment
-        var index = chapters.index(at: moment) ?? -1
-        let isInside = index >= 0 && (moment - chapters[index].start).duration > Self.chapterThreshold
+        let time = commandTime
+        var index = chapters.index(at: time) ?? -1
+        let isInside = index >= 0 && (time - chapters[index].start).duration > Self.chapterThreshold
         index += count < 0 && isInside ? count + 1 : count
         if index >= chapters.count || (index >= 0 && end.map { chapters[index].start >= $0 } ?? false) {
-            return skipInterstitial() ?? passEnd(end ?? moment)
+            return skipInterstitial() ?? passEnd(end ?? time)
         }
         let target = index < 0 ? MediaTime.zero : chapters[index].start
         return interstitial(before: target) ?? reported(target, .exact)
@@ -109,7 +109,7 @@ struct SeekDecision {
     private func interstitial(before target: MediaTime) -> [PlaybackAction]? {
         guard let entry else { return nil }
         if let interstitialPart {
-            guard target <= interstitialPart.place || !forbidsSkipping else { return [.message(Self.refusal)] }
+            guard target <= interstitialPart.resumePosition || !forbidsSkipping else { return [.message(Self.refusal)] }
             return [.open(entry.listPosition.plain, at: target)]
         }
         guard let number = mandatoryBreak(before: target),
@@ -124,7 +124,7 @@ struct SeekDecision {
     private func mandatoryBreak(before target: MediaTime) -> Int? {
         entry.flatMap {
             list.interstitials[$0.item.id]?.mandatoryBreak(
-                between: moment, and: target, in: $0.listPosition.listPass)
+                between: mediaTime, and: target, in: $0.listPosition.listPass)
         }
     }
 
@@ -132,7 +132,7 @@ struct SeekDecision {
     func skipInterstitial() -> [PlaybackAction]? {
         guard let entry, let interstitialPart else { return nil }
         guard !forbidsSkipping else { return [.message(Self.refusal)] }
-        var next = list.following(entry.listPosition, lasting: entry.partLength)
+        var next = list.following(entry.listPosition, lasting: entry.interstitialLength)
         while let listPosition = next, listPosition.interstitialPart?.number == interstitialPart.number {
             next = list.following(listPosition, lasting: .zero)
         }

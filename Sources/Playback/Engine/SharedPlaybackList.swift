@@ -9,17 +9,17 @@ final class SharedPlaybackList: Sendable {
     /// A reader of the list: video, primary and secondary subtitles, and each audio track. The main audio track
     /// determines the end of an item's audio.
     enum TrackCursor: Hashable, Sendable {
-        case sound(Int)
-        case picture
+        case audio(Int)
+        case video
         case subtitle
         case secondarySubtitle
 
-        static let sound = TrackCursor.sound(0)
+        static let audio = TrackCursor.audio(0)
 
         var kind: Track.Kind {
             switch self {
-            case .sound: .audio
-            case .picture: .video
+            case .audio: .audio
+            case .video: .video
             case .subtitle, .secondarySubtitle: .subtitle
             }
         }
@@ -40,7 +40,7 @@ final class SharedPlaybackList: Sendable {
     /// The position of a reader.
     private struct Position {
         /// The serial number of its entry.
-        var place: Int
+        var serial: Int
         /// Whether it waits at the end of its entry.
         var isWaiting = false
         /// Whether it must drain its decoder instead of waiting.
@@ -56,7 +56,7 @@ final class SharedPlaybackList: Sendable {
         var barrier: Int?
         var cursors: [TrackCursor: Position] = [:]
         /// Video tracks prepared in advance by entry; nil if there is none.
-        var pictures: [Int: VideoReader?] = [:]
+        var preparedVideo: [Int: VideoReader?] = [:]
         /// Entries whose media is unreadable.
         var lost: [Int: MediaError] = [:]
 
@@ -67,7 +67,7 @@ final class SharedPlaybackList: Sendable {
         func indexOfSuccessor(of serial: Int, _ cursor: TrackCursor) -> Int? {
             if let index = list.entries.firstIndex(where: { $0.serial == serial }) { return index + 1 }
             // After `restart` there are no readers: a seek follows.
-            guard cursor != .sound, cursors[cursor]?.place == serial, let current = list.entries.first,
+            guard cursor != .audio, cursors[cursor]?.serial == serial, let current = list.entries.first,
                 serial < current.serial
             else { return nil }
             return 0
@@ -90,7 +90,7 @@ final class SharedPlaybackList: Sendable {
     func update<Result: Sendable>(_ body: (inout PlaybackList) -> Result) -> Result {
         state.withLock { state in
             let result = body(&state.list)
-            state.pictures = state.pictures.filter { state.list.entry($0.key) != nil }
+            state.preparedVideo = state.preparedVideo.filter { state.list.entry($0.key) != nil }
             state.lost = state.lost.filter { state.list.entry($0.key) != nil }
             return result
         }
@@ -100,7 +100,7 @@ final class SharedPlaybackList: Sendable {
     func restart(_ body: (inout PlaybackList) -> Void) {
         state.withLock { state in
             body(&state.list)
-            (state.cursors, state.pictures, state.barrier, state.lost) = ([:], [:], nil, [:])
+            (state.cursors, state.preparedVideo, state.barrier, state.lost) = ([:], [:], nil, [:])
         }
     }
 
@@ -111,18 +111,19 @@ final class SharedPlaybackList: Sendable {
     func setBarrier(behind serial: Int?) { state.withLock { $0.barrier = serial } }
 
     /// Returns the serial number of a reader's entry; nil if it has none.
-    func place(of cursor: TrackCursor) -> Int? { state.withLock { $0.cursors[cursor]?.place } }
+    func currentSerial(of cursor: TrackCursor) -> Int? { state.withLock { $0.cursors[cursor]?.serial } }
     /// Returns the scheduled entry that a reader enters next; nil if there is none.
     func next(for cursor: TrackCursor) -> PlaybackList.ScheduledItem? {
         state.withLock { state in
-            guard let place = state.cursors[cursor]?.place, let index = state.indexOfSuccessor(of: place, cursor),
+            guard let entrySerial = state.cursors[cursor]?.serial,
+                let index = state.indexOfSuccessor(of: entrySerial, cursor),
                 index < state.list.entries.count
             else { return nil }
             return state.list.entries[index]
         }
     }
     /// Returns true if a reader has reached an entry.
-    func hasEntered(_ serial: Int, _ cursor: TrackCursor) -> Bool { (place(of: cursor) ?? .min) >= serial }
+    func hasEntered(_ serial: Int, _ cursor: TrackCursor) -> Bool { (currentSerial(of: cursor) ?? .min) >= serial }
     /// Returns true if a reader waits for the successor of its entry.
     func isWaiting(_ cursor: TrackCursor) -> Bool { state.withLock { $0.cursors[cursor]?.isWaiting ?? false } }
 
@@ -132,7 +133,7 @@ final class SharedPlaybackList: Sendable {
     /// Stores the prepared video track of an entry; nil if it has none.
     func setVideoTrack(_ pictures: VideoReader?, to serial: Int) {
         state.withLock { state in
-            if state.list.entry(serial) != nil { state.pictures[serial] = .some(pictures) }
+            if state.list.entry(serial) != nil { state.preparedVideo[serial] = .some(pictures) }
         }
     }
 
@@ -161,7 +162,7 @@ final class SharedPlaybackList: Sendable {
 
     /// Records that a reader has entered an entry.
     func markEntered(_ serial: Int, _ cursor: TrackCursor) {
-        state.withLock { $0.cursors[cursor] = Position(place: serial) }
+        state.withLock { $0.cursors[cursor] = Position(serial: serial) }
         onChange()
     }
 
@@ -169,31 +170,31 @@ final class SharedPlaybackList: Sendable {
     func setTrackEnd(_ end: PlaybackList.ScheduledItem.TrackEnd, _ cursor: TrackCursor, of serial: Int) {
         let kind: Track.Kind
         switch cursor {
-        case .sound(0): kind = .audio
-        case .sound, .subtitle, .secondarySubtitle: return
-        case .picture: kind = .video
+        case .audio(0): kind = .audio
+        case .audio, .subtitle, .secondarySubtitle: return
+        case .video: kind = .video
         }
         state.withLock { $0.list.setTrackEnd(end, kind, of: serial) }
         onChange()
     }
 
     /// Records that a track of an entry failed at a media time.
-    func recordFailure(_ error: MediaError, at place: MediaTime, _ cursor: TrackCursor, of serial: Int) {
-        let failure = EntryLosses.Failure(kind: cursor.kind, error: error, place: place)
+    func recordFailure(_ error: MediaError, at entrySerial: MediaTime, _ cursor: TrackCursor, of serial: Int) {
+        let failure = EntryLosses.Failure(kind: cursor.kind, error: error, position: entrySerial)
         update { list in list.change(serial) { $0.losses.record(failure) } }
         onChange()
     }
 
     /// A segment of an entry could not be read at a film time; reading continues after it.
-    func record(lostSegment error: MediaError, at place: MediaTime, _ cursor: TrackCursor, of serial: Int) {
-        let loss = EntryLosses.Failure(kind: cursor.kind, error: error, place: place)
+    func record(lostSegment error: MediaError, at entrySerial: MediaTime, _ cursor: TrackCursor, of serial: Int) {
+        let loss = EntryLosses.Failure(kind: cursor.kind, error: error, position: entrySerial)
         update { list in list.change(serial) { $0.losses.record(lostSegment: loss) } }
         onChange()
     }
 
     /// Records that the audio of an entry was read to its end, in media time.
-    func noteRead(soundUntil time: MediaTime, of serial: Int) {
-        update { list in list.change(serial) { $0.losses.soundRead = time } }
+    func recordRead(audioUntil time: MediaTime, of serial: Int) {
+        update { list in list.change(serial) { $0.losses.audioRead = time } }
         onChange()
     }
 
@@ -208,16 +209,16 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// Records damaged packets of an entry.
-    func noteDamage(of serial: Int) { update { list in list.change(serial) { $0.losses.isDamaged = true } } }
+    func recordDamage(of serial: Int) { update { list in list.change(serial) { $0.losses.isDamaged = true } } }
 
     /// Records the end of the video of an entry as read, in media time, and the error that ended it.
-    func noteRead(picturesUntil time: MediaTime, failure: MediaError?, of serial: Int) {
+    func recordRead(videoUntil time: MediaTime, failure: MediaError?, of serial: Int) {
         update { list in
             if let failure {
-                let failure = EntryLosses.Failure(kind: .video, error: failure, place: time)
+                let failure = EntryLosses.Failure(kind: .video, error: failure, position: time)
                 list.change(serial) { $0.losses.record(failure) }
             }
-            list.noteRead(picturesUntil: time, of: serial)
+            list.recordRead(videoUntil: time, of: serial)
         }
         onChange()
     }
@@ -226,7 +227,7 @@ final class SharedPlaybackList: Sendable {
     func successor(of serial: Int, _ cursor: TrackCursor) -> Successor {
         let (successor, isNew) = state.withLock { state -> (Successor, Bool) in
             var found = Self.successor(of: serial, cursor, in: state)
-            var position = state.cursors[cursor] ?? Position(place: serial)
+            var position = state.cursors[cursor] ?? Position(serial: serial)
             let isWaiting = if case .wait = found { true } else { false }
             let isNew = isWaiting && !position.isWaiting
             position.isWaiting = isWaiting
@@ -251,7 +252,7 @@ final class SharedPlaybackList: Sendable {
         guard index < entries.count else { return state.isOpen ? .wait : .end }
         let next = entries[index]
         guard next.offset != nil, state.lost[next.serial] == nil else { return .wait }
-        if cursor == .picture, next.videoTrack != nil, state.pictures[next.serial] == nil { return .wait }
+        if cursor == .video, next.videoTrack != nil, state.preparedVideo[next.serial] == nil { return .wait }
         return .entry(next)
     }
 
@@ -269,10 +270,10 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// Removes and returns the prepared video track of an entry; nil if there is none.
-    func takePictures(of serial: Int) -> VideoReader? {
+    func removePreparedVideo(of serial: Int) -> VideoReader? {
         state.withLock { state in
-            defer { if state.pictures[serial] != nil { state.pictures[serial] = .some(nil) } }
-            return state.pictures[serial] ?? nil
+            defer { if state.preparedVideo[serial] != nil { state.preparedVideo[serial] = .some(nil) } }
+            return state.preparedVideo[serial] ?? nil
         }
     }
 }

@@ -26,11 +26,11 @@ final class SourceHold {
 
     /// Returns true if a track is about to underrun because its source delivers nothing.
     ///
-    /// - Parameter moment: The playhead; nil if the timeline is stopped.
-    func isDue(at moment: MediaTime?) -> Bool {
+    /// - Parameter time: The playhead; nil if the timeline is stopped.
+    func isDue(at time: MediaTime?) -> Bool {
         untilDry = nil
-        guard let moment else { return false }
-        let supply = reserves(at: moment)
+        guard let time else { return false }
+        let supply = reserves(at: time)
         untilDry = supply.untilDry
         return supply.isStarved
     }
@@ -39,15 +39,15 @@ final class SourceHold {
     func begin() { policy.hold(at: context.clock.now) }
 
     /// Requests the reserve of a hold from a position on and reports its progress.
-    func collect(from moment: MediaTime) {
-        setReserve(from: moment)
-        report(share: reserves(at: moment).share)
+    func collect(from time: MediaTime) {
+        setReserve(from: time)
+        report(share: reserves(at: time).share)
     }
 
     /// Requests every track to read ahead as the hold requires, from a position; nil: only as the renderers require.
-    func setReserve(from moment: MediaTime?) {
+    func setReserve(from time: MediaTime?) {
         // A margin, so that the last packet need not end exactly there.
-        tracks.setReserve(until: moment?.advanced(by: policy.reserve * (context.status.state.speed * 1.01)))
+        tracks.setReserve(until: time?.advanced(by: policy.reserve * (context.status.state.speed * 1.01)))
     }
 
     /// Returns true if a start after a seek may proceed. If the source has proved slow, a reserve is required.
@@ -61,8 +61,8 @@ final class SourceHold {
     }
 
     /// Ends the hold if the tracks have their reserve; otherwise reports the progress.
-    func hasCollected(from moment: MediaTime) -> Bool {
-        let reserves = reserves(at: moment)
+    func hasCollected(from time: MediaTime) -> Bool {
+        let reserves = reserves(at: time)
         var share = reserves.share
         if share < 1, let others = reserves.shareOfOthers, others >= 1, context.list.current?.film.lostServer == nil {
             supply.excuseSilentTracks()
@@ -94,7 +94,7 @@ final class SourceHold {
     /// Reports that a seek waits for its source; returns false if it does not.
     func reportIfSlow(_ seek: PendingSeek) -> Bool {
         guard !seek.isCommanded, isSlow(seek) else { return false }
-        let isThere = tracks.video.map { !seek.movesPicture || $0.status.seekSerial == seek.serial } ?? true
+        let isThere = tracks.video.map { !seek.movesVideo || $0.status.seekSerial == seek.serial } ?? true
         report(share: isThere ? reserves(at: seek.target).share : 0)
         return true
     }
@@ -113,7 +113,7 @@ final class SourceHold {
         address.contains("://") && !address.lowercased().hasPrefix("file:")
     }
 
-    private func reserves(at moment: MediaTime) -> BufferedSupply {
-        supply.reserves(at: moment, speed: context.status.state.speed, reserve: policy.reserve)
+    private func reserves(at time: MediaTime) -> BufferedSupply {
+        supply.reserves(at: time, speed: context.status.state.speed, reserve: policy.reserve)
     }
 }

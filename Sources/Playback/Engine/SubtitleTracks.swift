@@ -15,21 +15,21 @@ final class SubtitleTracks {
     init(_ context: PlayerContext, over layer: DisplayLayer) {
         self.context = context
         let options = context.options
-        let parts = options.playsVideo ? context.parts.subtitles : nil
-        primary = parts.map { ShownSubtitles($0, over: layer, options: options) }
-        secondary = parts.flatMap { ShownSubtitles(secondary: $0, over: layer, options: options) }
+        let components = options.playsVideo ? context.components.subtitles : nil
+        primary = components.map { ShownSubtitles($0, over: layer, options: options) }
+        secondary = components.flatMap { ShownSubtitles(secondary: $0, over: layer, options: options) }
         all = [primary, secondary].compactMap { $0 }
     }
 
     /// Returns the selected primary and secondary tracks of an entry.
     func tracks(of entry: PlaybackList.ScheduledItem) -> (Track?, secondary: Track?) {
-        (primary?.wish.value.track(of: entry), secondary?.wish.value.track(of: entry))
+        (primary?.selection.value.track(of: entry), secondary?.selection.value.track(of: entry))
     }
 
     /// Returns the selected primary and secondary tracks of media that plays beside an audio track.
     func tracks(of summary: MediaSummary, beside sound: Track?) -> [Track?] {
-        let track = primary?.wish.value.track(in: summary, beside: sound)
-        let more = secondary?.wish.value.track(in: summary, beside: sound)
+        let track = primary?.selection.value.track(in: summary, beside: sound)
+        let more = secondary?.selection.value.track(in: summary, beside: sound)
         return [track, more == track ? nil : more]
     }
 
@@ -42,10 +42,10 @@ final class SubtitleTracks {
         }
         let all = current.film.summary.tracks.filter { $0.kind == .subtitle }
         guard !all.isEmpty else { return context.status.message(Self.absence(in: current.film.summary)) }
-        let present = primary.wish.value.track(of: current).flatMap { all.firstIndex(of: $0) } ?? -1
+        let present = primary.selection.value.track(of: current).flatMap { all.firstIndex(of: $0) } ?? -1
         // One more position than tracks: none.
-        let places = all.count + 1
-        let index = ((present + 1 + step) % places + places) % places - 1
+        let choiceCount = all.count + 1
+        let index = ((present + 1 + step) % choiceCount + choiceCount) % choiceCount - 1
         select(index < 0 ? nil : all[index], of: current, at: target)
     }
 
@@ -77,9 +77,9 @@ final class SubtitleTracks {
         let count = entry.film.summary.tracks.count { $0.kind == .subtitle }
         // Following items use the same language if it identifies the track, otherwise its number.
         if let language = track?.language, entry.film.summary.subtitleTrack(languages: [language]) == track {
-            primary.wish.change { wish in
-                wish.languages.removeAll { LanguageCode($0) == LanguageCode(language) }
-                wish.languages.insert(language, at: 0)
+            primary.selection.change { selection in
+                selection.languages.removeAll { LanguageCode($0) == LanguageCode(language) }
+                selection.languages.insert(language, at: 0)
             }
             apply(.automatic, to: primary, at: target)
         } else {
@@ -90,7 +90,7 @@ final class SubtitleTracks {
     }
 
     private func apply(_ choice: SubtitleChoice, to subtitles: ShownSubtitles, at target: TrackTarget) {
-        subtitles.wish.change { $0.choice = choice }
+        subtitles.selection.change { $0.choice = choice }
         guard let entry = context.list.current, context.status.isUnderWay else { return }
         addPipeline(to: subtitles, behind: entry, of: context.list.list.entries)
         if subtitles.pipeline == nil { subtitles.renderer.flush() } else { subtitles.seek(to: target) }
@@ -104,7 +104,7 @@ final class SubtitleTracks {
         guard count > 0, let current, let secondary else {
             return context.status.message(Self.absence(in: current?.film.summary))
         }
-        let present = secondary.wish.value.track(of: current)?.number ?? 0
+        let present = secondary.selection.value.track(of: current)?.number ?? 0
         let number = ((present + step) % (count + 1) + count + 1) % (count + 1)
         selectSecondary(number == 0 ? nil : number, at: target)
     }
@@ -170,13 +170,13 @@ final class SubtitleTracks {
         to subtitles: ShownSubtitles, behind entry: PlaybackList.ScheduledItem, of entries: [PlaybackList.ScheduledItem]
     ) {
         guard subtitles.pipeline == nil else { return }
-        let wish = subtitles.wish
-        guard entries.contains(where: { wish.value.track(of: $0) != nil }) else { return }
+        let selection = subtitles.selection
+        guard entries.contains(where: { selection.value.track(of: $0) != nil }) else { return }
         context.synchronizer.addRenderer(subtitles.renderer)
         let pipeline = context.pipeline(
             SubtitleStage(
                 list: context.list, cursor: subtitles.cursor, renderer: subtitles.renderer,
-                choose: { wish.value.track(of: $0) }, behind: entry))
+                choose: { selection.value.track(of: $0) }, behind: entry))
         subtitles.pipeline = pipeline
         context.start(pipeline, "subtitles reader")
         if let error = pipeline.refusal {

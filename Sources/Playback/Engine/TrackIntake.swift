@@ -107,7 +107,7 @@ final class TrackIntake: Sendable {
     }
 
     /// Records that no more of the reserve can be read.
-    func noteSated() {
+    func markSated() {
         state.withLock { state in
             state.reserve = nil
             state.report.isSated = true

@@ -7,11 +7,11 @@ struct TrackSupply {
     /// other than MP4 do not state the end of a track.
     private static let maxSilence = Duration.seconds(30)
     /// The margin beyond an output's lead for late threads.
-    private static let soundMargin = Duration.milliseconds(40)
-    private static let minSoundLead = Duration.milliseconds(60)
-    private static let maxSoundLead = Duration.milliseconds(500)
+    private static let audioMargin = Duration.milliseconds(40)
+    private static let minAudioLead = Duration.milliseconds(60)
+    private static let maxAudioLead = Duration.milliseconds(500)
     /// About half a frame.
-    private static let pictureMargin = Duration.milliseconds(20)
+    private static let frameMargin = Duration.milliseconds(20)
 
     private let context: PlayerContext
     private let tracks: PlaybackTracks
@@ -22,23 +22,23 @@ struct TrackSupply {
     func publish(to board: PlayerStatePublisher) {
         let (sound, current) = (tracks.renderer?.progress, context.list.current)
         board.update(
-            loadedUntil: readUntil, handedUntil: sound?.acceptedUntil, soundReadUntil: sound?.enqueuedUntil,
-            soundIsRead: tracks.isSoundRead, picturesAreRead: tracks.arePicturesRead,
-            soundEnd: current?.soundEndOnTimeline, soundLosses: current?.soundLosses ?? [],
+            loadedUntil: readUntil, handedUntil: sound?.acceptedUntil, audioReadUntil: sound?.enqueuedUntil,
+            audioIsRead: tracks.isAudioRead, videoIsRead: tracks.isVideoRead,
+            audioEnd: current?.audioEndOnTimeline, audioLosses: current?.audioLosses ?? [],
             readAhead: current?.film.readAhead)
-        adoptPictureSize()
+        adoptFrameSize()
     }
 
     /// Adopts the size of the displayed frames, which may change within a track.
-    private func adoptPictureSize() {
+    private func adoptFrameSize() {
         let state = context.status.state
-        guard state.hasVideo, let size = tracks.layer.shownSize, size != BlankPicture.shared.size,
-            let format = state.pictureFormat, format.size != size
+        guard state.hasVideo, let size = tracks.layer.shownSize, size != BlankFrame.shared.size,
+            let format = state.displayedVideoFormat, format.size != size
         else { return }
         let fresh = VideoFormat(
             parameters: format.parameters, size: size, pixelAspect: format.pixelAspect, rotation: format.rotation,
             color: format.color, frameRate: format.frameRate, peakLuminance: format.peakLuminance)
-        context.status.change { $0.pictureFormat = fresh }
+        context.status.change { $0.displayedVideoFormat = fresh }
     }
 
     /// Returns the reserves of the tracks from a position on the timeline on.
@@ -47,20 +47,20 @@ struct TrackSupply {
     func reserves(at moment: MediaTime, speed: Double, reserve: Duration) -> BufferedSupply {
         let now = context.clock.now
         var supply = BufferedSupply(at: moment, speed: speed, reserve: reserve, end: statedEnd)
-        if let audio = tracks.audio, let renderer = tracks.renderer, tracks.mayHoldForSound(at: moment) {
-            add(audio, cursor: .sound, renderer: renderer, to: &supply, at: now)
+        if let audio = tracks.audio, let renderer = tracks.renderer, tracks.mayHoldForAudio(at: moment) {
+            add(audio, cursor: .audio, renderer: renderer, to: &supply, at: now)
         }
         for sound in tracks.added.all where sound.mayHold(at: moment) {
             if let pipeline = sound.pipeline {
                 add(pipeline, cursor: sound.cursor, renderer: sound.renderer, to: &supply, at: now)
             }
         }
-        if let video = tracks.video, let report = report(of: video, .picture) {
+        if let video = tracks.video, let report = report(of: video, .video) {
             supply.add(
                 BufferedSupply.Track(
                     handedUntil: report.handedUntil, readUntil: report.readUntil,
                     isWaitingForSource: report.isWaitingForSource(at: now), isSated: report.isSated,
-                    isSilent: report.isSilent(for: Self.maxSilence, at: now), margin: Self.pictureMargin))
+                    isSilent: report.isSilent(for: Self.maxSilence, at: now), margin: Self.frameMargin))
         }
         return supply
     }
@@ -73,11 +73,11 @@ struct TrackSupply {
         let progress = renderer.progress
         guard !progress.hasFailed else { return }
         let isWaiting = report.isWaitingForSource(at: now)
-        var (handed, margin) = (progress.enqueuedUntil, Self.maxSoundLead / 2)
+        var (handed, margin) = (progress.enqueuedUntil, Self.maxAudioLead / 2)
         if isWaiting {
             // Audio in converters plays only when more follows.
             handed = progress.acceptedUntil
-            margin = min(max(renderer.startLead, Self.minSoundLead), Self.maxSoundLead) + Self.soundMargin
+            margin = min(max(renderer.startLead, Self.minAudioLead), Self.maxAudioLead) + Self.audioMargin
         }
         supply.add(
             BufferedSupply.Track(
@@ -97,17 +97,17 @@ struct TrackSupply {
             guard report(of: pipeline, cursor) != nil else { return }
             if let position { earliest = min(earliest ?? position, position) } else { isKnown = false }
         }
-        if !tracks.isSoundLost { add(tracks.audio, .sound, tracks.renderer?.progress.enqueuedUntil) }
+        if !tracks.isAudioLost { add(tracks.audio, .audio, tracks.renderer?.progress.enqueuedUntil) }
         for sound in tracks.added.all where !sound.isLost {
             add(sound.pipeline, sound.cursor, sound.renderer.progress.enqueuedUntil)
         }
-        add(tracks.video, .picture, tracks.video?.intake?.report.readUntil)
+        add(tracks.video, .video, tracks.video?.intake?.report.readUntil)
         return isKnown ? earliest ?? last : nil
     }
 
     /// Whether audio is missing because its source has not delivered it.
-    var isSoundAwaited: Bool {
-        guard let audio = tracks.audio, let report = report(of: audio, .sound) else { return false }
+    var isAudioAwaited: Bool {
+        guard let audio = tracks.audio, let report = report(of: audio, .audio) else { return false }
         return report.isWaitingForSource(at: context.clock.now)
     }
 

@@ -55,7 +55,7 @@ final class VideoStage: TrackStage {
         self.entry = entry
         source = StageSource()
         isAtEnd = true
-        setting.list.markEntered(entry.serial, .picture)
+        setting.list.markEntered(entry.serial, .video)
     }
 
     // MARK: Seeking
@@ -69,7 +69,7 @@ final class VideoStage: TrackStage {
         // Nothing is decoded until its source is open.
         isAtEnd = true
         shift = TimeShift(entry.offset ?? .zero)
-        list.markEntered(entry.serial, .picture)
+        list.markEntered(entry.serial, .video)
         guard let track = entry.videoTrack else {
             showNothing(at: time)
             return time
@@ -86,7 +86,7 @@ final class VideoStage: TrackStage {
         } catch {
             if error.code == .cancelled { throw error }
             // A failed source ends.
-            list.recordFailure(error, at: time - (entry.offset ?? .zero), .picture, of: entry.serial)
+            list.recordFailure(error, at: time - (entry.offset ?? .zero), .video, of: entry.serial)
             _ = reachEnd(of: entry)
             return time
         }
@@ -101,7 +101,7 @@ final class VideoStage: TrackStage {
             if !isShort { (isAtEnd, load.lastEnd) = (true, nil) }
         }
         entry = kept
-        list.markEntered(serial, .picture)
+        list.markEntered(serial, .video)
     }
 
     private func use(_ reader: VideoReader?) throws(MediaError) {
@@ -116,7 +116,7 @@ final class VideoStage: TrackStage {
         guard let entry else { return .full }
         if isAtEnd { return try proceed(behind: entry) }
         guard let reader else { return reachEnd(of: entry) }
-        defer { noteRead(reader) }
+        defer { recordRead(reader) }
         guard layer.isReadyForMoreMediaData else { return try readAhead(reader) ? .moved : .full }
         load.prepare(reader.frames, for: layer, offset: entry.offset ?? .zero)
         let step = reader.frames.step()
@@ -129,10 +129,10 @@ final class VideoStage: TrackStage {
             try read(reader)
             return .moved
         case .ended:
-            if reader.isOnePicture {
+            if reader.isSingleFrame {
                 if !reader.frames.hasDelivered { leaveOut(of: entry) }
             } else {
-                noteEnd(of: entry, reader)
+                recordEnd(of: entry, reader)
             }
             return reachEnd(of: entry)
         }
@@ -153,13 +153,13 @@ final class VideoStage: TrackStage {
     }
 
     /// Records the end of the video and its errors.
-    private func noteEnd(of entry: PlaybackList.ScheduledItem, _ reader: VideoReader) {
+    private func recordEnd(of entry: PlaybackList.ScheduledItem, _ reader: VideoReader) {
         let end = load.lastEnd.map { $0 - (entry.offset ?? .zero) }
-        if reader.decoder.decodeErrorCount > 0 { list.noteDamage(of: entry.serial) }
+        if reader.decoder.decodeErrorCount > 0 { list.recordDamage(of: entry.serial) }
         if let end {
-            list.noteRead(picturesUntil: end, failure: reader.frames.failure, of: entry.serial)
+            list.recordRead(videoUntil: end, failure: reader.frames.failure, of: entry.serial)
         } else if let error = reader.frames.failure ?? Self.undecodable(reader) {
-            list.recordFailure(error, at: entry.start, .picture, of: entry.serial)
+            list.recordFailure(error, at: entry.start, .video, of: entry.serial)
         }
     }
 
@@ -174,16 +174,16 @@ final class VideoStage: TrackStage {
     ///
     /// - Returns: False if nothing was read.
     private func readAhead(_ reader: VideoReader) throws(MediaError) -> Bool {
-        guard let intake, intake.wantsMore, !reader.isOnePicture else { return false }
+        guard let intake, intake.wantsMore, !reader.isSingleFrame else { return false }
         if try read(reader) { return true }
-        intake.noteSated()
+        intake.markSated()
         return false
     }
 
-    private func noteRead(_ reader: VideoReader) {
+    private func recordRead(_ reader: VideoReader) {
         if let until = reader.readUntil { intake?.record(readUntil: shift.moved(until)) }
         guard let entry, let lost = reader.consumeLostSegment() else { return }
-        list.record(lostSegment: lost.error, at: lost.place ?? entry.start, .picture, of: entry.serial)
+        list.record(lostSegment: lost.error, at: lost.place ?? entry.start, .video, of: entry.serial)
     }
 
     /// Records the end of a frame. Where its stated duration is wrong, the interval to the preceding frame counts.
@@ -212,7 +212,8 @@ final class VideoStage: TrackStage {
         if let begin = entry.begin {
             // The last frame of the preceding item must not remain.
             if isGaplessBoundary, (time - begin).duration > Self.longestStart { showNothing(at: begin) }
-            if begin != .zero, time < begin, let end = frame.end, end > begin, entry.offset != .zero || entry.isPart {
+            if begin != .zero, time < begin, let end = frame.end, end > begin, entry.offset != .zero || entry.isSection
+            {
                 // The frame that spans the start of the entry.
                 time = begin
                 (frame.presentationTime, frame.duration) = (begin, end - begin)
@@ -231,21 +232,21 @@ final class VideoStage: TrackStage {
 
     /// Replaces an undecodable image by black and reports it.
     private func leaveOut(of entry: PlaybackList.ScheduledItem) {
-        let sound = entry.audioTrack == nil ? "it is skipped." : "the sound plays without it."
-        setting.tell("The picture of “\(entry.title)” is damaged or too large; \(sound)")
+        let consequence = entry.audioTrack == nil ? "it is skipped." : "the sound plays without it."
+        setting.tell("The picture of “\(entry.title)” is damaged or too large; \(consequence)")
         showNothing(at: stillTime)
     }
 
     private func reachEnd(of entry: PlaybackList.ScheduledItem) -> TrackStep {
         isAtEnd = true
         if let end = load.lastEnd ?? entry.begin {
-            list.setTrackEnd(.at(end - (entry.offset ?? .zero)), .picture, of: entry.serial)
+            list.setTrackEnd(.at(end - (entry.offset ?? .zero)), .video, of: entry.serial)
         }
         return .moved
     }
 
     private func proceed(behind entry: PlaybackList.ScheduledItem) throws(MediaError) -> TrackStep {
-        switch list.successor(of: entry.serial, .picture) {
+        switch list.successor(of: entry.serial, .video) {
         case .wait: return .full
         case .finish:
             layer.finish()
@@ -261,7 +262,7 @@ final class VideoStage: TrackStage {
 
     private func begin(_ next: PlaybackList.ScheduledItem) throws(MediaError) {
         let skipPolicy = reader?.decoder.skipPolicy
-        try use(list.takePictures(of: next.serial))
+        try use(list.removePreparedVideo(of: next.serial))
         entry = next
         shift = TimeShift(next.offset ?? .zero)
         (load.lastEnd, lastTime, isGaplessBoundary, stillTime) = (nil, nil, true, next.begin ?? .zero)
@@ -269,12 +270,12 @@ final class VideoStage: TrackStage {
         // The machine is as slow as during the preceding item.
         if let skipPolicy { reader?.decoder.skipPolicy = skipPolicy }
         if reader == nil { showNothing(at: next.begin ?? .zero) }
-        list.markEntered(next.serial, .picture)
+        list.markEntered(next.serial, .video)
     }
 
     /// Shows black from a position on.
     private func showNothing(at time: MediaTime) {
-        layer.enqueue(BlankPicture.buffer(at: time))
+        layer.enqueue(BlankFrame.buffer(at: time))
         setting.progress.report()
     }
 

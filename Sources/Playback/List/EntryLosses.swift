@@ -8,15 +8,15 @@ struct EntryLosses: Sendable {
         var kind: Track.Kind
         var error: MediaError
         /// The position up to which the track was read.
-        var place: MediaTime
+        var position: MediaTime
     }
 
     private(set) var failures: [Failure] = []
     /// The first segment of a stream that could not be read, and how far its track had been read.
     private(set) var lostSegment: Failure?
     /// The read position of a track that was read to its end.
-    var soundRead: MediaTime?
-    var picturesRead: MediaTime?
+    var audioRead: MediaTime?
+    var videoRead: MediaTime?
     /// Audio that could not be decoded.
     private(set) var undecodable: UndecodableAudio?
     /// The same since the last seek, in contiguous ranges.
@@ -44,33 +44,33 @@ struct EntryLosses: Sendable {
     }
 
     mutating func record(lostSegment loss: Failure) {
-        if lostSegment.map({ loss.place < $0.place }) ?? true { lostSegment = loss }
+        if lostSegment.map({ loss.position < $0.position }) ?? true { lostSegment = loss }
     }
 
     /// Adds undecodable audio. What precedes the end of audio that was added before is not added again: it was decoded
     /// by another output, or before a seek.
-    mutating func record(undecodable sound: UndecodableAudio) {
-        addSilence(sound)
-        guard let before = undecodable, sound.start < before.end else {
-            return undecodable = undecodable?.adding(sound) ?? sound
+    mutating func record(undecodable audioEnd: UndecodableAudio) {
+        addSilence(audioEnd)
+        guard let before = undecodable, audioEnd.start < before.end else {
+            return undecodable = undecodable?.adding(audioEnd) ?? audioEnd
         }
-        guard sound.end > before.end else { return }
-        var rest = sound
+        guard audioEnd.end > before.end else { return }
+        var rest = audioEnd
         rest.start = before.end
-        let share = (rest.end - rest.start).seconds / (sound.end - sound.start).seconds
-        rest.duration = MediaTime(seconds: sound.duration.seconds * share)
+        let share = (rest.end - rest.start).seconds / (audioEnd.end - audioEnd.start).seconds
+        rest.duration = MediaTime(seconds: audioEnd.duration.seconds * share)
         undecodable = before.adding(rest)
     }
 
-    private mutating func addSilence(_ sound: UndecodableAudio) {
+    private mutating func addSilence(_ audioEnd: UndecodableAudio) {
         // Single packets far apart are reported as one range. An output that joins decodes the same audio again.
-        guard sound.duration.seconds > 0.5 * (sound.end - sound.start).seconds,
-            !silences.contains(where: { $0.start <= sound.start && sound.end <= $0.end })
+        guard audioEnd.duration.seconds > 0.5 * (audioEnd.end - audioEnd.start).seconds,
+            !silences.contains(where: { $0.start <= audioEnd.start && audioEnd.end <= $0.end })
         else { return }
-        if let last = silences.last, last.start <= sound.start, sound.start - last.end <= Self.shortestHole {
-            silences[silences.count - 1] = last.adding(sound)
+        if let last = silences.last, last.start <= audioEnd.start, audioEnd.start - last.end <= Self.shortestHole {
+            silences[silences.count - 1] = last.adding(audioEnd)
         } else if silences.count < Self.maxSilences {
-            silences.append(sound)
+            silences.append(audioEnd)
         }
     }
 
@@ -85,13 +85,13 @@ struct EntryLosses: Sendable {
 
     /// Resets the failures and read positions, because the tracks are read again after a seek.
     mutating func restart() {
-        (failures, lostSegment, soundRead, picturesRead, silences) = ([], nil, nil, nil, [])
+        (failures, lostSegment, audioRead, videoRead, silences) = ([], nil, nil, nil, [])
     }
 
     /// Returns the missing audio; nil if there is none.
     ///
     /// - Parameter countsHoles: Whether gaps between timestamps count as lost.
-    func missingSound(countsHoles: Bool) -> UndecodableAudio? {
+    func missingAudio(countsHoles: Bool) -> UndecodableAudio? {
         guard countsHoles, let holes else { return undecodable }
         return undecodable.map(holes.adding) ?? holes
     }
@@ -103,9 +103,9 @@ extension PlaybackList {
     ///
     /// - Parameter isConcerned: Whether that of an entry is recorded.
     mutating func record(
-        undecodable sound: UndecodableAudio, where isConcerned: (ScheduledItem) -> Bool = { _ in true }
+        undecodable audioEnd: UndecodableAudio, where isConcerned: (ScheduledItem) -> Bool = { _ in true }
     ) {
-        var rest = sound
+        var rest = audioEnd
         for (index, entry) in entries.enumerated() {
             let next = index + 1 < entries.count ? entries[index + 1].begin : nil
             // The first packets of an entry are before its beginning: they prime the decoder.
@@ -131,68 +131,70 @@ extension PlaybackList.ScheduledItem {
     /// Returns the failure to report now; nil if there is none.
     ///
     /// - Parameters:
-    ///   - moment: The current media time; nil if the playback has ended.
-    func failure(at moment: MediaTime?) -> MediaFailure? {
+    ///   - time: The current media time; nil if the playback has ended.
+    func failure(at time: MediaTime?) -> MediaFailure? {
         // A truncated entry is reported once its end is settled.
-        guard !losses.isReported, moment == nil || brokenOff == nil else { return nil }
-        return lossOfSegment(at: moment) ?? lossOfTracks(at: moment) ?? lossOfSound(at: moment)
-            ?? endOfSound(at: moment) ?? lossOfAll(at: moment)
+        guard !losses.isReported, time == nil || brokenOff == nil else { return nil }
+        return lossOfSegment(at: time) ?? lossOfTracks(at: time) ?? lossOfAudio(at: time)
+            ?? endOfAudio(at: time) ?? lossOfAll(at: time)
     }
 
     /// Returns why an entry that has ended at its start has no media: it was passed without a frame and without audio.
-    private func lossOfAll(at moment: MediaTime?) -> MediaFailure? {
-        guard moment == nil, isEmpty, !isPart, listPosition.interstitialPart == nil else { return nil }
+    private func lossOfAll(at time: MediaTime?) -> MediaFailure? {
+        guard time == nil, isEmpty, !isSection, listPosition.interstitialPart == nil else { return nil }
         let reason = LossReporter.reasonForNothing(in: self)
         return MediaFailure(error: reason, position: start)
     }
 
-    private func lossOfSegment(at moment: MediaTime?) -> MediaFailure? {
-        guard let lost = losses.lostSegment, moment.map({ $0 >= lost.place }) ?? true else { return nil }
-        let place = lost.place.clock
-        let what = lost.error.code == .unsupportedChange ? "changes at \(place)" : "lacks a part from \(place) on"
-        return MediaFailure(.failed, "“\(title)” \(what): \(lost.error.message)", at: lost.place)
+    private func lossOfSegment(at time: MediaTime?) -> MediaFailure? {
+        guard let lost = losses.lostSegment, time.map({ $0 >= lost.position }) ?? true else { return nil }
+        let position = lost.position.clock
+        let what = lost.error.code == .unsupportedChange ? "changes at \(position)" : "lacks a part from \(position) on"
+        return MediaFailure(.failed, "“\(title)” \(what): \(lost.error.message)", at: lost.position)
     }
 
-    private func lossOfTracks(at moment: MediaTime?) -> MediaFailure? {
+    private func lossOfTracks(at time: MediaTime?) -> MediaFailure? {
         // Subtitles are read together with audio and video, which locate the end of an incomplete file better.
         let failures = losses.failures.filter { $0.kind != .subtitle || !$0.error.isIncomplete }
         let isRead = hasEnded(.audio, audioTrack) && hasEnded(.video, videoTrack.flatMap { $0.isCoverArt ? nil : $0 })
         if failures.contains(where: { $0.error.isIncomplete }) || isShort {
             let end =
-                ([losses.soundRead, losses.picturesRead].compactMap { $0 } + failures.map(\.place)).max() ?? start
-            guard isRead || moment.map({ $0 >= end }) ?? true else { return nil }
+                ([losses.audioRead, losses.videoRead].compactMap { $0 } + failures.map(\.position)).max() ?? start
+            guard isRead || time.map({ $0 >= end }) ?? true else { return nil }
             // Some containers' durations are computed from the available bytes.
-            let whole =
+            let total =
                 film.summary.duration.flatMap { $0 - end > EntryLosses.shortestHole ? " of \($0.clock)" : nil } ?? ""
             return MediaFailure(
-                .failed, "“\(title)” ends at \(end.clock)\(whole): the file is incomplete; copy or download it again",
+                .failed, "“\(title)” ends at \(end.clock)\(total): the file is incomplete; copy or download it again",
                 at: end)
         }
-        guard let first = failures.min(by: { $0.place < $1.place }) else { return nil }
-        guard isRead || moment.map({ $0 >= first.place }) ?? true else { return nil }
+        guard let first = failures.min(by: { $0.position < $1.position }) else { return nil }
+        guard isRead || time.map({ $0 >= first.position }) ?? true else { return nil }
         let kinds = Set([audioTrack, videoTrack].compactMap { $0 }.filter { !$0.isCoverArt }.map(\.kind))
-        let place = failures.map(\.place).max() ?? first.place
+        let position = failures.map(\.position).max() ?? first.position
         guard !kinds.isSubset(of: failures.map(\.kind)) else {
             // Imperceptibly short: reported as an item that cannot be played.
-            let code: TalkieError.Code = place - start < EntryLosses.shortestHole ? first.error.playbackCode : .failed
-            return MediaFailure(code, "“\(title)” breaks off at \(place.clock): \(first.error.message)", at: place)
+            let code: TalkieError.Code =
+                position - start < EntryLosses.shortestHole ? first.error.playbackCode : .failed
+            return MediaFailure(
+                code, "“\(title)” breaks off at \(position.clock): \(first.error.message)", at: position)
         }
         return MediaFailure(
-            .failed, "\(first.kind.name) of “\(title)” ends at \(first.place.clock): \(first.error.message)",
-            at: first.place)
+            .failed, "\(first.kind.name) of “\(title)” ends at \(first.position.clock): \(first.error.message)",
+            at: first.position)
     }
 
-    private func lossOfSound(at moment: MediaTime?) -> MediaFailure? {
+    private func lossOfAudio(at time: MediaTime?) -> MediaFailure? {
         let summary = film.summary
         // In MP4, at discontinuities of playlists and in streams without a stated duration a hole may be the film's
         // own.
-        let isWhole = summary.isDurationStated && !["mp4", "hls", "dash"].contains(summary.container)
+        let reportsHoles = summary.isDurationStated && !["mp4", "hls", "dash"].contains(summary.container)
         guard
-            let missing = losses.missingSound(
-                countsHoles: isWhole || losses.isDamaged || losses.undecodable != nil),
+            let missing = losses.missingAudio(
+                countsHoles: reportsHoles || losses.isDamaged || losses.undecodable != nil),
             missing.duration >= EntryLosses.shortestLoss
         else { return nil }
-        guard moment.map({ $0 >= missing.end + EntryLosses.stretch }) ?? true else { return nil }
+        guard time.map({ $0 >= missing.end + EntryLosses.stretch }) ?? true else { return nil }
         return MediaFailure(
             .failed,
             "\(missing.duration.seconds.oneDecimal) s of sound of “\(title)” could not be decoded at "
@@ -202,33 +204,33 @@ extension PlaybackList.ScheduledItem {
 
     /// Returns why a transport stream becomes silent: its sound continues with another codec or packet identifier,
     /// which is not read, or in another track.
-    private func endOfSound(at moment: MediaTime?) -> MediaFailure? {
-        guard film.summary.container == "mpegts", let sound = losses.soundRead, setEnd == nil,
-            videoTrack.map({ !$0.isCoverArt }) ?? false, let end = losses.picturesRead ?? film.summary.duration,
-            end - sound > EntryLosses.stretch, moment.map({ $0 >= sound }) ?? true
+    private func endOfAudio(at time: MediaTime?) -> MediaFailure? {
+        guard film.summary.container == "mpegts", let audioEnd = losses.audioRead, setEnd == nil,
+            videoTrack.map({ !$0.isCoverArt }) ?? false, let end = losses.videoRead ?? film.summary.duration,
+            end - audioEnd > EntryLosses.stretch, time.map({ $0 >= audioEnd }) ?? true
         else { return nil }
         return MediaFailure(
             .failed,
-            "The sound of “\(title)” ends at \(sound.clock), before the picture: it may continue in another track, or "
+            "The sound of “\(title)” ends at \(audioEnd.clock), before the picture: it may continue in another track, or "
                 + "with another codec or packet identifier (PID); choose another track, or convert the file",
-            at: sound)
+            at: audioEnd)
     }
 
     /// Whether the read tracks end well before the duration in the header. Requires audio: the last video frame of a
     /// silent film may last long.
     private var isShort: Bool {
         let summary = film.summary
-        guard summary.isDurationStated, let stated = summary.duration, let sound = losses.soundRead, setEnd == nil
+        guard summary.isDurationStated, let stated = summary.duration, let audioEnd = losses.audioRead, setEnd == nil
         else { return false }
-        let hasPictures = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
-        guard !hasPictures || losses.picturesRead != nil else { return false }
-        let (whole, last) = (stated - film.closedGaps, max(sound, losses.picturesRead ?? sound))
-        return whole - last > max(EntryLosses.tolerance, MediaTime(seconds: whole.seconds / 20))
+        let hasVideo = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
+        guard !hasVideo || losses.videoRead != nil else { return false }
+        let (total, last) = (stated - film.closedGaps, max(audioEnd, losses.videoRead ?? audioEnd))
+        return total - last > max(EntryLosses.tolerance, MediaTime(seconds: total.seconds / 20))
     }
 
     private func hasEnded(_ kind: Track.Kind, _ track: Track?) -> Bool {
         guard track != nil else { return true }
-        return (kind == .audio ? losses.soundRead : losses.picturesRead) != nil
+        return (kind == .audio ? losses.audioRead : losses.videoRead) != nil
             || losses.failures.contains { $0.kind == kind }
     }
 }

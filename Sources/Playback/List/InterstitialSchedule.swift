@@ -21,11 +21,11 @@ struct InterstitialBreak: Sendable {
 struct InterstitialPart: Sendable, Equatable {
     /// The index of the item's break, and of the part in it.
     var number: Int
-    var part: Int
+    var index: Int
     /// The part to play.
     var item: QueueItem
     /// The item position at which playback resumes after the interstitial, before its resume offset.
-    var place: MediaTime
+    var resumePosition: MediaTime
     /// The total duration of the preceding parts.
     var elapsed: MediaTime
     /// The target of a seek across the break.
@@ -64,7 +64,7 @@ struct InterstitialSchedule: Sendable {
     // MARK: Breaks
 
     /// Returns the item position of a break; nil: after the end.
-    private func place(of number: Int) -> MediaTime? {
+    private func position(of number: Int) -> MediaTime? {
         switch breaks[number].interstitial.position {
         case .before: return .zero
         case .after: return nil
@@ -81,31 +81,33 @@ struct InterstitialSchedule: Sendable {
     }
 
     /// Returns the item position of the next break after another position; nil if there is none.
-    func nextBreak(after moment: MediaTime, in pass: Int) -> MediaTime? {
+    func nextBreak(after mediaTime: MediaTime, in pass: Int) -> MediaTime? {
         for number in breaks.indices where isPlayable(number, in: pass) {
-            guard case .at = breaks[number].interstitial.position, let place = place(of: number), place > moment else {
+            guard case .at = breaks[number].interstitial.position, let position = position(of: number),
+                position > mediaTime
+            else {
                 continue
             }
-            return place
+            return position
         }
         return nil
     }
 
     /// Returns the last mandatory break between two positions, which a seek must show first; nil if there is none.
-    func mandatoryBreak(between moment: MediaTime, and target: MediaTime, in pass: Int) -> Int? {
+    func mandatoryBreak(between mediaTime: MediaTime, and target: MediaTime, in pass: Int) -> Int? {
         breaks.indices.last { number in
             guard breaks[number].interstitial.forbidsJumping, !isSeen(number, in: pass),
-                isPlayable(number, in: pass), let place = place(of: number)
+                isPlayable(number, in: pass), let position = position(of: number)
             else { return false }
-            return place > moment && place < target
+            return position > mediaTime && position < target
         }
     }
 
     /// Returns the break at a position; nil if there is none.
     ///
-    /// - Parameter moment: Nil: after the end of the item.
-    func breakNumber(at moment: MediaTime?, in pass: Int) -> Int? {
-        breaks.indices.first { isPlayable($0, in: pass) && place(of: $0) == moment }
+    /// - Parameter mediaTime: Nil: after the end of the item.
+    func breakNumber(at mediaTime: MediaTime?, in pass: Int) -> Int? {
+        breaks.indices.first { isPlayable($0, in: pass) && position(of: $0) == mediaTime }
     }
 
     // MARK: Entering a break
@@ -113,13 +115,13 @@ struct InterstitialSchedule: Sendable {
     /// Returns the first playable part of a break; nil if there is none.
     func firstPart(of number: Int, at base: PlaylistPosition, goal: MediaTime? = nil) -> PlaylistPosition? {
         guard breaks.indices.contains(number) else { return nil }
-        let place = place(of: number) ?? duration ?? .zero
-        return part(from: 0, of: number, at: base, place: place, elapsed: .zero, goal: goal)
+        let position = position(of: number) ?? duration ?? .zero
+        return part(from: 0, of: number, at: base, position: position, elapsed: .zero, goal: goal)
     }
 
     /// Returns the first playable part of a break from an index on; nil if there is none.
     private func part(
-        from index: Int, of number: Int, at base: PlaylistPosition, place: MediaTime, elapsed: MediaTime,
+        from index: Int, of number: Int, at base: PlaylistPosition, position: MediaTime, elapsed: MediaTime,
         goal: MediaTime?
     ) -> PlaylistPosition? {
         let one = breaks[number]
@@ -128,21 +130,21 @@ struct InterstitialSchedule: Sendable {
         else { return nil }
         var listPosition = base.plain
         listPosition.interstitialPart = InterstitialPart(
-            number: number, part: part, item: one.items[part], place: place, elapsed: elapsed, goal: goal)
+            number: number, index: part, item: one.items[part], resumePosition: position, elapsed: elapsed, goal: goal)
         return listPosition
     }
 
     /// Returns the break to play before the item starts at a position; nil if there is none.
-    func entering(_ listPosition: PlaylistPosition, at moment: MediaTime?) -> PlaylistPosition? {
+    func entering(_ listPosition: PlaylistPosition, at mediaTime: MediaTime?) -> PlaylistPosition? {
         let pass = listPosition.listPass
         for number in breaks.indices where isPlayable(number, in: pass) {
             let isHere =
                 switch breaks[number].interstitial.position {
                 case .before: !isSeen(number, in: pass)
-                case .at(let time): time == (moment ?? .zero)
+                case .at(let time): time == (mediaTime ?? .zero)
                 case .after: false
                 }
-            if isHere, let part = firstPart(of: number, at: listPosition, goal: moment) { return part }
+            if isHere, let part = firstPart(of: number, at: listPosition, goal: mediaTime) { return part }
         }
         return nil
     }
@@ -159,25 +161,25 @@ struct InterstitialSchedule: Sendable {
         guard let part = listPosition.interstitialPart, breaks.indices.contains(part.number) else { return nil }
         let elapsed = part.elapsed + length
         if let next = self.part(
-            from: part.part + 1, of: part.number, at: listPosition, place: part.place, elapsed: elapsed,
+            from: part.index + 1, of: part.number, at: listPosition, position: part.resumePosition, elapsed: elapsed,
             goal: part.goal)
         {
             return next
         }
-        guard let place = place(of: part.number) else {
+        guard let position = position(of: part.number) else {
             // Several interstitials after the item follow one another.
             let later = breaks.indices.first {
-                $0 > part.number && isPlayable($0, in: listPosition.listPass) && self.place(of: $0) == nil
+                $0 > part.number && isPlayable($0, in: listPosition.listPass) && self.position(of: $0) == nil
             }
             return later.flatMap { firstPart(of: $0, at: listPosition) }
         }
         // Unplayable parts skip nothing of the item.
         let one = breaks[part.number].interstitial
         let offset = elapsed > .zero && one.position != .before ? one.resumeOffset ?? elapsed : .zero
-        let moment = max(place + offset, part.goal ?? .zero)
-        if let duration, moment > duration - Self.instant { return nil }
+        let mediaTime = max(position + offset, part.goal ?? .zero)
+        if let duration, mediaTime > duration - Self.instant { return nil }
         var next = listPosition.plain
-        next.from = moment
+        next.from = mediaTime
         return next
     }
 
@@ -194,10 +196,10 @@ struct InterstitialSchedule: Sendable {
     // MARK: Events
 
     /// Records that a part is shown.
-    mutating func noteSeen(_ part: InterstitialPart, in pass: Int) { seen[part.number] = pass }
+    mutating func markSeen(_ part: InterstitialPart, in pass: Int) { seen[part.number] = pass }
 
     /// Records that a part cannot be played; it is skipped.
-    mutating func noteLost(_ part: InterstitialPart, in pass: Int) { lost[part.item.id] = pass }
+    mutating func markLost(_ part: InterstitialPart, in pass: Int) { lost[part.item.id] = pass }
 
     /// Forgets what was shown, because the item is played again.
     mutating func startOver() { (seen, lost) = ([:], [:]) }

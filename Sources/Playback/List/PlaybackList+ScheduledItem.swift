@@ -39,8 +39,8 @@ extension PlaybackList {
         var sectionEnd: MediaTime?
         /// The timeline minus media time; nil until the end of the preceding entry is known.
         var offset: MediaTime?
-        var soundEnd = TrackEnd.unknown
-        var pictureEnd = TrackEnd.unknown
+        var audioEnd = TrackEnd.unknown
+        var videoEnd = TrackEnd.unknown
         /// The media time at which the video ended, long before the known end, because the file was truncated
         /// meanwhile.
         var brokenOff: MediaTime?
@@ -66,9 +66,9 @@ extension PlaybackList {
             self.videoTrack = videoTrack
             (self.start, itemStart) = (start, start)
             self.end = end
-            soundEnd = audioTrack == nil ? .none : .unknown
+            audioEnd = audioTrack == nil ? .none : .unknown
             // Cover art lasts as long as the audio.
-            pictureEnd = videoTrack.map { !$0.isCoverArt } ?? false ? .unknown : .none
+            videoEnd = videoTrack.map { !$0.isCoverArt } ?? false ? .unknown : .none
         }
 
         /// The item in the playlist.
@@ -76,16 +76,16 @@ extension PlaybackList {
         /// The opened media.
         var film: any MediaSource { media.film }
         /// Whether the entry continues or repeats the media of the preceding entry.
-        var isLoop: Bool { listPosition.itemPass > 0 || isPart }
+        var isLoop: Bool { listPosition.itemPass > 0 || isSection }
         /// Whether the entry is a part of the media that follows another part.
-        var isPart: Bool { listPosition.from != nil }
+        var isSection: Bool { listPosition.from != nil }
         /// The displayed title.
         var title: String {
             (listPosition.interstitialPart?.item ?? item).title ?? film.summary.title ?? item.name
         }
 
         /// The duration of a part of an interstitial, as known when it was opened.
-        var partLength: MediaTime {
+        var interstitialLength: MediaTime {
             let own = film.summary.duration ?? .zero
             return end.map { min($0, own) } ?? own
         }
@@ -105,7 +105,7 @@ extension PlaybackList {
         var filmEnd: MediaTime? {
             if let setEnd { return setEnd }
             var last: MediaTime?
-            for end in [soundEnd, pictureEnd] {
+            for end in [audioEnd, videoEnd] {
                 switch end {
                 case .unknown: return nil
                 case .none: break
@@ -126,9 +126,9 @@ extension PlaybackList {
         }
 
         /// The end of the audio on the timeline; nil until it was read to its end.
-        var soundEndOnTimeline: MediaTime? { soundEnd.time.flatMap { end in offset.map { $0 + end } } }
+        var audioEndOnTimeline: MediaTime? { audioEnd.time.flatMap { end in offset.map { $0 + end } } }
         /// The audio that could not be decoded since the last seek, on the timeline.
-        var soundLosses: [MediaTimeRange] {
+        var audioLosses: [MediaTimeRange] {
             let offset = offset ?? .zero
             return losses.silences.map { MediaTimeRange(start: $0.start + offset, end: $0.end + offset) }
         }
@@ -137,7 +137,7 @@ extension PlaybackList {
         var isEmpty: Bool { setEnd == nil && filmEnd.map { $0 <= start } ?? false }
 
         /// Restores the whole item after a seek.
-        mutating func becomeWhole() {
+        mutating func restoreFullRange() {
             (start, sectionEnd, brokenOff, tornEnd) = (itemStart, nil, nil, nil)
             (listPosition.from, listPosition.until) = (nil, nil)
             losses.restart()
@@ -151,7 +151,7 @@ extension PlaybackList {
                 start: itemStart, end: end)
             if let from = listPosition.from { (entry.start, entry.sectionEnd) = (from, listPosition.until) }
             // A track that was read to its end ends there again.
-            entry.pictureEnd = pictureEnd
+            entry.videoEnd = videoEnd
             return entry
         }
     }

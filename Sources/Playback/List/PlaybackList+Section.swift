@@ -15,7 +15,7 @@ extension PlaybackList {
     }
 
     /// Returns what follows an entry that ends with a section; nil for other entries.
-    func part(behind entry: ScheduledItem) -> PlaylistPosition? {
+    func sectionSuccessor(behind entry: ScheduledItem) -> PlaylistPosition? {
         guard entry.cutEnd == nil, let end = entry.sectionEnd, contains(entry.item.id) else { return nil }
         var next = entry.basis ?? entry.listPosition
         if let section, section.end == end {

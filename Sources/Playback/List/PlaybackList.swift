@@ -71,7 +71,7 @@ struct PlaybackList: Sendable {
     /// The item that follows the current one; nil at the end.
     var next: QueueItem? { present.flatMap { successor(of: $0, leavesLoop: true, plays: true) }?.item }
     /// The position of the current item, starting at 1, and the number of items, including those that have passed.
-    var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
+    var ordinal: (number: Int, count: Int) { order.ordinal(of: present?.item.id) }
 
     /// Returns true if the item is in the playlist.
     func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
@@ -92,9 +92,9 @@ struct PlaybackList: Sendable {
     }
 
     /// Marks an item that is unplayable in a pass. It is not tried again in that pass, or until it is permitted.
-    mutating func noteBarren(_ id: QueueItem.ID, in pass: Int = 0) { order.markFailed(id, in: pass) }
+    mutating func markUnplayable(_ id: QueueItem.ID, in pass: Int = 0) { order.markFailed(id, in: pass) }
     /// Marks an item that plays in a pass, and permits others that have played before.
-    mutating func noteGiven(_ listPosition: PlaylistPosition) {
+    mutating func markPlayed(_ listPosition: PlaylistPosition) {
         if !listPosition.isOutsideList { order.markPlayed(listPosition.item.id, in: listPosition.listPass) }
     }
     /// Permits items that have played before.
@@ -110,9 +110,9 @@ struct PlaybackList: Sendable {
     /// Returns what follows an entry; nil at the end.
     func successor(of entry: ScheduledItem) -> PlaylistPosition? {
         if entry.listPosition.interstitialPart != nil, entry.cutEnd == nil, contains(entry.item.id) {
-            return following(entry.listPosition, lasting: entry.partLength).map { entering($0) }
+            return following(entry.listPosition, lasting: entry.interstitialLength).map { entering($0) }
         }
-        return interstitial(after: entry) ?? part(behind: entry)
+        return interstitial(after: entry) ?? sectionSuccessor(behind: entry)
             ?? successor(of: entry.basis ?? entry.listPosition, plays: true).map { entering($0) }
     }
 
@@ -151,9 +151,9 @@ struct PlaybackList: Sendable {
     // MARK: Interstitials
 
     /// Returns the item position of the next break after a position; nil if there is none.
-    func nextBreak(of listPosition: PlaylistPosition, behind moment: MediaTime) -> MediaTime? {
+    func nextBreak(of listPosition: PlaylistPosition, behind time: MediaTime) -> MediaTime? {
         guard section == nil else { return nil }
-        return interstitials[listPosition.item.id]?.nextBreak(after: moment, in: listPosition.listPass)
+        return interstitials[listPosition.item.id]?.nextBreak(after: time, in: listPosition.listPass)
     }
 
     /// Returns the first playable part of a break; nil if there is none.
@@ -162,11 +162,11 @@ struct PlaybackList: Sendable {
     }
 
     /// Returns the break to play before an item starts at a position, or the given position unchanged.
-    func entering(_ listPosition: PlaylistPosition, at moment: MediaTime? = nil) -> PlaylistPosition {
+    func entering(_ listPosition: PlaylistPosition, at time: MediaTime? = nil) -> PlaylistPosition {
         guard listPosition.interstitialPart == nil, listPosition.from == nil, section == nil else {
             return listPosition
         }
-        return interstitials[listPosition.item.id]?.entering(listPosition, at: moment) ?? listPosition
+        return interstitials[listPosition.item.id]?.entering(listPosition, at: time) ?? listPosition
     }
 
     /// Returns the break at the end of an entry; nil if there is none.
@@ -187,7 +187,7 @@ struct PlaybackList: Sendable {
         guard var next = interstitials[listPosition.item.id]?.following(listPosition, lasting: length) else {
             return successor(of: listPosition.plain)
         }
-        if let moment = next.from { next.until = nextBreak(of: next, behind: moment) }
+        if let time = next.from { next.until = nextBreak(of: next, behind: time) }
         return next
     }
 
@@ -202,16 +202,16 @@ struct PlaybackList: Sendable {
     }
 
     /// Records that a break is shown.
-    mutating func noteSeen(_ listPosition: PlaylistPosition) {
+    mutating func markSeen(_ listPosition: PlaylistPosition) {
         if let part = listPosition.interstitialPart {
-            interstitials[listPosition.item.id]?.noteSeen(part, in: listPosition.listPass)
+            interstitials[listPosition.item.id]?.markSeen(part, in: listPosition.listPass)
         }
     }
 
     /// Records that a part cannot be played; it is skipped.
-    mutating func noteLost(_ listPosition: PlaylistPosition) {
+    mutating func markLost(_ listPosition: PlaylistPosition) {
         if let part = listPosition.interstitialPart {
-            interstitials[listPosition.item.id]?.noteLost(part, in: listPosition.listPass)
+            interstitials[listPosition.item.id]?.markLost(part, in: listPosition.listPass)
         }
     }
 
@@ -244,17 +244,17 @@ struct PlaybackList: Sendable {
 
     /// Restarts the current entry with its media time as the timeline, and removes the following ones.
     ///
-    /// - Parameter moment: The media time of the restart; beyond the repeated section, the section is ignored.
-    mutating func rebase(at moment: MediaTime = .zero) {
+    /// - Parameter time: The media time of the restart; beyond the repeated section, the section is ignored.
+    mutating func rebase(at time: MediaTime = .zero) {
         guard var entry = entries.first else { return }
         entry.offset = .zero
-        entry.becomeWhole()
+        entry.restoreFullRange()
         if entry.listPosition.interstitialPart == nil {
-            if let section, moment < section.end { entry.sectionEnd = section.end }
-            if let next = nextBreak(of: entry.listPosition, behind: moment) { entry.sectionEnd = next }
+            if let section, time < section.end { entry.sectionEnd = section.end }
+            if let next = nextBreak(of: entry.listPosition, behind: time) { entry.sectionEnd = next }
         }
         // The audio will be read to its end again, possibly from another track.
-        if entry.soundEnd != .none { entry.soundEnd = .unknown }
+        if entry.audioEnd != .none { entry.audioEnd = .unknown }
         entries = [entry]
         forgetRemoved()
     }
@@ -269,7 +269,7 @@ struct PlaybackList: Sendable {
             entry.sectionEnd = next
         }
         entries.append(entry)
-        place(entries.count - 1)
+        setOffset(entries.count - 1)
     }
 
     /// Makes the next entry current.
@@ -277,13 +277,13 @@ struct PlaybackList: Sendable {
         guard entries.count > 1 else { return }
         let ended = entries.removeFirst()
         let next = entries[0].listPosition
-        if !next.isSamePass(as: ended.listPosition) { noteEnded(ended.listPosition) }
+        if !next.isSamePass(as: ended.listPosition) { recordEnded(ended.listPosition) }
         setCurrent(next)
         forgetPassed()
     }
 
     /// Records that an item has played to its end: it starts at the default position from now on.
-    mutating func noteEnded(_ listPosition: PlaylistPosition) { order.clearStart(of: listPosition.item) }
+    mutating func recordEnded(_ listPosition: PlaylistPosition) { order.clearStart(of: listPosition.item) }
 
     /// Makes a position the current one in the order of playback.
     mutating func setCurrent(_ listPosition: PlaylistPosition) {
@@ -324,11 +324,11 @@ struct PlaybackList: Sendable {
         let isSettled = index + 1 < entries.count && entries[index + 1].offset != nil
         guard !isSettled, entries[index].sectionEnd == nil else { return }
         if kind == .audio {
-            entries[index].soundEnd = end
-        } else if entries[index].pictureEnd == .unknown {
-            entries[index].pictureEnd = end
+            entries[index].audioEnd = end
+        } else if entries[index].videoEnd == .unknown {
+            entries[index].videoEnd = end
         }
-        for later in entries.indices.dropFirst(index + 1) { place(later) }
+        for later in entries.indices.dropFirst(index + 1) { setOffset(later) }
     }
 
     /// The minimum lead by which a truncated item ends early. Less is the duration of the last frame, or a rounded
@@ -339,12 +339,12 @@ struct PlaybackList: Sendable {
     static let longestTornTail = MediaTime(value: 3, timescale: 1)
 
     /// Records the end of the video as read, in media time.
-    mutating func noteRead(picturesUntil time: MediaTime, of serial: Int) {
+    mutating func recordRead(videoUntil time: MediaTime, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
-        entries[index].losses.picturesRead = time
+        entries[index].losses.videoRead = time
         // The end of the video of a long film is unknown until the audio is near it.
         let stated = entries[index].losses.isVideoTruncated ? entries[index].film.summary.duration : nil
-        guard entries[index].setEnd == nil, let known = entries[index].pictureEnd.time ?? stated,
+        guard entries[index].setEnd == nil, let known = entries[index].videoEnd.time ?? stated,
             time + Self.brokenOffLead < known
         else { return }
         entries[index].brokenOff = time
@@ -359,7 +359,7 @@ struct PlaybackList: Sendable {
             let before = entries[index].filmEnd
         else { return nil }
         entries[index].brokenOff = nil
-        entries[index].pictureEnd = .at(time)
+        entries[index].videoEnd = .at(time)
         guard var now = entries[index].filmEnd else { return nil }
         if entries[index].losses.isVideoTruncated || now <= time + Self.longestTornTail { now = min(now, time) }
         return now + Self.brokenOffLead < before ? now : nil
@@ -372,7 +372,7 @@ struct PlaybackList: Sendable {
     }
 
     /// Sets the position of an entry once the end of the preceding one is known.
-    private mutating func place(_ index: Int) {
+    private mutating func setOffset(_ index: Int) {
         guard index > 0, entries[index].offset == nil, let gaplessBoundary = entries[index - 1].gaplessBoundary else {
             return
         }

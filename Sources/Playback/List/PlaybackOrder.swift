@@ -74,7 +74,7 @@ struct PlaybackOrder: Sendable {
     func start(of id: QueueItem.ID) -> MediaTime? { index(of: id).flatMap { slots[$0].item.start } }
 
     /// Returns the position of an item, starting at 1, and the number of items, including those that have passed.
-    func place(of id: QueueItem.ID?) -> (number: Int, count: Int) {
+    func ordinal(of id: QueueItem.ID?) -> (number: Int, count: Int) {
         let passed = forgotten + history.count
         let index = id.flatMap { self.index(of: $0) }
         let before = slots[..<(index ?? 0)].count { !$0.isRemoved }
@@ -258,8 +258,10 @@ struct PlaybackOrder: Sendable {
     /// playlist.
     mutating func step(from listPosition: PlaylistPosition, by distance: Int) -> PlaylistPosition? {
         let present = slots.indices.filter { !slots[$0].isRemoved }
-        guard let place = present.firstIndex(where: { slots[$0].item.id == listPosition.item.id }) else { return nil }
-        let target = place + distance
+        guard let slotIndex = present.firstIndex(where: { slots[$0].item.id == listPosition.item.id }) else {
+            return nil
+        }
+        let target = slotIndex + distance
         if target < 0, history.count >= -target {
             return recall(history[history.count + target].id)
         }
@@ -270,10 +272,10 @@ struct PlaybackOrder: Sendable {
     /// Returns the position of an item of the playlist or of the history, which returns to the playlist together with
     /// the later ones.
     mutating func recall(_ id: QueueItem.ID) -> PlaylistPosition? {
-        if let place = history.lastIndex(where: { $0.id == id }) {
+        if let slotIndex = history.lastIndex(where: { $0.id == id }) {
             // An item that has played is played again, whether or not it failed.
-            slots.insert(contentsOf: history[place...].map { Slot(item: $0) }, at: 0)
-            history.removeSubrange(place...)
+            slots.insert(contentsOf: history[slotIndex...].map { Slot(item: $0) }, at: 0)
+            history.removeSubrange(slotIndex...)
         }
         return firstPosition(id)
     }
@@ -344,14 +346,14 @@ struct PlaybackOrder: Sendable {
     mutating func setFollowing(_ items: [QueueItem], after current: QueueItem?) {
         var wanted = items
         let failed = Dictionary(slots.map { ($0.item.id, $0.failedPass) }) { first, _ in first }
-        let place = current.flatMap { index(of: $0.id) }
+        let slotIndex = current.flatMap { index(of: $0.id) }
         // The caller may not know yet which of the items are playable.
         if let current, let index = wanted.firstIndex(of: current) { wanted.removeSubrange(...index) }
-        for index in slots.indices where index != place { slots[index].isRemoved = true }
+        for index in slots.indices where index != slotIndex { slots[index].isRemoved = true }
         history.removeAll(where: Set(wanted).contains)
         slots.insert(
             contentsOf: wanted.map { Slot(item: $0, failedPass: failed[$0.id] ?? -1) },
-            at: place.map { $0 + 1 } ?? slots.count)
+            at: slotIndex.map { $0 + 1 } ?? slots.count)
     }
 
     /// Sets the repetitions, counted from now on.
@@ -403,9 +405,9 @@ struct PlaybackOrder: Sendable {
         slots = items.enumerated().map { Slot(item: $1, rank: $0) }
         (history, forgotten, pass, lastPlayedPass) = ([], 0, 0, nil)
         if generator != nil { slots.shuffle(using: &generator!) }
-        guard let place = first.map({ index(of: $0) ?? 0 }), !slots.isEmpty else { return firstPosition() }
+        guard let slotIndex = first.map({ index(of: $0) ?? 0 }), !slots.isEmpty else { return firstPosition() }
         // In a shuffled order the other items are still to come.
-        if generator != nil { slots.swapAt(0, place) }
+        if generator != nil { slots.swapAt(0, slotIndex) }
         let listPosition = firstPosition(first)
         if let listPosition { passItems(before: listPosition) }
         dropRemoved(except: [])
@@ -425,7 +427,7 @@ extension PlaybackOrder {
     ) -> Bool {
         guard Set(wanted).count == wanted.count else { return false }
         let playing = current.flatMap { index(of: $0) }
-        let place = max(0, self.place(of: current).number - 1 - forgotten)
+        let slotIndex = max(0, self.ordinal(of: current).number - 1 - forgotten)
         let before = playing.map { slots[..<$0].filter { !$0.isRemoved } } ?? []
         let coming = slots[(playing.map { $0 + 1 } ?? 0)...].filter { !$0.isRemoved }
         let played = history.map { Slot(item: $0) } + before
@@ -434,7 +436,9 @@ extension PlaybackOrder {
         var kept: Int?
         if let playing {
             let item = slots[playing].item
-            kept = next.nearest(to: place) { $0.item == item || !ids.contains(item) && $0.item.isSameMedia(as: item) }
+            kept = next.nearest(to: slotIndex) {
+                $0.item == item || !ids.contains(item) && $0.item.isSameMedia(as: item)
+            }
             if let kept { next[kept].item = item.prepared(as: next[kept].item) }
         }
         var known = Dictionary(grouping: coming + played) { $0.item.media }
@@ -471,7 +475,7 @@ extension PlaybackOrder {
         // If the same file has changed, its new version counts. If it was removed, the first following item that
         // remains comes next, otherwise the one after the last remaining predecessor.
         let successor =
-            next.nearest(to: place) { $0.item.address == leaving.item.address }.map { $0 + 1 }
+            next.nearest(to: slotIndex) { $0.item.address == leaving.item.address }.map { $0 + 1 }
             ?? coming.lazy.compactMap { slot in next.firstIndex { $0.item == slot.item } }.first
             ?? played.reversed().lazy.compactMap { slot in next.firstIndex { $0.item == slot.item } }.first.map {
                 $0 + 1

@@ -67,14 +67,14 @@ struct PageFinder {
             if listing.entries.count > 1 { options.onList?(page, Array(listing.entries.dropFirst())) }
             return try film(behind: first.address, depth: depth + 1)
         }
-        var parts: [MediaFile] = []
-        for stream in listing.streams { parts.append(try open(stream, origin: parts.first?.origin)) }
+        var inputs: [MediaFile] = []
+        for stream in listing.streams { inputs.append(try open(stream, origin: inputs.first?.origin)) }
         // The audio starts before the video: both are counted from there.
-        if parts.count == 2, parts[1].origin < parts[0].origin {
-            let origin = parts[1].origin
-            for (index, stream) in listing.streams.enumerated() { parts[index] = try open(stream, origin: origin) }
+        if inputs.count == 2, inputs[1].origin < inputs[0].origin {
+            let origin = inputs[1].origin
+            for (index, stream) in listing.streams.enumerated() { inputs[index] = try open(stream, origin: origin) }
         }
-        return FilmOfParts(parts, title: listing.title, chapters: listing.chapters)
+        return MultiInputSource(inputs, title: listing.title, chapters: listing.chapters)
     }
 
     private func open(_ stream: PageListing.Stream, origin: MediaTime?) throws(MediaError) -> MediaFile {
@@ -100,7 +100,7 @@ struct PageFinder {
         let outcome: BoundedProgram.Outcome
         do throws(BoundedProgram.Failure) {
             outcome = try BoundedProgram.run(
-                path ?? "", words,
+                path ?? "", arguments,
                 input: Array(configuration(for: page, cookies: cookies.map { _ in CookieFileCopy.path }).utf8),
                 file: cookies?.descriptor, maxBytes: Self.maxBytes, timeout: Self.timeout,
                 isCancelled: { cancellation.isCancelled })
@@ -122,7 +122,7 @@ struct PageFinder {
     }
 
     /// The arguments of yt-dlp. They are visible to other users (`ps`) and therefore contain no user data.
-    private var words: [String] {
+    private var arguments: [String] {
         ["--no-warnings", "--dump-single-json", "--flat-playlist", "--no-progress", "--config-locations", "-"]
     }
 
@@ -132,7 +132,7 @@ struct PageFinder {
     func configuration(for page: String, cookies: String?) -> String {
         var all = ["--format=\(options.format ?? "bestvideo+bestaudio/best")"]
         if !options.rawOptions.contains(where: { $0.name == "yes-playlist" }) { all.append("--no-playlist") }
-        all += options.rawOptions.filter { $0.name != "cookies" }.map(\.word)
+        all += options.rawOptions.filter { $0.name != "cookies" }.map(\.argument)
         if let cookies { all.append("--cookies=\(cookies)") }
         // The address begins with http: and is not parsed as an option.
         return (all + [page]).map { ShellArgument.quoted($0) + "\n" }.joined()
@@ -143,9 +143,9 @@ struct PageFinder {
         // yt-dlp reports that it reads its configuration.
         let lines = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("Reading ") }
         guard let line = lines.first(where: { $0.hasPrefix("ERROR:") }) ?? lines.last else { return nil }
-        let words = PrintableText.of(String(line.drop { $0 != " " }.dropFirst().prefix(200)))
+        let message = PrintableText.of(String(line.drop { $0 != " " }.dropFirst().prefix(200)))
         // An address in the line may contain credentials.
-        return words.split(separator: " ").map { PrintableText.withoutCredentials(String($0)) }.joined(separator: " ")
+        return message.split(separator: " ").map { PrintableText.withoutCredentials(String($0)) }.joined(separator: " ")
     }
 
     private func name(_ page: String) -> String { "\"\(PrintableText.withoutCredentials(page))\"" }

@@ -43,12 +43,12 @@ struct PageListing: Sendable {
             if entries.isEmpty { return nil }
             return
         }
-        if let parts = page.objects("requested_formats", maxCount: 4) {
-            let streams = parts.compactMap(Self.stream)
-            guard streams.count == parts.count, (1...2).contains(streams.count) else { return nil }
+        if let formats = page.objects("requested_formats", maxCount: 4) {
+            let streams = formats.compactMap(Self.stream)
+            guard streams.count == formats.count, (1...2).contains(streams.count) else { return nil }
             // The input without video comes second, regardless of the order.
-            let isSound = parts.map { $0.rawString("vcodec").map { $0 == "none" } ?? false }
-            self.streams = isSound.first == true && isSound.last == false ? streams.reversed() : streams
+            let isAudioOnly = formats.map { $0.rawString("vcodec").map { $0 == "none" } ?? false }
+            self.streams = isAudioOnly.first == true && isAudioOnly.last == false ? streams.reversed() : streams
         } else if let stream = Self.stream(page) {
             streams = [stream]
         } else {

@@ -18,7 +18,7 @@ public struct PageOptions: Sendable {
         /// The value; nil for a flag.
         public let value: String?
         /// The argument as one word, so that no value is parsed as another option.
-        var word: String { value.map { "--\(name)=\($0)" } ?? "--\(name)" }
+        var argument: String { value.map { "--\(name)=\($0)" } ?? "--\(name)" }
     }
 
     /// Creates the default options.
@@ -28,15 +28,15 @@ public struct PageOptions: Sendable {
     public static func rawOptions(parsing text: String) throws(ValueError) -> [RawOption] {
         var all: [RawOption] = []
         for part in text.split(separator: ",") {
-            let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = String(words[0])
+            let keyAndValue = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(keyAndValue[0])
             let isName = name.utf8.allSatisfy {
                 (97...122).contains($0) || (65...90).contains($0) || (48...57).contains($0) || $0 == UInt8(ascii: "-")
             }
             guard !name.isEmpty, !name.hasPrefix("-"), isName else {
                 throw ValueError("options of yt-dlp have the form name=value,name=, without dashes")
             }
-            let value = words.count > 1 ? String(words[1]) : nil
+            let value = keyAndValue.count > 1 ? String(keyAndValue[1]) : nil
             if Self.flags.contains(name) {
                 guard value?.isEmpty ?? true else {
                     throw ValueError("--\(name) of yt-dlp takes no value; write \(name)=")

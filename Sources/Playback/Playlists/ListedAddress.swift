@@ -53,9 +53,9 @@ package enum ListedAddress {
 
     private static func host(of rest: Substring) -> String {
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let place = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        if place.hasPrefix("[") { return String(place.dropFirst().prefix { $0 != "]" }) }
-        return String(place.prefix { $0 != ":" })
+        let hostAndPort = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        if hostAndPort.hasPrefix("[") { return String(hostAndPort.dropFirst().prefix { $0 != "]" }) }
+        return String(hostAndPort.prefix { $0 != ":" })
     }
 
     /// Returns true for multicast addresses: RFC 5771, 3 and RFC 4291, 2.7.

@@ -16,7 +16,7 @@ struct MediaFolder {
     private(set) var warnings: [String] = []
     /// The folder and its subfolders.
     private(set) var folders: [String] = []
-    private var pictures: [String] = []
+    private var images: [String] = []
     private var names = 0
     private var isFull = false
     private let maxItems: Int
@@ -29,7 +29,7 @@ struct MediaFolder {
     init(_ path: String, maxItems: Int) {
         self.maxItems = maxItems
         scan(into: path, inside: [])
-        if files.isEmpty { files = pictures }
+        if files.isEmpty { files = images }
         if isFull { warnings.append("the folder '\(path)' contains too many files; only a part of it is played") }
     }
 
@@ -78,8 +78,8 @@ struct MediaFolder {
                 scan(into: full, inside: ancestors + [identity])
             } else if Self.isMedia(name) {
                 files.append(full)
-            } else if Self.isPicture(name), pictures.count < maxItems {
-                pictures.append(full)
+            } else if Self.isImage(name), images.count < maxItems {
+                images.append(full)
             }
         }
     }
@@ -114,7 +114,7 @@ struct MediaFolder {
     ]
 
     private static func isMedia(_ name: String) -> Bool { ending(of: name).map(endings.contains) ?? false }
-    private static func isPicture(_ name: String) -> Bool { ending(of: name).map(CoverArt.endings.contains) ?? false }
+    private static func isImage(_ name: String) -> Bool { ending(of: name).map(CoverArt.endings.contains) ?? false }
 
     private static func ending(of name: String) -> String? {
         name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() }

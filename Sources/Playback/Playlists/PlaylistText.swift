@@ -29,12 +29,12 @@ enum PlaylistText {
             guard let base = bytes.baseAddress else { return false }
             var from = 0
             while let found = memchr(base + from, Int32(start.utf8Start[0]), bytes.count - from) {
-                let place = UnsafeRawPointer(found) - base
-                from = place + 1
-                guard bytes.count - place >= start.utf8CodeUnitCount,
+                let offset = UnsafeRawPointer(found) - base
+                from = offset + 1
+                guard bytes.count - offset >= start.utf8CodeUnitCount,
                     memcmp(found, start.utf8Start, start.utf8CodeUnitCount) == 0
                 else { continue }
-                var before = place
+                var before = offset
                 while before > 0, Lines.isBlank(bytes[before - 1]) { before -= 1 }
                 if before == 0 || Lines.isEnd(bytes[before - 1]) { return true }
             }

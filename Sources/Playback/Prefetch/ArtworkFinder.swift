@@ -8,7 +8,7 @@ enum ArtworkFinder {
     /// Maximum number of pixels of a side: some receivers refuse more than 600.
     static let maxSide = 600
     /// The beginning of a film is often black: a frame is taken after this part of it.
-    private static let part: Int64 = 10
+    private static let divisor: Int64 = 10
     /// The maximum number of packets up to the first frame.
     private static let maxPackets = 1000
 
@@ -18,7 +18,7 @@ enum ArtworkFinder {
     ///   - allowsFrame: Whether a frame may be read if there is no cover.
     /// - Returns: Nil if there is none, if it cannot be decoded, or if the input cannot be opened twice.
     static func find(
-        in media: PrefetchedMedia, parts: Player.Parts, allowsFrame: Bool
+        in media: PrefetchedMedia, parts: Player.Components, allowsFrame: Bool
     ) -> NowPlaying.Artwork? {
         let summary = media.film.summary
         guard !summary.sharesReader, !summary.isLive else { return nil }
@@ -45,13 +45,13 @@ enum ArtworkFinder {
 
     /// Returns a frame of a track, encoded.
     private static func encoded(
-        _ track: Track, _ media: PrefetchedMedia, _ parts: Player.Parts
+        _ track: Track, _ media: PrefetchedMedia, _ parts: Player.Components
     ) throws(MediaError) -> NowPlaying.Artwork? {
         let summary = media.film.summary
         guard let format = track.videoFormat else { return nil }
         let source = try media.source(for: track)
         if !track.isCoverArt, !track.isStillImage, summary.isSeekable, let duration = summary.duration {
-            try source.seek(to: MediaTime(nanoseconds: duration.nanoseconds / part), mode: .syncBefore)
+            try source.seek(to: MediaTime(nanoseconds: duration.nanoseconds / divisor), mode: .syncBefore)
         }
         let decoder = try parts.makeDecoder(format)
         for _ in 0..<maxPackets {
@@ -60,8 +60,8 @@ enum ArtworkFinder {
             // Drained after one packet: with reordering and frame threads, a decoder otherwise holds several frames of
             // megabytes before it returns the first, and glibc retains their memory.
             decoder.finish()
-            if case .videoFrame(let picture)? = decoder.receive()?.payload {
-                return parts.encodeArtwork(picture).flatMap { NowPlaying.Artwork($0) }
+            if case .videoFrame(let frame)? = decoder.receive()?.payload {
+                return parts.encodeArtwork(frame).flatMap { NowPlaying.Artwork($0) }
             }
             decoder.flush()
         }

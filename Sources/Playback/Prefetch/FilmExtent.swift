@@ -15,7 +15,7 @@ package struct FilmExtent: Sendable, Hashable {
     package var length: MediaTime { end - start }
 }
 
-extension Player.Parts {
+extension Player.Components {
     /// Opens an item and determines its end from its last packets. Blocks on the disk or the network.
     ///
     /// - Parameter options: The options of the later playback; they select the tracks.
@@ -29,33 +29,33 @@ extension Player.Parts {
             .unsupported, "The duration of this item is unknown; a wall cannot be synchronized with it.")
         // Media with one reader for all tracks, or without an end, cannot be read ahead.
         guard !summary.isLive, !summary.sharesReader else { throw unknown }
-        let picture = options.playsVideo ? summary.track(.video, number: options.videoTrack) : nil
-        var sound: Track?
+        let videoTrack = options.playsVideo ? summary.track(.video, number: options.videoTrack) : nil
+        var audioTrack: Track?
         if options.playsAudio, audioOutput != nil {
-            sound = options.audioTrack.flatMap { summary.track(.audio, number: $0) }
-            if sound == nil {
-                sound = summary.track(
+            audioTrack = options.audioTrack.flatMap { summary.track(.audio, number: $0) }
+            if audioTrack == nil {
+                audioTrack = summary.track(
                     .audio, languages: options.audioLanguages, userLanguages: options.userLanguages)
             }
         }
-        if let track = sound, !canDecode(track) { sound = nil }
-        let pictureEnd = picture.flatMap { $0.isCoverArt ? nil : VideoEndFinder.find(in: film, $0, near: nil) }
-        var (soundEnd, failure) = (MediaTime?.none, MediaError?.none)
+        if let track = audioTrack, !canDecode(track) { audioTrack = nil }
+        let videoEnd = videoTrack.flatMap { $0.isCoverArt ? nil : VideoEndFinder.find(in: film, $0, near: nil) }
+        var (audioEnd, failure) = (MediaTime?.none, MediaError?.none)
         do throws(MediaError) {
-            if let sound { soundEnd = try SoundEndFinder.find(in: film, sound) }
+            if let audioTrack { audioEnd = try AudioEndFinder.find(in: film, audioTrack) }
         } catch {
             failure = error
         }
         if cancellation.isCancelled { throw MediaError(.cancelled, "opening was cancelled") }
-        guard let end = [pictureEnd, soundEnd].compactMap({ $0 }).max() else { throw failure ?? unknown }
-        let start = options.start?.moment(in: summary.duration) ?? .zero
-        let asked = options.end?.moment(in: summary.duration)
+        guard let end = [videoEnd, audioEnd].compactMap({ $0 }).max() else { throw failure ?? unknown }
+        let start = options.start?.mediaTime(in: summary.duration) ?? .zero
+        let asked = options.end?.mediaTime(in: summary.duration)
         return FilmExtent(start: start, end: asked.map { min($0, end) } ?? end)
     }
 }
 
 /// Determines the end of an audio track, as `AudioStage` will later: the end of its last audible packet.
-enum SoundEndFinder {
+enum AudioEndFinder {
     /// The distance from the likely end at which reading starts, so that the last packets are included even if the
     /// container's duration is inaccurate.
     private static let margin = MediaTime(value: 2, timescale: 1)
@@ -85,7 +85,7 @@ enum SoundEndFinder {
                 guard let buffer = try source.read() else { return end }
                 failures = 0
                 guard !buffer.flags.contains(.decodeOnly), let begin = buffer.presentationTime ?? end else { continue }
-                end = max(end ?? begin, begin + buffer.soundLength)
+                end = max(end ?? begin, begin + buffer.audioLength)
             } catch {
                 if error.isIncomplete { return end }
                 failures += 1
@@ -98,7 +98,7 @@ enum SoundEndFinder {
 
 extension SampleBuffer {
     /// The duration of the audio; a decoded block states it even if the buffer does not.
-    var soundLength: MediaTime {
+    var audioLength: MediaTime {
         if duration == .zero, case .pcm(let block) = payload { return block.end - block.start }
         return duration
     }

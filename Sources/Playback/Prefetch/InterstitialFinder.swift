@@ -2,7 +2,7 @@ internal import MediaCore
 
 /// Requests the parts of an item's interstitials before playback. Blocks on the network.
 struct InterstitialFinder {
-    let parts: Player.Parts
+    let components: Player.Components
     let film: String
     let cancellation: OpenCancellation
 
@@ -25,7 +25,7 @@ struct InterstitialFinder {
                 // After repeated failures the remaining lists are not requested.
                 guard troubles.count < 3, !cancellation.isCancelled else { continue }
                 do throws(MediaError) {
-                    let addresses = try parts.listInterstitial(address, film, cancellation)
+                    let addresses = try components.listInterstitial(address, film, cancellation)
                     if !addresses.isEmpty { breaks.append(InterstitialBreak(interstitial, addresses)) }
                 } catch {
                     troubles.append(Sentences.joined(error.message, "The film plays without them."))

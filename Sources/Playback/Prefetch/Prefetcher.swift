@@ -19,19 +19,19 @@ final class Prefetcher: Sendable {
         var finished: Set<Int> = []
     }
 
-    private let parts: Player.Parts
+    private let components: Player.Components
     private let run: Run
     private let state = Lock(State())
 
-    init(_ parts: Player.Parts, run: @escaping Run = Prefetcher.onThreads) {
-        self.parts = parts
+    init(_ components: Player.Components, run: @escaping Run = Prefetcher.onThreads) {
+        self.components = components
         self.run = run
     }
 
     /// Runs a task on a thread, unless stopped.
     ///
     /// - Throws: If the system provides no thread; nothing was done.
-    private func go(_ name: String, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) {
+    private func runTask(_ name: String, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) {
         let number = state.withLock { state -> Int? in
             guard !state.isStopping else { return nil }
             state.errands += 1
@@ -51,19 +51,19 @@ final class Prefetcher: Sendable {
     ///   available.
     func open(_ item: PrefetchedItem, done: @escaping @Sendable () -> Void) {
         do throws(ExhaustionError) {
-            try go("prefetch") { [parts] in
+            try runTask("prefetch") { [components] in
                 do throws(MediaError) {
                     // The item may have become obsolete before the thread runs.
                     if item.cancellation.isCancelled { throw MediaError(.cancelled, "opening was cancelled") }
                     let address = item.item.address
                     if let film = item.film {
-                        let part = try parts.openInterstitial(address, film, item.cancellation)
-                        item.finish(.success(part))
+                        let media = try components.openInterstitial(address, film, item.cancellation)
+                        item.finish(.success(media))
                     } else {
-                        let open = item.item.isListed ? parts.openListed : parts.open
+                        let open = item.item.isListed ? components.openListed : components.open
                         let film = try open(address, item.cancellation)
                         let finder = InterstitialFinder(
-                            parts: parts, film: address, cancellation: item.cancellation)
+                            components: components, film: address, cancellation: item.cancellation)
                         item.finish(.success(film), item.looksForBreaks ? finder.schedule(of: film.summary) : nil)
                     }
                 } catch {
@@ -84,23 +84,23 @@ final class Prefetcher: Sendable {
         of film: any MediaSource, _ track: Track, near hint: MediaTime?, done: @escaping @Sendable (MediaTime?) -> Void
     ) {
         do throws(ExhaustionError) {
-            try go("prefetch end") { done(VideoEndFinder.find(in: film, track, near: hint)) }
+            try runTask("prefetch end") { done(VideoEndFinder.find(in: film, track, near: hint)) }
         } catch {
             done(nil)
         }
     }
 
     /// Opens a video track and decodes its first frame.
-    func makePictures(
+    func prepareVideo(
         of media: PrefetchedMedia, _ track: Track, from start: MediaTime,
         done: @escaping @Sendable (Result<VideoReader, MediaError>) -> Void
     ) {
         do throws(ExhaustionError) {
-            try go("prefetch pictures") { [parts] in
+            try runTask("prefetch pictures") { [components] in
                 do throws(MediaError) {
-                    let pictures = try parts.pictures(of: media, track)
-                    try pictures.makeReady(from: start)
-                    done(.success(pictures))
+                    let decoder = try components.videoDecoder(of: media, track)
+                    try decoder.makeReady(from: start)
+                    done(.success(decoder))
                 } catch {
                     done(.failure(error))
                 }
@@ -115,8 +115,8 @@ final class Prefetcher: Sendable {
         of media: PrefetchedMedia, allowsFrame: Bool, done: @escaping @Sendable (NowPlaying.Artwork?) -> Void
     ) {
         do throws(ExhaustionError) {
-            try go("prefetch artwork") { [parts] in
-                done(ArtworkFinder.find(in: media, parts: parts, allowsFrame: allowsFrame))
+            try runTask("prefetch artwork") { [components] in
+                done(ArtworkFinder.find(in: media, parts: components, allowsFrame: allowsFrame))
             }
         } catch {
             done(nil)
@@ -133,9 +133,9 @@ final class Prefetcher: Sendable {
     }
 }
 
-extension Player.Parts {
+extension Player.Components {
     /// Creates a video track with its own decoder.
-    func pictures(of media: PrefetchedMedia, _ track: Track) throws(MediaError) -> VideoReader {
+    func videoDecoder(of media: PrefetchedMedia, _ track: Track) throws(MediaError) -> VideoReader {
         guard let format = track.videoFormat else {
             throw MediaError(.unsupported, "This track is not a video track; choose another one.")
         }

@@ -42,7 +42,7 @@ final class VideoReader: @unchecked Sendable {
     /// Whether the track is cover art, a single frame for the whole item.
     var isStill: Bool { source.track.isCoverArt }
     /// Whether the track has a single frame: cover art, or an image file.
-    var isOnePicture: Bool { isStill || source.track.isPicture }
+    var isSingleFrame: Bool { isStill || source.track.isPicture }
 
     /// Seeks to a media time. A source that is not seekable keeps its position.
     ///

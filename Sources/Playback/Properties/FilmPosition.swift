@@ -28,10 +28,10 @@ public enum FilmPosition: Sendable, Hashable {
     }
 
     private static func nanoseconds(_ clock: Substring) -> Int64? {
-        let parts = clock.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count <= 3, let last = parts.last, var total = DecimalNumber.billionths(last) else { return nil }
+        let fields = clock.split(separator: ":", omittingEmptySubsequences: false)
+        guard fields.count <= 3, let last = fields.last, var total = DecimalNumber.billionths(last) else { return nil }
         var unit: Int64 = 1_000_000_000
-        for part in parts.dropLast().reversed() {
+        for part in fields.dropLast().reversed() {
             unit *= 60
             guard let count = DecimalNumber.integer(part) else { return nil }
             let (share, overflow) = Int64(count).multipliedReportingOverflow(by: unit)
@@ -44,7 +44,7 @@ public enum FilmPosition: Sendable, Hashable {
 
     /// Returns the media time; positions before the start are clamped to it. Nil if the duration is required and
     /// unknown.
-    public func moment(in duration: MediaTime?) -> MediaTime? {
+    public func mediaTime(in duration: MediaTime?) -> MediaTime? {
         switch self {
         case .fromStart(let time): return time
         case .fromEnd(let time): return duration.map { max(.zero, $0 - time) }

@@ -109,9 +109,10 @@ extension PlayerOptions {
     /// - Parameter variable: Returns an environment variable.
     public static func userLanguages(_ variable: (String) -> String?) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty }
-        let words = (variable("LANGUAGE") ?? "").split(separator: ":").map(String.init) + (locale.map { [$0] } ?? [])
+        let preferred =
+            (variable("LANGUAGE") ?? "").split(separator: ":").map(String.init) + (locale.map { [$0] } ?? [])
         var languages: [String] = []
-        for word in words.prefix(maxUserLanguages) {
+        for word in preferred.prefix(maxUserLanguages) {
             // A locale is `language[_territory][.codeset][@modifier]`.
             let tag = String(word.prefix { $0 != "." && $0 != "@" }).replacing("_", with: "-")
             guard !["", "C", "POSIX"].contains(tag), tag.utf8.count <= 35 else { continue }

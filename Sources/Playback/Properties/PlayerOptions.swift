@@ -9,7 +9,7 @@ public struct PlayerOptions: Sendable {
         /// Video waits until the audio outputs can start.
         case wait = "wait"
         /// Video starts at once; audio joins later at its position.
-        case picture = "picture"
+        case video = "picture"
     }
 
     /// The number of repetitions after the first playback.

@@ -60,7 +60,7 @@ public struct PlayerState: Sendable, Equatable {
     public var position: MediaTime = .zero
     /// The player's timeline minus media time. Gapless items and loops share one timeline, which timebase, video frames
     /// and events refer to. Zero after an item was opened or a seek.
-    public internal(set) var lineOffset: MediaTime = .zero
+    public internal(set) var timelineOffset: MediaTime = .zero
     /// The media time at which playback resumes after an interstitial; nil outside interstitials.
     var heldPosition: MediaTime?
     /// The duration; nil for live streams.
@@ -86,7 +86,7 @@ public struct PlayerState: Sendable, Equatable {
     /// Whether a single image is shown for the item's whole duration, as for an image file.
     package internal(set) var isStill = false
     /// The format of the displayed video or cover art, so that a screen can prepare; nil if there is none.
-    public var pictureFormat: VideoFormat?
+    public var displayedVideoFormat: VideoFormat?
     /// The displayed video track or cover art.
     public internal(set) var videoTrack: Track?
     /// All video tracks of the item, including cover art.
@@ -99,8 +99,8 @@ public struct PlayerState: Sendable, Equatable {
     public var audioTrack: Track?
     /// All audio tracks of the item.
     public var audioTracks: [Track] = []
-    /// The playing tracks of additional sounds (`Player.addSound`), without those that the item lacks.
-    public internal(set) var addedTracks: [SoundID: Track] = [:]
+    /// The playing tracks of additional audio tracks (`Player.addSound`), without those that the item lacks.
+    public internal(set) var addedTracks: [AddedAudioID: Track] = [:]
     /// The displayed subtitle track.
     public var subtitleTrack: Track?
     /// All subtitle tracks of the item, including external files.
@@ -131,7 +131,7 @@ public struct PlayerState: Sendable, Equatable {
     public var cachedUntil: MediaTime? {
         loadedUntil.map { loaded in
             let end = MediaTime(boundedSeconds: (readAhead?.duration ?? .zero).inSeconds).map { loaded + $0 } ?? loaded
-            return max(loaded, min(end, duration.map { $0 + lineOffset } ?? end))
+            return max(loaded, min(end, duration.map { $0 + timelineOffset } ?? end))
         }
     }
     /// Position on the player's timeline up to which the output has accepted audio; the minimum of several outputs.
@@ -139,15 +139,15 @@ public struct PlayerState: Sendable, Equatable {
     /// The number of iterations of the engine's thread, for a watchdog; see `Player.probe`.
     package internal(set) var turns = 0
     /// Whether the audio track was read to its end or waits for the next item.
-    package internal(set) var soundIsRead = true
+    package internal(set) var audioIsRead = true
     /// Position on the player's timeline up to which audio has been read; nil before the first packet.
-    package internal(set) var soundReadUntil: MediaTime?
+    package internal(set) var audioReadUntil: MediaTime?
     /// Position on the player's timeline where the item's audio ends; nil until it was read to its end.
-    package internal(set) var soundEnd: MediaTime?
+    package internal(set) var audioEnd: MediaTime?
     /// The parts of the item whose audio could not be decoded since the last seek, on the player's timeline.
-    package internal(set) var soundLosses: [MediaTimeRange] = []
+    package internal(set) var audioLosses: [MediaTimeRange] = []
     /// Whether the video track was read to its end or waits for the next item.
-    package internal(set) var picturesAreRead = true
+    package internal(set) var videoIsRead = true
     /// The number of video frames dropped.
     public var droppedFrames = 0
     /// The number of audio underruns.
@@ -175,7 +175,7 @@ public struct PlayerState: Sendable, Equatable {
         guard current != nil else { return nil }
         return NowPlaying(
             title: title, artist: artist, album: album, artwork: artwork,
-            duration: heldPosition == nil ? duration : nil, start: lineOffset)
+            duration: heldPosition == nil ? duration : nil, start: timelineOffset)
     }
 
     /// Whether an item is open.

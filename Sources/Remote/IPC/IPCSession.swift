@@ -67,7 +67,7 @@ final class IPCSession {
     /// Whether a command is a message to other clients; sends it.
     private static func shares(_ command: [JSONValue], _ broadcast: Broadcast) -> Bool {
         guard command.first?.text == "script-message" else { return false }
-        broadcast("client-message", [("args", .array(command.dropFirst().map { .text($0.words) }))])
+        broadcast("client-message", [("args", .array(command.dropFirst().map { .text($0.mpvText) }))])
         return true
     }
 
@@ -110,7 +110,7 @@ final class IPCSession {
             let name = try text(0)
             do throws(ControlError) {
                 let value = try control.value(of: name)
-                return command == "get_property" ? value : .text(value.words)
+                return command == "get_property" ? value : .text(value.mpvText)
             } catch { throw IPCError(property: error) }
         case "set_property", "set_property_string":
             try expect(2)
@@ -155,7 +155,7 @@ final class IPCSession {
         output.holdEvents()
         let send = { @Sendable [output] (value: JSONValue?) in
             var members: [(String, JSONValue)] = [("id", .integer(id)), ("name", .text(name))]
-            if let value { members.append(("data", asText ? .text(value.words) : value)) }
+            if let value { members.append(("data", asText ? .text(value.mpvText) : value)) }
             output.send(event: "property-change", members)
         }
         do throws(ControlError) {

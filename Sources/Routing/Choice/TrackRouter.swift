@@ -30,7 +30,7 @@ package final class TrackRouter: Sendable {
     /// Guarded by the lock `state`.
     private struct State {
         /// The added sounds by route.
-        var tracks: [String: SoundID] = [:]
+        var tracks: [String: AddedAudioID] = [:]
         var mainLanguages: [String] = []
         /// The number of the last request.
         var request = 0
@@ -57,7 +57,7 @@ package final class TrackRouter: Sendable {
             let (main, languages, added) = Self.divide(routes, state)
             if !languages.isEmpty, languages != state.mainLanguages { player.selectAudioTrack(languages: languages) }
             state.mainLanguages = languages
-            var ended: [SoundID] = []
+            var ended: [AddedAudioID] = []
             for (id, sound) in state.tracks {
                 if let route = added.first(where: { $0.id == id }) {
                     player.setTrack(.languages(route.languages), of: sound)
@@ -77,7 +77,7 @@ package final class TrackRouter: Sendable {
             }
             if isLast { changeMain(to: main, adding: added, request, done) }
         }
-        for sound in ended { player.removeSound(sound, done: proceed) }
+        for sound in ended { player.removeAudio(sound, done: proceed) }
         proceed()
     }
 
@@ -131,7 +131,7 @@ package final class TrackRouter: Sendable {
             guard state.request == request else { return }
             for route in routes where state.tracks[route.id] == nil {
                 let volumes = route.outputs.map { player.knownVolume(of: $0) }
-                state.tracks[route.id] = player.addSound(track: .languages(route.languages), to: route.outputs)
+                state.tracks[route.id] = player.addAudio(track: .languages(route.languages), to: route.outputs)
                 for (output, volume) in zip(route.outputs, volumes) {
                     if let volume { player.setVolume(volume, of: output) }
                 }

@@ -72,8 +72,9 @@ extension ControlProperty {
                 "the aspect ratio, `16:9` or `1.78`; `-1`: the film's own; `no`: square pixels",
                 read: { _ in screen.map { .text($0.view.aspect.notation) } },
                 write: { (_, value) throws(ControlError) in
-                    do throws(ValueError) { screen?.view.aspect = try VideoGeometry.Aspect(parsing: value.words) } catch
-                    {
+                    do throws(ValueError) {
+                        screen?.view.aspect = try VideoGeometry.Aspect(parsing: value.mpvText)
+                    } catch {
                         throw ControlError(.wrongType, error.description)
                     }
                 }),
@@ -90,7 +91,7 @@ extension ControlProperty {
                 "osc-visibility", .choice(SessionDisplay.Bar.allCases.map(\.rawValue)), "when the bar is displayed",
                 read: { _ in .text(display.value.bar.rawValue) },
                 write: { _, word in
-                    display.change { $0.bar = SessionDisplay.Bar(rawValue: word.words) ?? .auto }
+                    display.change { $0.bar = SessionDisplay.Bar(rawValue: word.mpvText) ?? .auto }
                 }),
         ]
     }
@@ -101,7 +102,7 @@ extension ControlProperty {
             ControlProperty(
                 "audio-device", .text, "the selected outputs: `name`s of `audio-device-list`, separated by commas",
                 read: { _ in rooms.current.map { .text($0) } },
-                write: { (_, value) throws(ControlError) in mailbox?.post(.rooms(try rooms.ids(value.words))) }),
+                write: { (_, value) throws(ControlError) in mailbox?.post(.rooms(try rooms.ids(value.mpvText))) }),
             ControlProperty(
                 "audio-device-list", .node,
                 "the outputs: `name`, `description`, `selected`, `volume` (null: unknown), `language` (if they differ),"

@@ -220,10 +220,10 @@ package enum PlaySession {
         options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
         options.loadsArtwork = arguments.hasMediaControls && SystemMessageBus.isPresent(.session)
         options.expectsMore = inputs.list.items.count > 1
-        var components = Player.Parts.film(audioOutput: destination.route?.output, options: options)
+        var components = Player.Components.film(audioOutput: destination.route?.output, options: options)
         components.subtitles?.makeDrawing = { SubtitlePainter() }
         components.calibration = calibration
-        let player = Player(parts: components, options: options, events: events) { mailbox.post(.player($0)) }
+        let player = Player(components: components, options: options, events: events) { mailbox.post(.player($0)) }
         if player.state.phase == .failed, let failure = player.state.failure {
             distributor.stop()
             throw failure

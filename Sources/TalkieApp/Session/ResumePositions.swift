@@ -105,7 +105,7 @@ final class ResumePositions {
         ]
         var all: [String: String] = [:]
         for name in Self.properties {
-            guard let value = present(name)?.words else { continue }
+            guard let value = present(name)?.mpvText else { continue }
             if isChoice[name] ?? (usual.map { $0[name] != nil && $0[name] != value } ?? false) { all[name] = value }
         }
         // The volume of a speaker is not that of another one.
@@ -121,14 +121,14 @@ final class ResumePositions {
         if usual == nil {
             usual = Dictionary(
                 uniqueKeysWithValues: Self.properties.compactMap { name in
-                    present(name).map { (name, $0.words) }
+                    present(name).map { (name, $0.mpvText) }
                 })
         }
         guard position(of: item.address) != nil, !isBehindEnd(item), let film = FilmKey(item.address),
             let stored = settings[film]
         else { return }
         for name in Self.properties where !isRequested(name) {
-            guard let value = stored[name], present(name)?.words != value else { continue }
+            guard let value = stored[name], present(name)?.mpvText != value else { continue }
             if name == "volume", stored["outputs"] != routes?.ids.joined(separator: ",") ?? "" { continue }
             // ignored: the film or this version may lack what was stored; the film plays as usual then.
             guard let request = try? control.table.request(["set", name, value]) else { continue }
@@ -162,7 +162,7 @@ final class ResumePositions {
 
     /// Whether the stored position of the current film was not used, because it is not before the requested end.
     private func isBehindEnd(_ item: QueueItem) -> Bool {
-        guard let position = position(of: item.address), let end = end?.moment(in: player.state.duration) else {
+        guard let position = position(of: item.address), let end = end?.mediaTime(in: player.state.duration) else {
             return false
         }
         return end <= position

@@ -34,7 +34,7 @@ extension ScreenBar {
             }
         }
         let time = [state.position.clock, state.duration?.clock].compactMap { $0 }.joined(separator: " / ")
-        func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.lineOffset) } }
+        func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.timelineOffset) } }
         let isWaiting = state.bufferingProgress != nil
         // While the film waits, what was read ahead is no reserve of the tracks.
         let loaded = reach(isWaiting ? state.loadedUntil : state.cachedUntil)

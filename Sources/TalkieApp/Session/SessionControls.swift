@@ -161,7 +161,7 @@ final class SessionControls {
         guard let routes = outputs.routes else {
             return reply(.failure(ControlError(.unavailable, "this film plays without sound")))
         }
-        let code = request.arguments[1]?.words
+        let code = request.arguments[1]?.mpvText
         routes.pair(with: request.arguments.text(0), code: code) { result in
             switch result {
             case .success(let text): reply(.success(.text(text)))
@@ -320,7 +320,7 @@ final class SessionControls {
         }
         player.setRepeatedSection(section)
         guard let start = sectionStart else { return show("A-B loop: off") }
-        let first = start.moment(in: player.state.duration)?.clock ?? "?"
+        let first = start.mediaTime(in: player.state.duration)?.clock ?? "?"
         guard let section else { return show("A-B loop: from \(first)") }
         show("A-B loop: \(section.start.clock) to \(section.end.clock)")
         // The current position, or the target of a seek in progress, is the end: the next iteration begins.
@@ -333,8 +333,8 @@ final class SessionControls {
     /// The section in the right order; nil unless both ends are set.
     private var section: MediaTimeRange? {
         let duration = player.state.duration
-        guard let one = sectionStart?.moment(in: duration),
-            let other = sectionEnd?.moment(in: duration), one != other
+        guard let one = sectionStart?.mediaTime(in: duration),
+            let other = sectionEnd?.mediaTime(in: duration), one != other
         else { return nil }
         return MediaTimeRange(start: min(one, other), end: max(one, other))
     }

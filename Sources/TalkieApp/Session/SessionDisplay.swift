@@ -27,7 +27,7 @@ final class SessionDisplay: Sendable {
 extension PlayerState {
     /// The size of the picture in square pixels; nil without one.
     func displaySize(in screen: ScreenControl?) -> PixelSize? {
-        guard let format = pictureFormat, let screen else { return nil }
+        guard let format = displayedVideoFormat, let screen else { return nil }
         return screen.displaySize(of: format)
     }
 }

@@ -171,7 +171,7 @@ final class SessionFilms {
             return handle(phase)
         case .began(let item, let time, let isJoined):
             return begin(item, at: time, isJoined: isJoined) ? .prepared : .none
-        case .looped(let time): distributor.record(.loop(at: time, origin: player.state.lineOffset))
+        case .looped(let time): distributor.record(.loop(at: time, origin: player.state.timelineOffset))
         case .failed(let item, let failure):
             record(remarks.skip(item.id, Self.name(of: item)))
             console.fail(failure)
@@ -242,7 +242,7 @@ final class SessionFilms {
         if isReturning, item == current { return false }
         let name = Self.name(of: item)
         let separate = remarks.begin(item.id, name)
-        record(isJoined ? [.gaplessBoundary(name: name, at: time, origin: player.state.lineOffset)] : separate)
+        record(isJoined ? [.gaplessBoundary(name: name, at: time, origin: player.state.timelineOffset)] : separate)
         // It was opened separately.
         if !isJoined, isTitleShown, !hasBegun, item == current { return false }
         if hasBegun { positions.forget(current) }

@@ -36,7 +36,7 @@ final class SessionWindow {
         guard let screen = stage.screen else { return }
         screen.setTitle(title)
         // A film opens a window, as does a recording with a cover.
-        guard let format = stage.player.state.pictureFormat, !isOpened else { return }
+        guard let format = stage.player.state.displayedVideoFormat, !isOpened else { return }
         isOpened = true
         // Opened here, while the first frames are read.
         screen.open(for: format)

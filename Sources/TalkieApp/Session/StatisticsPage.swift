@@ -25,7 +25,7 @@ struct StatisticsPage {
         }
         add("Position", [StatusText.position(state), state.speed == 1 ? nil : "×\(Decimals.short(state.speed))"])
         if state.hasVideo {
-            let format = state.pictureFormat
+            let format = state.displayedVideoFormat
             let rate = format?.frameRate.map { Double($0.numerator) / Double(max(1, $0.denominator)) }
             add(
                 "Video",
@@ -76,6 +76,6 @@ struct StatisticsPage {
 
     private func ahead(of until: MediaTime?, _ fields: String) -> String? {
         guard let until else { return nil }
-        return Decimals.text(max(0, (until - state.lineOffset - state.position).seconds), 1) + " s " + fields
+        return Decimals.text(max(0, (until - state.timelineOffset - state.position).seconds), 1) + " s " + fields
     }
 }

@@ -55,7 +55,7 @@ private final class Cinema {
         options.speed = [1, 1, 0.5, 2][Int(choice & 3)]
         if choice & 4 != 0 { options.start = .fromStart(MediaTime(value: Int64(choice >> 3), timescale: 20)) }
         let (pipelines, stated, mailbox) = (pipelines, stated, PlayerMailbox())
-        let parts = Player.Parts(
+        let parts = Player.Components(
             open: { (_, _) throws(MediaError) in
                 let film = try MediaFile.open(path)
                 stated.withLock { $0 = film.summary.duration }
@@ -69,11 +69,12 @@ private final class Cinema {
                 return try VideoDecoder(format: format, threads: 1)
             },
             audioOutput: card,
-            subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() }),
+            subtitles: Player.SubtitleComponents(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() }),
             clock: clock)
         core = PlaybackEngine(
-            parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
-            board: PlayerStatePublisher(timebase: synchronizer.timebase),
+            components: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
+            mailbox: mailbox,
+            publisher: PlayerStatePublisher(timebase: synchronizer.timebase),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runBackgroundWork: { _, body in
                 body()

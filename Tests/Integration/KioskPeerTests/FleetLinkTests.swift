@@ -18,7 +18,7 @@ struct FleetLinkTests {
             link = try FleetLink(
                 fleet, table: .kiosk { _, _ in }, report: { words in messages.withLock { $0.append(words) } },
                 handle: { command, reply in
-                    commands.withLock { $0.append("\(command.id) \(command.request.line)") }
+                    commands.withLock { $0.append("\(command.id) \(command.request.logText)") }
                     reply(.success(.object([("filename", .text("did \(command.id)"))])))
                 })
             try link.start()

@@ -64,7 +64,7 @@ package final class TablePlayer: Sendable {
 
     private func perform(_ request: ControlRequest) -> Result<JSONValue, ControlError> {
         let result: Result<JSONValue, ControlError> = state.withLock { state in
-            let words = (0..<request.command.parameters.count).compactMap { request.arguments[$0]?.words }
+            let words = (0..<request.command.parameters.count).compactMap { request.arguments[$0]?.mpvText }
             state.commands.append(([request.command.name] + words).joined(separator: " "))
             if let refusal = state.refusal { return .failure(refusal) }
             if request.command.name == "set", let name = request.property?.name, let value = request.arguments[1] {

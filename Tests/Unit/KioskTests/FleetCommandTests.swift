@@ -28,7 +28,7 @@ import Testing
     ]) func everyCommandIsOneOfTheTable(word: String, rest: String, command: String) throws {
         #expect(FleetCommand.words.contains(word))
         let read = try read("{\"id\":7,\"do\":\"\(word)\"\(rest)}")
-        let arguments = read.request.command.parameters.indices.compactMap { read.request.arguments[$0]?.words }
+        let arguments = read.request.command.parameters.indices.compactMap { read.request.arguments[$0]?.mpvText }
         #expect(read.id == "7" && ([read.request.command.name] + arguments).joined(separator: " ") == command)
     }
 

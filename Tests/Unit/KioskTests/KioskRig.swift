@@ -115,7 +115,7 @@ final class KioskRig: @unchecked Sendable {
         let crashes = CrashRecord(places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml")
         var made: PlaybackEngine?
         player = Player(
-            parts: Player.Parts(
+            components: Player.Components(
                 open: { [opened, crashes, isStickPulled] (address, _) throws(MediaError) in
                     if address == TestSound.address { return TestSound() }
                     crashes.noteOpening(address)

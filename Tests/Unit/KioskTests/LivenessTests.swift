@@ -16,7 +16,7 @@ import Testing
             var beat = Liveness.Beat()
             (beat.isExpected, beat.turns, beat.shown) = (true, second * 4, second * 24)
             beat.position = MediaTime(value: Int64(second), timescale: 1)
-            beat.soundRead = MediaTime(value: Int64(second + 2), timescale: 1)
+            beat.audioRead = MediaTime(value: Int64(second + 2), timescale: 1)
             (beat.hasPicture, beat.hasSound, beat.soundAhead) = (true, true, .seconds(1))
             change(&beat, second)
             liveness.observe(beat, at: start.advanced(by: .seconds(second)))
@@ -42,7 +42,7 @@ import Testing
     @Test func aScreenThatTakesNoPicturesIsNoHoleInTheFilm() {
         let verdict = verdict(after: 9) { beat, second in
             guard second > 3 else { return }
-            (beat.shown, beat.soundRead, beat.pictureOverdue) = (72, nil, .seconds(second - 3))
+            (beat.shown, beat.audioRead, beat.pictureOverdue) = (72, nil, .seconds(second - 3))
         }
         #expect(verdict == .stalled(.picture, since: start.advanced(by: .seconds(4))))
     }
@@ -95,7 +95,7 @@ import Testing
         // The frames run out at second 2; playback waits for more from second 5 on.
         let change = { (beat: inout Liveness.Beat, second: Int) in
             guard second > 2 else { return }
-            (beat.shown, beat.soundRead, beat.isStarved) = (48, MediaTime(value: 4, timescale: 1), second < 5)
+            (beat.shown, beat.audioRead, beat.isStarved) = (48, MediaTime(value: 4, timescale: 1), second < 5)
             beat.isWaiting = second >= 5
         }
         #expect(verdict(after: 14, change) == .alive)
@@ -105,7 +105,7 @@ import Testing
     /// A demuxer that returns the same packets again and again: some are decoded, too late to be presented.
     private func repeatBeginning(_ beat: inout Liveness.Beat, _ second: Int) {
         guard second > 3 else { return }
-        (beat.shown, beat.soundRead) = (72, MediaTime(value: 8, timescale: 10))
+        (beat.shown, beat.audioRead) = (72, MediaTime(value: 8, timescale: 10))
     }
 
     @Test func framesThatAreDecodedInVainDoNotEndALackOfThem() {
@@ -125,7 +125,7 @@ import Testing
             var beat = Liveness.Beat()
             (beat.isExpected, beat.hasPicture, beat.turns, beat.shown) = (true, true, second, min(second, 3))
             beat.position = MediaTime(value: Int64(second), timescale: 1)
-            beat.soundRead = beat.position
+            beat.audioRead = beat.position
             repeatBeginning(&beat, second)
             (beat.isWaiting, beat.isStarved) = (second > 3 && second % 2 == 0, second > 3)
             liveness.observe(beat, at: start.advanced(by: .seconds(second)))
@@ -137,7 +137,7 @@ import Testing
 
     @Test func aFilmOfFewPicturesIsGivenTheWholeTimeWhenItWaits() {
         let change = { (beat: inout Liveness.Beat, second: Int) in
-            (beat.shown, beat.soundRead, beat.picturePeriod) = (min(second, 50) / 10, nil, .seconds(10))
+            (beat.shown, beat.audioRead, beat.picturePeriod) = (min(second, 50) / 10, nil, .seconds(10))
             beat.isWaiting = second > 19
         }
         #expect(verdict(after: 31, change) == .alive)
@@ -175,7 +175,7 @@ import Testing
 
     @Test func aHoleInWhichNothingIsShownOrReadIsNoLifeAlthoughTheClockRuns() {
         let verdict = verdict(after: 9) { beat, second in
-            if second > 3 { (beat.shown, beat.soundRead) = (72, MediaTime(value: 3600, timescale: 1)) }
+            if second > 3 { (beat.shown, beat.audioRead) = (72, MediaTime(value: 3600, timescale: 1)) }
             // The feeder fills the gap with silence, which outputs accept.
             beat.soundAhead = .seconds(2)
         }
@@ -185,7 +185,7 @@ import Testing
     @Test func aFilmWithEndedVideoIsAliveWhileAudioContinues() {
         #expect(verdict(after: 60) { beat, _ in beat.shown = 72 } == .alive)
         let isHeard = verdict(after: 60) { beat, _ in
-            (beat.shown, beat.soundRead, beat.soundAhead) = (72, nil, nil)
+            (beat.shown, beat.audioRead, beat.soundAhead) = (72, nil, nil)
             beat.isSoundPlayingOut = true
         }
         #expect(isHeard == .alive, "a speaker may hold minutes of sound that was read to its end")
@@ -194,7 +194,7 @@ import Testing
     @Test func stillsAndMusicAreExceptedByTheirKind() {
         let still = verdict(after: 60) { beat, _ in
             (beat.isStill, beat.hasPicture, beat.shown) = (true, false, 1)
-            (beat.soundRead, beat.soundAhead, beat.hasSound) = (nil, nil, false)
+            (beat.audioRead, beat.soundAhead, beat.hasSound) = (nil, nil, false)
         }
         #expect(still == .alive)
         let music = verdict(after: 60) { beat, _ in (beat.hasPicture, beat.shown) = (false, 0) }
@@ -203,13 +203,13 @@ import Testing
 
     @Test func aFilmOfFewPicturesIsGivenTheTimeBetweenThem() {
         let slow = verdict(after: 60) { beat, second in
-            (beat.shown, beat.soundRead, beat.picturePeriod) = (second / 10, nil, .seconds(10))
+            (beat.shown, beat.audioRead, beat.picturePeriod) = (second / 10, nil, .seconds(10))
         }
         #expect(slow == .alive)
-        #expect(verdict(after: 8) { beat, _ in (beat.shown, beat.soundRead) = (1, nil) } != .alive)
+        #expect(verdict(after: 8) { beat, _ in (beat.shown, beat.audioRead) = (1, nil) } != .alive)
         // A file may state any frame rate; the check is not disabled for weeks.
         let stated = { (beat: inout Liveness.Beat, _: Int) in
-            (beat.shown, beat.soundRead, beat.picturePeriod) = (1, nil, .seconds(1_000_000))
+            (beat.shown, beat.audioRead, beat.picturePeriod) = (1, nil, .seconds(1_000_000))
         }
         #expect(verdict(after: 119, stated) == .alive)
         #expect(verdict(after: 120, stated) == .stalled(.hole, since: start))
@@ -251,7 +251,7 @@ import Testing
             var beat = Liveness.Beat()
             (beat.isExpected, beat.turns, beat.shown) = (true, second, second * 24)
             beat.position = MediaTime(value: Int64(second), timescale: 1)
-            beat.soundRead = beat.position
+            beat.audioRead = beat.position
             (beat.hasPicture, beat.hasSound, beat.soundAhead, beat.isSoundMissing) = (true, true, .seconds(-1), true)
             liveness.observe(beat, at: now)
             if case .stalled = liveness.verdict { liveness.forgive(at: now) }

@@ -91,9 +91,9 @@ import Testing
         func time(_ milliseconds: Int64) -> MediaTime { MediaTime(value: milliseconds, timescale: 1000) }
         var state = PlayerState()
         state.handedUntil = time(5000)
-        state.soundLosses = [MediaTimeRange(start: time(8000), end: time(9000))]
+        state.audioLosses = [MediaTimeRange(start: time(8000), end: time(9000))]
         #expect(!state.isSoundUndecodable(at: time(6000)) && state.isSoundUndecodable(at: time(8500)))
-        state.soundLosses = [MediaTimeRange(start: time(5020), end: time(9000))]
+        state.audioLosses = [MediaTimeRange(start: time(5020), end: time(9000))]
         #expect(state.isSoundUndecodable(at: time(6000)))
         state.handedUntil = time(60_000)
         #expect(state.isSoundUndecodable(at: time(6000)), "what follows the item was accepted")

@@ -23,7 +23,7 @@ import Testing
         kitchen = RecordingOutput(name: "Kitchen", kind: kind)
         group = OutputGroup(members: [card], codecs: SyntheticCodecs())
         player = Player(
-            parts: Player.Parts(
+            components: Player.Components(
                 open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "there is no film") },
                 codecs: SyntheticCodecs(),
                 makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },

@@ -32,7 +32,7 @@ private final class WallScreen {
 
     func jump(_ meeting: WallFollower.Meeting) {
         jumps += 1
-        playing.withLock { $0 = .init(item: meeting.item, lineOffset: .zero) }
+        playing.withLock { $0 = .init(item: meeting.item, timelineOffset: .zero) }
         synchronizer.setRate(0, time: meeting.position)
         synchronizer.setRate(1, time: meeting.position, byAppointment: meeting.instant)
     }
@@ -41,10 +41,10 @@ private final class WallScreen {
     private func passJoint() {
         guard let now = playing.withLock({ $0 }) else { return }
         let item = line.items[now.item]
-        let end = now.lineOffset + item.end
+        let end = now.timelineOffset + item.end
         guard synchronizer.currentTime() >= end else { return }
         let next = (now.item + 1) % line.items.count
-        playing.withLock { $0 = .init(item: next, lineOffset: end - line.items[next].start) }
+        playing.withLock { $0 = .init(item: next, timelineOffset: end - line.items[next].start) }
     }
 
     /// - Parameter jumps: true executes the follower's seeks.
@@ -61,7 +61,7 @@ private final class WallScreen {
         guard let place = line.place(at: rig.truth), let now = playing.withLock({ $0 }), place.item == now.item else {
             return nil
         }
-        return (synchronizer.currentTime() - now.lineOffset - place.position).seconds
+        return (synchronizer.currentTime() - now.timelineOffset - place.position).seconds
     }
 }
 

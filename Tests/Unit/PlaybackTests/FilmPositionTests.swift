@@ -17,9 +17,9 @@ import Testing
     @Test func aMinusCountsFromTheEnd() throws {
         let position = try FilmPosition(parsing: "-1:10")
         #expect(position == .fromEnd(MediaTime(value: 70, timescale: 1)))
-        #expect(position.moment(in: MediaTime(value: 100, timescale: 1)) == MediaTime(value: 30, timescale: 1))
-        #expect(position.moment(in: MediaTime(value: 50, timescale: 1)) == .zero)
-        #expect(position.moment(in: nil) == nil)
+        #expect(position.mediaTime(in: MediaTime(value: 100, timescale: 1)) == MediaTime(value: 30, timescale: 1))
+        #expect(position.mediaTime(in: MediaTime(value: 50, timescale: 1)) == .zero)
+        #expect(position.mediaTime(in: nil) == nil)
         // `-0` is the end, not the start.
         #expect(try FilmPosition(parsing: "-0") == .fromEnd(.zero))
     }
@@ -27,8 +27,8 @@ import Testing
     @Test func aShareNeedsTheDuration() throws {
         let position = try FilmPosition(parsing: "12.5%")
         #expect(position == .fraction(0.125))
-        #expect(position.moment(in: MediaTime(value: 80, timescale: 1)) == MediaTime(value: 10, timescale: 1))
-        #expect(position.moment(in: nil) == nil)
+        #expect(position.mediaTime(in: MediaTime(value: 80, timescale: 1)) == MediaTime(value: 10, timescale: 1))
+        #expect(position.mediaTime(in: nil) == nil)
     }
 
     @Test(arguments: [

@@ -111,7 +111,7 @@ import Testing
         #expect(options.audioTrack == 2 && options.videoTrack == 1)
         #expect(options.audioLanguages == ["de", "en"])
         #expect(options.audioDelay == .milliseconds(-80))
-        #expect(options.startPolicy == .picture)
+        #expect(options.startPolicy == .video)
         #expect(!(try self.arguments(FilmOptions.apply, "a", "--no-video")).options.playsVideo)
         #expect(!(try self.arguments(FilmOptions.apply, "a", "--no-audio")).options.playsAudio)
         #expect(

@@ -107,7 +107,7 @@ import Testing
     @Test func theOutputOfAFurtherSoundIsMovedToo() throws {
         let rig = try Rig([profile("attic", screen: "A", late: 40), profile("shed", screen: "A", late: 30)])
         let room = OutputGroup(members: [rig.shed], codecs: FloatCodecs())
-        rig.player.addSound(track: .number(2), to: room)
+        rig.player.addAudio(track: .number(2), to: room)
         #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
         #expect(room.state.withLock { $0.members.delay(of: rig.shed) } == .milliseconds(-30))
     }

@@ -9,7 +9,7 @@ import Testing
     private let heard = Lock<[String]>([])
 
     private func handler(_ name: String) -> @Sendable (JSONValue?) -> Void {
-        { [heard] value in heard.withLock { $0.append("\(name) \(value?.words ?? "-")") } }
+        { [heard] value in heard.withLock { $0.append("\(name) \(value?.mpvText ?? "-")") } }
     }
 
     private func take() -> [String] {
@@ -94,7 +94,7 @@ import Testing
         let board = PlayerStatePublisher(timebase: RenderSynchronizer(clock: ManualClock()).timebase)
         board.changes.report(.message("early"))
         board.changes.raise()
-        #expect(board.changes.takeEvents().isEmpty && !board.changes.signal.tryWait())
+        #expect(board.changes.consumeEvents().isEmpty && !board.changes.signal.tryWait())
         let observer = ControlObserver(board)
         let arrived = Signal()
         let number = try observer.add { $0.add { (_: PlayerEvent) in arrived.raise() } }
@@ -102,7 +102,7 @@ import Testing
         arrived.wait()
         observer.remove(number)
         board.changes.report(.message("later"))
-        #expect(board.changes.takeEvents().isEmpty)
+        #expect(board.changes.consumeEvents().isEmpty)
         observer.close()
         #expect(throws: ControlError.self) { try observer.add { $0.add { (_: PlayerEvent) in } } }
     }

@@ -35,7 +35,7 @@ import Testing
     }
 
     private func value(_ name: String) -> String {
-        do throws(ControlError) { return try control.value(of: name).words } catch { return error.code.rawValue }
+        do throws(ControlError) { return try control.value(of: name).mpvText } catch { return error.code.rawValue }
     }
 
     // MARK: Properties
@@ -224,12 +224,12 @@ import Testing
     /// Returns a player without films, whose engine the test runs.
     private func playerAndEngine() throws -> (player: Player, engine: PlaybackEngine) {
         var engine: PlaybackEngine?
-        let parts = Player.Parts(
+        let parts = Player.Components(
             open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "nothing") },
             codecs: SyntheticCodecs(),
             makeDecoder: { (_) throws(MediaError) in throw MediaError(.unsupported, "nothing") },
             audioOutput: RecordingOutput(capacity: 1), clock: ManualClock())
-        let player = Player(parts: parts, options: PlayerOptions(), events: EventLog(clock: ManualClock())) { _ in
+        let player = Player(components: parts, options: PlayerOptions(), events: EventLog(clock: ManualClock())) { _ in
         } start: { make throws(ExhaustionError) in
             engine = make(Player.EngineWork())
             return nil

@@ -41,7 +41,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
     @Test func theBreakBeforeAnItemPlaysOncePerPass() throws {
         var schedule = schedule([(.before, ["a"]), (.at(second(10)), ["b"])])
         let part = try #require(schedule.entering(position, at: nil)?.interstitialPart)
-        schedule.noteSeen(part, in: 0)
+        schedule.markSeen(part, in: 0)
         #expect(schedule.entering(position, at: nil) == nil)
         #expect(text(schedule.entering(position, at: second(10))) == "b")
         var next = position
@@ -79,10 +79,10 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
     @Test func partsThatCannotBePlayedAreSkipped() throws {
         var schedule = schedule([(.at(second(10)), ["b", "c"])])
         let first = try #require(schedule.firstPart(of: 0, at: position)?.interstitialPart)
-        schedule.noteLost(first, in: 0)
+        schedule.markLost(first, in: 0)
         let next = try #require(schedule.firstPart(of: 0, at: position))
         #expect(text(next) == "c")
-        schedule.noteLost(try #require(next.interstitialPart), in: 0)
+        schedule.markLost(try #require(next.interstitialPart), in: 0)
         #expect(schedule.nextBreak(after: .zero, in: 0) == nil)
         #expect(schedule.nextBreak(after: .zero, in: 1) == second(10))
     }
@@ -98,7 +98,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         #expect(schedule.forbidsSkipping(shown) && schedule.room(for: shown) == second(5))
         // The limit ends the break before its second part.
         #expect(text(schedule.following(part, lasting: second(5))) == "from 15.0")
-        schedule.noteSeen(shown, in: 0)
+        schedule.markSeen(shown, in: 0)
         #expect(schedule.mandatoryBreak(between: second(5), and: second(20), in: 0) == nil)
         #expect(schedule.nextBreak(after: .zero, in: 0) == nil)
     }

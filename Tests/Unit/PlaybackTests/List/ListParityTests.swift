@@ -75,12 +75,12 @@ import Testing
     @Test func muteLastsOverAJointAndMovesNothing() {
         let queue = queue(films)
         queue.run(for: .seconds(1))
-        queue.core.sound.setMuted(true)
+        queue.core.audioControl.setMuted(true)
         queue.run(for: .milliseconds(200))
         let before = queue.heard.count
         queue.run(for: .milliseconds(1300))
         #expect(queue.heard.count == before, "nothing is heard across the joint")
-        queue.core.sound.setMuted(false)
+        queue.core.audioControl.setMuted(false)
         let loud = queue.clock.now
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         // A fade changes the encoded numbers.

@@ -29,7 +29,7 @@ extension PlaybackList {
     fileprivate mutating func begin() throws {
         let listPosition = try #require(present)
         begin(with: entry(of: listPosition))
-        noteGiven(listPosition)
+        markPlayed(listPosition)
     }
 
     private mutating func entry(of listPosition: PlaylistPosition) -> ScheduledItem {
@@ -61,7 +61,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         var listPosition = list.present
         while let now = listPosition, played.count < limit {
             list.await(now)
-            list.noteGiven(now)
+            list.markPlayed(now)
             played.append(now.item.address)
             listPosition = list.successor(of: now)
         }
@@ -73,7 +73,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let all = items("a", "bad", "c")
         var list = try PlaybackList(all, loop: .forever)
         try list.begin()
-        list.noteBarren(all[1].id, in: 0)
+        list.markUnplayable(all[1].id, in: 0)
         let isReplaced = list.apply(.replaceAll(items("a", "bad", "c", "d"), order: nil))
         #expect(isReplaced)
         list.layOut(atMost: 7)
@@ -92,9 +92,9 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
             let all = items("a", "b")
             var list = try PlaybackList(all, loop: .forever)
             let first = try #require(list.present)
-            if firstPlays { list.noteGiven(first) } else { list.noteBarren(all[0].id, in: 0) }
+            if firstPlays { list.markPlayed(first) } else { list.markUnplayable(all[0].id, in: 0) }
             let second = try #require(list.successor(of: first))
-            list.noteBarren(all[1].id, in: 0)
+            list.markUnplayable(all[1].id, in: 0)
             return [second.item.address, list.successor(of: second)?.item.address]
         }
         #expect(try following(firstPlays: false) == ["b", nil])
@@ -112,7 +112,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         }
         #expect(answers == [nil, "b", nil])
         #expect(list.present?.item.address == "b")
-        #expect(list.place == (2, 2))
+        #expect(list.ordinal == (2, 2))
     }
 
     @Test func whatAPageListsIsPutBehindItOnce() throws {
@@ -140,7 +140,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let before = list.entries.map(\.serial)
         list.advance()
         list.advance()
-        #expect(list.present?.item.address == "c" && list.place == (3, 3))
+        #expect(list.present?.item.address == "c" && list.ordinal == (3, 3))
         list.layOut()
         #expect(list.entries.map(\.serial) == Array(before.dropFirst(2)))
         #expect(list.entry(before[1]) == nil)
@@ -150,14 +150,14 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let all = items("a", "bad")
         var list = try PlaybackList(all, loop: .times(0))
         try list.begin()
-        list.noteBarren(all[1].id, in: 0)
+        list.markUnplayable(all[1].id, in: 0)
         list.layOut()
         #expect(list.toCome.isEmpty)
         #expect(list.successor(of: list.entries[0]) == nil)
         // In a further pass it is.
         var again = try PlaybackList(all, loop: .times(1))
         try again.begin()
-        again.noteBarren(all[1].id, in: 0)
+        again.markUnplayable(all[1].id, in: 0)
         again.layOut()
         #expect(again.toCome == ["a", "bad"])
     }
@@ -167,11 +167,11 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         var list = try PlaybackList(all, loop: .times(0))
         try list.begin()
         list.layOut(atMost: 1)
-        list.noteBarren(all[2].id, in: 0)
+        list.markUnplayable(all[2].id, in: 0)
         list.layOut()
         #expect(list.toCome == ["b"])
         list.advance()
-        list.noteGiven(list.entries[0].listPosition)
+        list.markPlayed(list.entries[0].listPosition)
         list.layOut()
         #expect(list.toCome.isEmpty)
         #expect(list.successor(of: list.entries[0]) == nil)
@@ -186,7 +186,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
             list.pause(between: playing.listPosition, and: next, plays: true) == .zero
         {
             tried += 1
-            list.noteBarren(next.item.id, in: next.listPass)
+            list.markUnplayable(next.item.id, in: next.listPass)
         }
         #expect(tried == 5, "the rest of this pass and all of the next")
         // The item that plays has ended: each pass from here on waits longer than the one before, up to a limit.
@@ -197,11 +197,11 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
             let pause = list.pause(between: listPosition, and: next, plays: false)
             if next.item.address == "a" { pauses.append(pause) } else { #expect(pause == .zero) }
             list.await(next)
-            list.noteBarren(next.item.id, in: next.listPass)
+            list.markUnplayable(next.item.id, in: next.listPass)
             listPosition = next
         }
         #expect(pauses.map { $0 / .milliseconds(1) } == [100, 200, 400, 700, 700, 700])
-        list.noteGiven(listPosition)
+        list.markPlayed(listPosition)
         let next = try #require(list.successor(of: listPosition))
         #expect(list.pause(between: listPosition, and: next, plays: true) == .zero)
     }
@@ -213,7 +213,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         list.layOut(atMost: 5)
         #expect(list.firstMismatch == nil)
         // The rest of this pass, and all of the next: a pause follows.
-        for (item, pass) in [(all[1], 0), (all[0], 1), (all[1], 1)] { list.noteBarren(item.id, in: pass) }
+        for (item, pass) in [(all[1], 0), (all[0], 1), (all[1], 1)] { list.markUnplayable(item.id, in: pass) }
         #expect(list.firstMismatch == 1)
         list.truncate(after: list.entries[0].serial)
         list.layOut()
@@ -224,8 +224,8 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let all = items("a", "b")
         var list = try PlaybackList(all, loop: .times(3))
         try list.begin()
-        for item in all { list.noteBarren(item.id, in: 1) }
-        list.noteBarren(all[1].id, in: 0)
+        for item in all { list.markUnplayable(item.id, in: 1) }
+        list.markUnplayable(all[1].id, in: 0)
         let later = try #require(list.successor(of: list.entries[0]))
         #expect(later.listPass == 2)
         list.await(later)
@@ -243,7 +243,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         while names.count < count {
             try list.advanceToNext()
             let listPosition = try #require(list.present)
-            list.noteGiven(listPosition)
+            list.markPlayed(listPosition)
             names.append(listPosition.item.address)
         }
         return names
@@ -254,7 +254,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         var list = try PlaybackList(all, loop: .forever)
         for _ in 0..<index { try list.advanceToNext() }
         let listPosition = try #require(list.present)
-        list.noteGiven(listPosition)
+        list.markPlayed(listPosition)
         return list
     }
 
@@ -266,7 +266,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
     @Test func aNewFilmComesWhereTheListHasIt() throws {
         var list = try playing(1, of: items("a", "b", "d"))
         replace(&list, with: items("a", "b", "c", "d"))
-        #expect(list.present?.item.address == "b" && list.place == (2, 4))
+        #expect(list.present?.item.address == "b" && list.ordinal == (2, 4))
         #expect(try coming(list, 4) == ["c", "d", "a", "b"])
     }
 
@@ -275,7 +275,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let present = try #require(list.present?.item)
         replace(&list, with: items("a", "c", "d"))
         #expect(list.present?.item == present && list.contains(present.id))
-        #expect(list.place == (1, 3))
+        #expect(list.ordinal == (1, 3))
         #expect(try coming(list, 4) == ["c", "d", "a", "c"])
     }
 
@@ -406,13 +406,13 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let all = items("a", "b", "c")
         var list = try played(2, of: all)
         #expect(list.history == Array(all[..<2]) && list.items == [all[2]])
-        #expect(list.place == (3, 3))
+        #expect(list.ordinal == (3, 3))
         let step = list.step(by: -1)
         let back = try #require(step)
         #expect(back.item == all[1])
         list.await(back)
         #expect(list.history == [all[0]] && list.items == Array(all[1...]))
-        #expect(list.place == (2, 3))
+        #expect(list.ordinal == (2, 3))
     }
 
     @Test func anItemOfTheHistoryReturnsWithThoseThatFollowIt() throws {
@@ -431,7 +431,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let recalled = list.recall(all[0].id)
         let listPosition = try #require(recalled)
         list.await(listPosition)
-        #expect(listPosition.listPass == 1 && list.place == (1, 3))
+        #expect(listPosition.listPass == 1 && list.ordinal == (1, 3))
         try list.begin()
         list.layOut()
         #expect(list.toCome == ["b", "c", "a", "b", "c"])
@@ -468,7 +468,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
             list.await(listPosition)
             try list.begin()
             #expect(list.history == Array(all[..<history]) && list.items == Array(all[history...]))
-            #expect(list.place == (target + 1, 4))
+            #expect(list.ordinal == (target + 1, 4))
         }
     }
 
@@ -483,7 +483,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let all = items("a", "b")
         #expect(try played(1, of: all, loop: .forever).history.isEmpty)
         let last = try played(3, of: all, loop: .times(1))
-        #expect(last.history == [all[0]] && last.place == (2, 2))
+        #expect(last.history == [all[0]] && last.ordinal == (2, 2))
     }
 
     @Test func theHistoryIsBounded() throws {
@@ -493,7 +493,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let listPosition = list.reset(to: all, first: all[limit + 2].id)
         list.await(listPosition)
         #expect(list.history == Array(all[2..<(limit + 2)]))
-        #expect(list.place == (limit + 3, limit + 3))
+        #expect(list.ordinal == (limit + 3, limit + 3))
     }
 
     @Test func aPlaceInTheMiddleLeavesTheItemsBeforeItToTheHistory() throws {
@@ -501,7 +501,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         var list = PlaybackList()
         let listPosition = list.reset(to: all, first: all[1].id)
         list.await(listPosition)
-        #expect(list.present?.item == all[1] && list.place == (2, 3))
+        #expect(list.present?.item == all[1] && list.ordinal == (2, 3))
         #expect(list.history == [all[0]] && list.items == [all[1], all[2]])
     }
 

@@ -10,8 +10,8 @@ import Testing
     /// Components whose encoder writes the number of the frame after the signature of a JPEG.
     ///
     /// - Parameter delay: The number of frames that the decoder holds.
-    private func parts(delay: Int) -> Player.Parts {
-        var parts = Player.Parts(
+    private func parts(delay: Int) -> Player.Components {
+        var parts = Player.Components(
             open: { (address, _) throws(MediaError) in try NumberedFilm(address, rate: 8000) },
             codecs: SyntheticCodecs(),
             makeDecoder: { (format) throws(MediaError) in try NumberedPictureDecoder(format, delay: delay) },

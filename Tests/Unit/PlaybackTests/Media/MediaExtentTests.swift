@@ -26,7 +26,7 @@ import Testing
     ]
 
     private func decode(_ path: String) throws -> [Float] {
-        let film = Player.Parts.film(audioOutput: nil)
+        let film = Player.Components.film(audioOutput: nil)
         let media = try film.open(path, OpenCancellation())
         let track = try #require(media.summary.track(.audio))
         let source = try media.source(for: track)
@@ -81,7 +81,7 @@ import Testing
             TestClips.arguments(
                 "-f lavfi -i testsrc=s=160x120:r=25:d=2 -f lavfi -i sine=r=48000:d=1.5 "
                     + (codecs[ending] ?? "-c:v libx264 -bf 2 -c:a aac")))
-        let media = try Player.Parts.film(audioOutput: nil).open(film, OpenCancellation())
+        let media = try Player.Components.film(audioOutput: nil).open(film, OpenCancellation())
         let track = try #require(media.summary.track(.video))
         let format = try #require(track.videoFormat)
         let reader = VideoReader(
@@ -102,12 +102,12 @@ import Testing
 
     /// Returns the end of the audio when it is read completely.
     private func readToItsEnd(_ path: String) throws -> MediaTime {
-        let media = try Player.Parts.film(audioOutput: nil).open(path, OpenCancellation())
+        let media = try Player.Components.film(audioOutput: nil).open(path, OpenCancellation())
         let source = try media.source(for: try #require(media.summary.track(.audio)))
         var end = MediaTime.zero
         while let buffer = try source.read() {
             if buffer.flags.contains(.decodeOnly) { continue }
-            end = max(end, (buffer.presentationTime ?? end) + buffer.soundLength)
+            end = max(end, (buffer.presentationTime ?? end) + buffer.audioLength)
         }
         return end
     }
@@ -118,9 +118,9 @@ import Testing
         let path = try TestClips.make(
             "long-\(name)",
             ["-f", "lavfi", "-i", "sine=r=\(rate):d=61.3,aformat=channel_layouts=stereo"] + TestClips.arguments(codec))
-        let media = try Player.Parts.film(audioOutput: nil).open(path, OpenCancellation())
+        let media = try Player.Components.film(audioOutput: nil).open(path, OpenCancellation())
         let track = try #require(media.summary.track(.audio))
-        let found = try #require(try SoundEndFinder.find(in: media, track))
+        let found = try #require(try AudioEndFinder.find(in: media, track))
         let read = try readToItsEnd(path)
         print("item \(name): sound to \(read), found \((found - read).seconds * 48000) frames later")
         // Matroska rounds to milliseconds, again for every batch; a resampling correction compensates.
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func anExtentThatCannotBeReadSaysWhy() {
-        let parts = Player.Parts(
+        let parts = Player.Components(
             open: { (_, _) throws(MediaError) in UnreadableSound() }, codecs: SyntheticCodecs(),
             makeDecoder: { (_) throws(MediaError) in throw MediaError(.unsupported, "there are no pictures") },
             audioOutput: TapeOutput())
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: ["mp4", "mkv", "ts"]) func anItemsExtentIsThatOfTheLongerOfItsTracks(ending: String) throws {
-        var parts = Player.Parts.film(audioOutput: TapeOutput(desiredDepth: .seconds(1)))
+        var parts = Player.Components.film(audioOutput: TapeOutput(desiredDepth: .seconds(1)))
         let film = try TestClips.make(
             "extent.\(ending)",
             TestClips.arguments(
@@ -159,7 +159,7 @@ import Testing
     @Test func aFilmWithoutSoundLastsAsLongAsItsPictures() throws {
         let film = try TestClips.make(
             "silent.mp4", TestClips.arguments("-f lavfi -i color=c=black:s=64x64:r=25:d=1 -c:v mpeg4"))
-        let media = try Player.Parts.film(audioOutput: nil).open(film, OpenCancellation())
+        let media = try Player.Components.film(audioOutput: nil).open(film, OpenCancellation())
         #expect(media.summary.track(.audio) == nil)
         let track = try #require(media.summary.track(.video))
         #expect(VideoEndFinder.find(in: media, track, near: nil) == MediaTime(value: 1, timescale: 1))
@@ -173,7 +173,7 @@ import Testing
             TestClips.arguments("-f lavfi -i sine=r=48000:d=1 -i") + [cover]
                 + TestClips.arguments("-map 0 -map 1 -c:a libmp3lame -c:v copy -disposition:v attached_pic"))
         #expect(try decode(song).count == 48000)
-        let media = try Player.Parts.film(audioOutput: nil).open(song, OpenCancellation())
+        let media = try Player.Components.film(audioOutput: nil).open(song, OpenCancellation())
         let track = try #require(media.summary.tracks.first { $0.kind == .video })
         #expect(track.isCoverArt)
         let reader = VideoReader(
@@ -187,7 +187,7 @@ import Testing
         let whole = PlaybackList.ScheduledItem(
             serial: 1, listPosition: PlaylistPosition(item: QueueItem(song)), media: PrefetchedMedia(media),
             audioTrack: media.summary.track(.audio), videoTrack: track)
-        #expect(whole.pictureEnd == .none, "it does not lengthen the recording")
+        #expect(whole.videoEnd == .none, "it does not lengthen the recording")
     }
 }
 

@@ -85,7 +85,9 @@ import Testing
     // MARK: Recovery
 
     private func status(_ playerEvents: Lock<[PlayerEvent]>) -> PlayerStatus {
-        PlayerStatus(board: PlayerStatePublisher(timebase: Timebase(clock: ManualClock())), options: PlayerOptions()) {
+        PlayerStatus(
+            publisher: PlayerStatePublisher(timebase: Timebase(clock: ManualClock())), options: PlayerOptions()
+        ) {
             event in
             playerEvents.withLock { $0.append(event) }
         }
@@ -105,7 +107,7 @@ import Testing
         #expect(pauses == [100, 200, 400, 700, 700].map { .milliseconds($0) })
         #expect(recovery.openingTime(of: "b") == nil)
         recovery.pauseOpening(of: "a")
-        recovery.notePlays()
+        recovery.resetPauses()
         #expect(recovery.openingTime(of: "a") == nil)
     }
 
@@ -117,9 +119,9 @@ import Testing
         let second = try #require(list.firstPosition(list.items[1].id))
         recovery.wait(for: second, title: "b")
         #expect(recovery.isWaiting && recovery.isActive)
-        #expect(!recovery.takeDue())
+        #expect(!recovery.consumeDue())
         clock.advance(by: .milliseconds(100))
-        #expect(recovery.takeDue())
+        #expect(recovery.consumeDue())
         #expect(!recovery.isWaiting && recovery.isActive)
         recovery.wait(for: nil, title: "b")
         #expect(recovery.nextAttempt == clock.now.advanced(by: .milliseconds(200)))
@@ -127,7 +129,7 @@ import Testing
         #expect(recovery.position(in: list)?.item == list.items[0], "a list starts again")
         _ = list.apply(.loop(item: .forever, list: .times(0)))
         #expect(recovery.position(in: list)?.item == list.items[1], "a looping item is the one that was lost")
-        recovery.notePlays()
+        recovery.resetPauses()
         #expect(!recovery.isActive)
     }
 
@@ -170,9 +172,9 @@ import Testing
                 serial: list.newSerial(), listPosition: try #require(list.firstPosition()),
                 media: PrefetchedMedia(film),
                 audioTrack: film.summary.track(.audio), videoTrack: film.summary.track(.video)))
-        #expect(SoundControl.joinsExactly(list, expectsMore: false) == joins)
+        #expect(AudioControl.joinsExactly(list, expectsMore: false) == joins)
         _ = list.apply(.loop(item: .forever, list: .times(0)))
-        #expect(SoundControl.joinsExactly(list, expectsMore: false))
+        #expect(AudioControl.joinsExactly(list, expectsMore: false))
     }
 
     @Test func onlyAddressesOfServersAreANetwork() {

@@ -60,7 +60,7 @@ import Testing
             .losses: list.entries.first.map { "\($0.serial) \($0.losses)" } ?? "none",
             .removal: "\(core.truncation.isActive)",
             .recovery: "\(core.recovery.isActive) \(core.recovery.isWaiting) \(core.recovery.hasBegun)",
-            .addedSounds: "\(core.tracks.added.all.map { [$0.isLost, $0.isLate] })",
+            .addedAudio: "\(core.tracks.added.all.map { [$0.isLost, $0.isLate] })",
             .section: "\(String(describing: core.section.end))",
             .frameSteps: "\(core.steps)",
             .frames: "\(core.tracks.layer.count)",

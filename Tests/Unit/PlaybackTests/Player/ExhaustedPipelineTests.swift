@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func aMissingOpeningThreadIsReported() {
-        let parts = Player.Parts(
+        let parts = Player.Components(
             open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "never asked") },
             codecs: SyntheticCodecs(), makeDecoder: { (_) throws(MediaError) in throw MediaError(.unsupported, "") },
             audioOutput: nil)

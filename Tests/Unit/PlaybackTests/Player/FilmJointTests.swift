@@ -331,7 +331,7 @@ import Testing
         #expect(programme.state.title == "two")
         #expect(programme.state.duration == two.length)
         #expect(programme.state.position.seconds < 0.6)
-        #expect(programme.state.lineOffset == one.length)
+        #expect(programme.state.timelineOffset == one.length)
     }
 
     @Test func aSeekBehindAJointStaysInTheFilmThatPlaysAndPlaysOnFromThere() {

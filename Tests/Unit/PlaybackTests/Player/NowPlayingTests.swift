@@ -121,11 +121,11 @@ import Testing
     @Test func aVolumeSetAtAnOutputOfAnAddedSoundRemains() throws {
         let queue = VirtualQueue()
         let group = OutputGroup(members: [queue.kitchen], codecs: SyntheticCodecs())
-        queue.core.addSound(.language("ru"), to: group, number: 1)
+        queue.core.addAudio(.language("ru"), to: group, number: 1)
         let number = try #require(group.number(of: queue.kitchen))
         OutputCommand.setVolume(40).perform(
-            on: queue.core, from: OutputID(AddedSound.outputID(of: 1).index + number))
-        queue.core.sound.setVolume(80)
+            on: queue.core, from: OutputID(AddedAudioTrack.outputID(of: 1).index + number))
+        queue.core.audioControl.setVolume(80)
         #expect(group.volume(of: queue.kitchen) == 40)
     }
 }

@@ -285,9 +285,9 @@ import Testing
 
     @Test func anAudioDelayMayBeAsLongAsThatOfTheOptions() {
         let cinema = VirtualCinema(film: film(seconds: 30))
-        cinema.core.sound.setDelay(.seconds(60))
+        cinema.core.audioControl.setDelay(.seconds(60))
         #expect(cinema.core.state.audioDelay == .seconds(60))
-        cinema.core.sound.setDelay(.seconds(-7000))
+        cinema.core.audioControl.setDelay(.seconds(-7000))
         #expect(cinema.core.state.audioDelay == .zero - PlayerOptions.longestAudioDelay)
     }
 
@@ -316,7 +316,7 @@ import Testing
         options.isOutputNamed = true
         let cinema = VirtualCinema(film: film(seconds: 20), options: options)
         cinema.run(for: .seconds(2))
-        cinema.core.soundFailed(TalkieError(.unavailable, "Another sender is now playing on Kitchen."))
+        cinema.core.audioFailed(TalkieError(.unavailable, "Another sender is now playing on Kitchen."))
         let before = cinema.screen.shown.count
         cinema.run(for: .seconds(2))
         #expect(cinema.phase == .playing)
@@ -329,7 +329,7 @@ import Testing
         cinema.run(for: .seconds(1))
         // As while the next item opens.
         cinema.core.closeMedia()
-        cinema.core.soundFailed(TalkieError(.unavailable, "Kitchen does not answer."))
+        cinema.core.audioFailed(TalkieError(.unavailable, "Kitchen does not answer."))
         #expect(cinema.core.current == nil && cinema.phase != .failed)
         #expect(cinema.messages.withLock { $0.isEmpty })
     }
@@ -338,7 +338,7 @@ import Testing
         var options = PlayerOptions()
         options.isOutputNamed = true
         let cinema = VirtualCinema(film: film(seconds: 20), options: options)
-        cinema.core.soundFailed(TalkieError(.unavailable, "Kitchen does not answer."))
+        cinema.core.audioFailed(TalkieError(.unavailable, "Kitchen does not answer."))
         #expect(cinema.phase == .failed)
         #expect(cinema.core.state.failure?.code == .unavailable)
     }

@@ -147,7 +147,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         try scene.addInterstitial()
         try scene.enterInterstitial()
         scene.moment = second(1)
-        #expect(scene.plan.meantMoment == second(6))
+        #expect(scene.plan.commandTime == second(6))
         #expect(text(scene.plan.seek(by: second(-2), exact: true)) == ["open 1 at 4.0"])
         #expect(text(scene.plan.seek(by: second(2), exact: true)) == ["open 1 at 8.0"])
         #expect(text(scene.plan.skipInterstitial()) == ["open 1"])
@@ -175,8 +175,8 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         _ = scene.list.apply(.loop(item: .forever, list: .times(0)))
         #expect(words(scene.list.actionsAtEnd) == ["again 1"])
         let listPosition = try #require(scene.list.entries.first).listPosition
-        scene.list.noteGiven(listPosition)
-        scene.list.noteBarren(listPosition.item.id)
+        scene.list.markPlayed(listPosition)
+        scene.list.markUnplayable(listPosition.item.id)
         #expect(words(scene.list.actionsAtEnd) == ["stop", "wait"], "lost media of a loop")
 
         var live = try Scene(2, isLive: true)

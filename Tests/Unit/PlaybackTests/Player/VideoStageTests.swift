@@ -99,7 +99,7 @@ import Testing
         #expect((rig.intake.report.readUntil ?? .zero) >= Self.frame * 75)
         try rig.play()
         #expect(rig.hasEnded && rig.shown == Array(0..<202))
-        #expect(try rig.entry.pictureEnd == .at(Self.frame * 202) && !rig.entry.losses.isDamaged)
+        #expect(try rig.entry.videoEnd == .at(Self.frame * 202) && !rig.entry.losses.isDamaged)
     }
 
     /// The frames before the boundary depend on one after it.
@@ -111,7 +111,7 @@ import Testing
         try rig.play()
         #expect(rig.hasEnded && rig.shown == Array(0..<end))
         #expect(rig.decoder.decodeErrorCount == 0)
-        #expect(try rig.entry.pictureEnd == .at(Self.frame * Int64(end)))
+        #expect(try rig.entry.videoEnd == .at(Self.frame * Int64(end)))
     }
 
     @Test func aBoundaryMayMoveBackAgainBeforeItIsReached() throws {

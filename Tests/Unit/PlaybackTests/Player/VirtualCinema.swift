@@ -48,12 +48,12 @@ final class VirtualCinema: VirtualPlayer {
         let pipelines = pipelines
         let messages = messages
         core = PlaybackEngine(
-            parts: Player.Parts(
+            components: Player.Components(
                 open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
                 makeDecoder: { (_) throws(MediaError) in SyntheticVideoDecoder(frame: frame) }, audioOutput: card,
                 clock: clock),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
-            board: PlayerStatePublisher(timebase: synchronizer.timebase),
+            publisher: PlayerStatePublisher(timebase: synchronizer.timebase),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runBackgroundWork: { _, body in
                 body()

@@ -56,9 +56,9 @@ final class VirtualProgramme: VirtualPlayer {
         tape = TapeOutput(desiredDepth: depth)
         board = PlayerStatePublisher(timebase: synchronizer.timebase)
         let (pipelines, errands, told, opened) = (pipelines, errands, told, opened)
-        var words = Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() })
+        var words = Player.SubtitleComponents(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() })
         words.secondaryCodecs = FilmSubtitleCodecs(position: .top)
-        var parts = Player.Parts(
+        var parts = Player.Components(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }
                 guard let film = films[address] else { throw MediaError(.cannotOpen, "There is no “\(address)”.") }
@@ -77,8 +77,9 @@ final class VirtualProgramme: VirtualPlayer {
             return list
         }
         core = PlaybackEngine(
-            parts: parts,
-            options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
+            components: parts,
+            options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
+            publisher: board,
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runBackgroundWork: { name, body in
                 let isHeld = errands.withLock { errands in

@@ -68,10 +68,10 @@ import Testing
 
     @Test func aFilmWithoutChaptersStaysWhereItIs() {
         let cinema = cinema(syncEvery: 10)
-        let before = cinema.core.seeks.moment
+        let before = cinema.core.seeks.mediaTime
         cinema.core.seek(byChapters: 1)
         cinema.run(for: .milliseconds(300))
-        #expect(cinema.core.seeks.moment > before && cinema.core.seeks.moment < before + second(1))
+        #expect(cinema.core.seeks.mediaTime > before && cinema.core.seeks.mediaTime < before + second(1))
         #expect(cinema.phase == .playing)
     }
 
@@ -95,24 +95,24 @@ import Testing
 
     @Test func aKeyForwardGoesExactlyWhereTheNextSyncPictureIsMoreThanAStepBeyond() {
         let cinema = cinema(syncEvery: 50)
-        let moment = cinema.core.seeks.moment + second(5)
+        let moment = cinema.core.seeks.mediaTime + second(5)
         #expect(press(cinema, 5) == Int(moment.seconds * 25))
         // Also if there is no further keyframe before the end.
         cinema.core.seek(to: second(960), exact: true)
         cinema.run(for: .milliseconds(300))
-        let last = cinema.core.seeks.moment + second(5)
+        let last = cinema.core.seeks.mediaTime + second(5)
         #expect(press(cinema, 5) == Int(last.seconds * 25))
     }
 
     @Test func everyPressGoesAtLeastOneStepAndAtMostTwo() throws {
         let cinema = cinema(syncEvery: 50)
         for _ in 0..<10 {
-            let before = cinema.core.seeks.moment
+            let before = cinema.core.seeks.mediaTime
             let first = try #require(press(cinema, 60))
             #expect((Int(before.seconds * 25) + 60 * 25...Int(before.seconds * 25) + 120 * 25).contains(first))
         }
         for _ in 0..<10 {
-            let before = cinema.core.seeks.moment
+            let before = cinema.core.seeks.mediaTime
             let first = try #require(press(cinema, -60))
             let latest = max(0, Int(before.seconds * 25) - 60 * 25)
             #expect((max(0, latest - 60 * 25)...latest).contains(first))
@@ -124,7 +124,7 @@ import Testing
         cinema.core.seek(to: second(34), exact: true)
         cinema.run(for: .milliseconds(300))
         // A position around 29, more than five seconds after 20.
-        let moment = cinema.core.seeks.moment - second(5)
+        let moment = cinema.core.seeks.mediaTime - second(5)
         #expect(press(cinema, -5) == Int(moment.seconds * 25))
         #expect(press(cinema, -5) == 500)
         #expect(press(cinema, -60) == 0)
@@ -134,7 +134,7 @@ import Testing
         let cinema = cinema(syncEvery: 50)
         cinema.core.seek(to: second(120), exact: true)
         cinema.run(for: .milliseconds(300))
-        let meant = cinema.core.seeks.moment + second(step * 10)
+        let meant = cinema.core.seeks.mediaTime + second(step * 10)
         let before = cinema.shown.count
         for _ in 0..<10 { cinema.core.seek(by: second(step), exact: false) }
         // The target position is reported before its frame is available.
@@ -152,7 +152,7 @@ import Testing
         cinema.run(for: .milliseconds(300))
         #expect(press(cinema, 5) == 250)
         #expect(cinema.phase == .paused)
-        #expect(cinema.core.seeks.moment == second(10))
+        #expect(cinema.core.seeks.mediaTime == second(10))
         #expect(cinema.core.state.position == second(10))
     }
 
@@ -177,7 +177,7 @@ import Testing
         options.end = .fromStart(second(12))
         let cinema = cinema(syncEvery: 10, options: options)
         // Keyframes at 10 and 20; only the first one may be shown.
-        let moment = cinema.core.seeks.moment + second(9)
+        let moment = cinema.core.seeks.mediaTime + second(9)
         #expect(press(cinema, 9) == Int(moment.seconds * 25))
         cinema.core.seek(by: second(5), exact: false)
         #expect(cinema.run(untilPhase: .ended, atMost: .seconds(1)))

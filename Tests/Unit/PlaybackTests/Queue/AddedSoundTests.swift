@@ -96,13 +96,13 @@ import Testing
 
     @Test func eachHasItsOwnVolumeAndMuteIsForAll() throws {
         let queue = queue(["1+5/80000"])
-        queue.core.sound.setVolume(80)
+        queue.core.audioControl.setVolume(80)
         let second = try #require(queue.core.tracks.added.all.first).renderer
         #expect(second.volume == VolumeCurve.gain(volume: 80))
-        queue.core.sound.setVolume(40, ofSound: 1)
+        queue.core.audioControl.setVolume(40, ofSound: 1)
         #expect(second.volume == VolumeCurve.gain(volume: 40))
         #expect(queue.core.renderer?.volume == VolumeCurve.gain(volume: 80))
-        queue.core.sound.setMuted(true)
+        queue.core.audioControl.setMuted(true)
         #expect(second.volume == 0 && queue.core.renderer?.volume == 0)
     }
 
@@ -213,7 +213,7 @@ import Testing
     @Test func theTimelineIsNotHeldForTheMainSoundEitherWhenItsThreadIsLateToChangeItsTrack() throws {
         let queue = queue(["1+5/80000"])
         queue.run(for: .seconds(3))
-        var isAwaited: Bool { queue.core.tracks.mayHoldForSound(at: queue.synchronizer.currentTime()) }
+        var isAwaited: Bool { queue.core.tracks.mayHoldForAudio(at: queue.synchronizer.currentTime()) }
         #expect(isAwaited)
         queue.blocked = queue.core.tracks.audio
         queue.core.selectAudioTrack(2)
@@ -323,7 +323,7 @@ import Testing
         queue.blocked = try #require(queue.core.tracks.added.all.first?.pipeline)
         run(to: resumed)
         let current = try #require(queue.core.current)
-        #expect(try #require(queue.core.shared.place(of: .sound(1))) < current.serial)
+        #expect(try #require(queue.core.shared.currentSerial(of: .audio(1))) < current.serial)
         queue.blocked = nil
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.stretches.map(\.description) == ["1:0..<16000", "2:0..<16000", "3:0..<16000", "4:0..<8000"])
@@ -337,7 +337,7 @@ import Testing
 
     @Test func anOutputThatPlaysTheFirstSoundIsRefused() {
         let queue = queue(["1+5/40000"], adding: false)
-        queue.core.addSound(.number(2), to: queue.card, number: 1)
+        queue.core.addAudio(.number(2), to: queue.card, number: 1)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.core.tracks.added.all.isEmpty)
         #expect(queue.stretches.map(\.description) == ["1:0..<40000"])

@@ -180,7 +180,7 @@ import Testing
         queue.core.play()
         run(queue, to: 3)
         // Audio of all three was read, but only video of the first.
-        #expect((queue.state.soundReadUntil?.seconds ?? 0) > 25)
+        #expect((queue.state.audioReadUntil?.seconds ?? 0) > 25)
         #expect((3...5).contains(queue.state.loadedUntil?.seconds ?? 0), "no further than the pictures")
         #expect(queue.opened.withLock { $0 } == all.map(\.address))
         #expect(queue.decoders.withLock { $0 } == [1])
@@ -221,10 +221,10 @@ import Testing
         queue.core.apply(.append(items(["1/8000/25:1/25", "2/80000/25:1/250"])))
         queue.core.play()
         run(queue, to: 0.9)
-        #expect(queue.state.picturesAreRead)
+        #expect(queue.state.videoIsRead)
         run(queue, to: 2)
         #expect(queue.state.position.seconds < 1.1, "the second item")
-        #expect(!queue.state.picturesAreRead)
+        #expect(!queue.state.videoIsRead)
     }
 
     // MARK: Edits
@@ -446,20 +446,20 @@ import Testing
         let queue = queue(items(["1/8000/25:1/25/stated", "2/8000"]))
         run(queue, to: 0.3)
         #expect(queue.state.hasVideo)
-        #expect(queue.state.pictureFormat?.size == PixelSize(width: 16, height: 16))
+        #expect(queue.state.displayedVideoFormat?.size == PixelSize(width: 16, height: 16))
         #expect(queue.state.duration == MediaTime(value: 1, timescale: 1))
         run(queue, to: 1.5)
         #expect(!queue.state.hasVideo)
-        #expect(queue.state.pictureFormat == nil)
+        #expect(queue.state.displayedVideoFormat == nil)
         #expect(queue.state.duration == MediaTime(value: 1, timescale: 1))
     }
 
     @Test func anInterfaceReceivesTheSizeOfTheShownFramesWhereItChangesInAFilm() {
         let queue = queue(items(["1/16000/25:1/50/grows"]))
         run(queue, to: 0.2)
-        #expect(queue.state.pictureFormat?.size == PixelSize(width: 16, height: 16))
+        #expect(queue.state.displayedVideoFormat?.size == PixelSize(width: 16, height: 16))
         run(queue, to: 1.2)
-        #expect(queue.state.pictureFormat?.size == PixelSize(width: 32, height: 32))
+        #expect(queue.state.displayedVideoFormat?.size == PixelSize(width: 32, height: 32))
     }
 
     @Test func withoutPicturesNothingIsShownAndWhatHasNoSoundIsPassedOver() {

@@ -17,13 +17,13 @@ import Testing
     init() throws {
         let clock = ManualClock()
         let (tasks, failures) = (tasks, failures)
-        let parts = Player.Parts(
+        let parts = Player.Components(
             open: { (address, _) throws(MediaError) in try NumberedSound(address, rate: 8000) },
             codecs: FilmAudioCodecs(),
             makeDecoder: { (_) throws(MediaError) in throw MediaError(.unsupported, "nothing") },
             audioOutput: RecordingOutput(capacity: 1), clock: clock)
         var engine: PlaybackEngine?
-        player = Player(parts: parts, options: PlayerOptions(), events: EventLog(clock: clock)) { event in
+        player = Player(components: parts, options: PlayerOptions(), events: EventLog(clock: clock)) { event in
             if case .failed = event { failures.withLock { $0 += 1 } }
         } start: { make throws(ExhaustionError) in
             engine = make(

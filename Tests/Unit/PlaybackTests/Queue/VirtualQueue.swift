@@ -140,7 +140,7 @@ final class VirtualQueue: VirtualPlayer {
         let (opened, decoders, playerEvents, pipelines) = (opened, decoders, playerEvents, pipelines)
         let (videoPipelines, absent, network) = (videoPipelines, absent, network)
         let (heldTask, heldWork) = (heldTask, heldWork)
-        let parts = Player.Parts(
+        let parts = Player.Components(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }
                 if absent.withLock({ $0.contains(address) }) { throw MediaError(.cannotOpen, "no '\(address)' now") }
@@ -156,8 +156,8 @@ final class VirtualQueue: VirtualPlayer {
         screen = VirtualScreen(clock: clock)
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         core = PlaybackEngine(
-            parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
-            mailbox: mailbox, board: board,
+            components: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
+            mailbox: mailbox, publisher: board,
             startPipeline: { pipeline, name in
                 pipelines.withLock { $0.append(pipeline) }
                 if name == "video" { videoPipelines.withLock { $0.append(ObjectIdentifier(pipeline)) } }
@@ -181,8 +181,8 @@ final class VirtualQueue: VirtualPlayer {
     }
 
     /// Plays an additional sound in the kitchen.
-    func addSound(_ choice: SoundTrackChoice) {
-        core.addSound(choice, to: kitchen, number: 1)
+    func addSound(_ choice: AudioTrackChoice) {
+        core.addAudio(choice, to: kitchen, number: 1)
         for sound in core.tracks.added.all { addedFeeders.append(AudioFeeder(renderer: sound.renderer)) }
     }
 

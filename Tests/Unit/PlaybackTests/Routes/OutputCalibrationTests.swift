@@ -29,10 +29,10 @@ import Testing
                     identify: { OutputIdentity(key: "toy-\($0.name)", name: $0.name, query: $0.name, route: "toy") },
                     profiles: { profiles })
             })
-        house.core.sound.setScreen("A", refreshRate: 60, isFullScreen: false)
+        house.core.audioControl.setScreen("A", refreshRate: 60, isFullScreen: false)
         house.run(for: .seconds(4))
         let before = house.clock.now
-        house.core.sound.setScreen("B", refreshRate: 60, isFullScreen: false)
+        house.core.audioControl.setScreen("B", refreshRate: 60, isFullScreen: false)
         house.run(for: .seconds(4))
         func late(_ name: String, _ from: HostInstant, _ until: HostInstant) throws -> Double {
             let heard = house.heard(name).filter { $0.at > from && $0.at < until }
@@ -50,7 +50,7 @@ import Testing
         let house = VirtualHouse("kitchen", options: options)
         house.run(for: .seconds(3))
         #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds - 100) < 1)
-        house.core.sound.setDelay(.milliseconds(50))
+        house.core.audioControl.setDelay(.milliseconds(50))
         house.run(for: .seconds(3))
         #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds - 30) < 1)
     }
@@ -86,7 +86,7 @@ import Testing
                 made.withLock { $0 = calibration }
                 return calibration
             })
-        house.core.sound.setScreen("A", refreshRate: 60, isFullScreen: false)
+        house.core.audioControl.setScreen("A", refreshRate: 60, isFullScreen: false)
         house.run(for: .seconds(4))
         #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds + 40) < 1)
         let calibration = try #require(made.withLock { $0 })

@@ -104,14 +104,15 @@ final class VirtualHouse {
         self.group = group
         let pipelines = pipelines
         let messages = messages
-        var parts = Player.Parts(
+        var parts = Player.Components(
             open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
             makeDecoder: { (_) throws(MediaError) in SyntheticVideoDecoder(frame: film.frame) },
             audioOutput: group, clock: clock)
         parts.calibration = calibrate(group)
         core = PlaybackEngine(
-            parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
-            board: PlayerStatePublisher(timebase: synchronizer.timebase, outputs: group),
+            components: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
+            mailbox: mailbox,
+            publisher: PlayerStatePublisher(timebase: synchronizer.timebase, outputs: group),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runBackgroundWork: { _, body in
                 body()

@@ -24,7 +24,7 @@ final class IPCRig {
         var options = PlayerOptions()
         options.playsVideo = false
         player = Player(
-            parts: Player.Parts(
+            components: Player.Components(
                 open: { (address, _) throws(MediaError) in
                     if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
                     if address.hasPrefix("slow") { gate.wait() }
@@ -163,7 +163,7 @@ final class IPCTestClient {
     func events(through name: String) -> [String] {
         var names: [String] = []
         while let event = events.isEmpty ? line() : events.removeFirst() {
-            let words = ["event", "reason", "playlist_entry_id"].compactMap { event[$0]?.words }
+            let words = ["event", "reason", "playlist_entry_id"].compactMap { event[$0]?.mpvText }
             names.append(words.joined(separator: " "))
             if words.first == name { break }
         }

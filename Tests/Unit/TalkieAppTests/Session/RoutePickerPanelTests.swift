@@ -206,17 +206,17 @@ import Testing
         defer { rig.player.shutDown() }
         var state = PlayerState()
         (state.hasAudio, state.isPaused) = (true, true)
-        rig.player.board.post(state)
+        rig.player.publisher.post(state)
         // The session's thread does not run, so the director may be used on this thread.
         #expect(rig.director.outputs.pauseSign == "♪ Kitchen")
         #expect(rig.director.outputs.windowTitle("Film") == "Film – Kitchen – Talkie")
         state.isPaused = false
-        rig.player.board.post(state)
+        rig.player.publisher.post(state)
         #expect(rig.director.outputs.pauseSign == nil, "nothing stays over a film that plays")
         let here = SessionRig("long", routes: [ToyProvider([:]).destination("card")])
         defer { here.player.shutDown() }
         state.isPaused = true
-        here.player.board.post(state)
+        here.player.publisher.post(state)
         #expect(here.director.outputs.pauseSign == nil)
         #expect(here.director.outputs.windowTitle("Film") == "Film – Talkie")
     }

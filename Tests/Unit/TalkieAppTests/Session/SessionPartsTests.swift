@@ -46,7 +46,7 @@ import Testing
         var state = PlayerState()
         state.chapters = [Chapter(start: .zero), Chapter(start: second(5))]
         func command(_ row: Int, _ subject: ChoiceList.Subject) -> [String] {
-            SessionPanel.commands(row, of: subject, in: state).map { $0.map(\.words).joined(separator: " ") }
+            SessionPanel.commands(row, of: subject, in: state).map { $0.map(\.mpvText).joined(separator: " ") }
         }
         #expect(command(1, .chapters) == ["set chapter 1"])
         #expect(command(2, .chapters) == [], "another film has begun meanwhile")

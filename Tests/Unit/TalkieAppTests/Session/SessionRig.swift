@@ -48,7 +48,7 @@ final class SessionRig {
         try! distributor.start(recordingTo: timeline.flatMap { try? TimelineFile(creating: $0) })
         toys = ToyProvider(["card": card])
         player = Player(
-            parts: Player.Parts(
+            components: Player.Components(
                 open: { [opened, isStickPulled, wakeSignal] (address, _) throws(MediaError) in
                     opened.withLock { $0.append(address) }
                     wakeSignal.raise()

@@ -95,7 +95,7 @@ import Testing
         var state = PlayerState()
         state.audioTracks = [track(1, "eng"), track(2, "deu"), track(3, "fra")]
         state.audioTrack = state.audioTracks[0]
-        player.board.post(state)
+        player.publisher.post(state)
         let toys = ToyProvider(["Hall": hall, "Kitchen": kitchen])
         let (hall, kitchen) = (toys.destination("Hall"), toys.destination("Kitchen"))
         let (changes, arrival) = (Lock<[RouteController.Event]>([]), Signal())

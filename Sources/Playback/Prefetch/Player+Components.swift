@@ -4,7 +4,7 @@ public import SyncRendering
 
 extension Player {
     /// The factories for decoding and drawing subtitles.
-    public struct SubtitleParts: Sendable {
+    public struct SubtitleComponents: Sendable {
         /// The factory of decoders.
         public var codecs: any SubtitleCodecs
         /// The factory of decoders of secondary subtitles, which are shown at the top; nil shows none.
@@ -21,7 +21,7 @@ extension Player {
     }
 
     /// The components of a player. Tests substitute virtual ones.
-    public struct Parts: Sendable {
+    public struct Components: Sendable {
         /// Opens media; may block until `cancellation` is used.
         public var open:
             @Sendable (_ address: String, _ cancellation: OpenCancellation) throws(MediaError)
@@ -49,7 +49,7 @@ extension Player {
         /// The clock of the timeline.
         public var clock: any HostClock
         /// The factories for subtitles; nil shows none.
-        public var subtitles: SubtitleParts?
+        public var subtitles: SubtitleComponents?
         /// Returns a message for the user about opened media, shown once when it begins; nil if there is none.
         public var remark: @Sendable (any MediaSource) -> String?
         /// Encodes a frame as a JPEG or PNG that outputs display; returns nil if that is not possible.
@@ -70,7 +70,7 @@ extension Player {
             open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
             codecs: any AudioCodecs,
             makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any VideoFrameDecoder,
-            audioOutput: (any AudioDestination)?, subtitles: SubtitleParts? = nil,
+            audioOutput: (any AudioDestination)?, subtitles: SubtitleComponents? = nil,
             clock: any HostClock = MonotonicClock(),
             remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
         ) {

@@ -1,7 +1,7 @@
 public import MediaCore
 
 /// The selection of an item's track for an additional audio output.
-public enum SoundTrackChoice: Sendable, Hashable {
+public enum AudioTrackChoice: Sendable, Hashable {
     /// The first track in the first of these languages that the item has (`["de", "eng"]`), as
     /// `PlayerOptions.audioLanguages`.
     case languages([String])
@@ -9,7 +9,7 @@ public enum SoundTrackChoice: Sendable, Hashable {
     case number(Int)
 
     /// The first track in this language (`"de"`, `"eng"`).
-    public static func language(_ language: String) -> SoundTrackChoice { .languages([language]) }
+    public static func language(_ language: String) -> AudioTrackChoice { .languages([language]) }
 
     /// Returns the track of an item, the default one if there is no match; nil if it has no audio.
     public func track(in summary: MediaSummary) -> Track? {
@@ -21,6 +21,6 @@ public enum SoundTrackChoice: Sendable, Hashable {
 }
 
 /// Identifies an additional audio track of a player while it plays.
-public struct SoundID: Sendable, Hashable {
+public struct AddedAudioID: Sendable, Hashable {
     let number: Int
 }

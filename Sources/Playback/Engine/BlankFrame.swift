@@ -3,7 +3,7 @@ internal import MediaCore
 /// A black video frame, for items without video and for the time before an item's first frame.
 ///
 /// `@unchecked Sendable`: the memory is written once, in `init`.
-final class BlankPicture: VideoFrame, @unchecked Sendable {
+final class BlankFrame: VideoFrame, @unchecked Sendable {
     let size = PixelSize(width: 64, height: 36)
     let pixelFormat = PixelFormat.yuv420p
     let pixelAspect = Ratio.one
@@ -12,7 +12,7 @@ final class BlankPicture: VideoFrame, @unchecked Sendable {
     let bitDepth = 8
     private let pixels: UnsafeMutablePointer<UInt8>
 
-    static let shared = BlankPicture()
+    static let shared = BlankFrame()
 
     private init() {
         let luma = size.width * size.height

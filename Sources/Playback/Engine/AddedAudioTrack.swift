@@ -4,11 +4,11 @@ internal import SyncRendering
 /// An additional audio track with separate outputs on the player's synchronizer. Confined to the player's thread.
 ///
 /// The main audio track determines the end of an item's audio; additional tracks play without it or beside it only.
-final class AddedSound {
+final class AddedAudioTrack {
     /// 1 or greater; 0 is the main audio track.
     let number: Int
     /// The selection of the track; its pipeline reads it on each entry.
-    let choice: Lock<SoundTrackChoice>
+    let choice: Lock<AudioTrackChoice>
     let output: any AudioDestination
     let renderer: AudioRenderer
     /// Reads the tracks; nil while no item is open.
@@ -29,12 +29,12 @@ final class AddedSound {
     /// The number of the last removal.
     private var cutCount = 0
 
-    var cursor: SharedPlaybackList.TrackCursor { .sound(number) }
+    var cursor: SharedPlaybackList.TrackCursor { .audio(number) }
 
     /// The distance of output IDs between two tracks, so that all outputs have distinct IDs in events.
     private static let spacing = 100
 
-    init(number: Int, choice: SoundTrackChoice, output: any AudioDestination, codecs: any AudioCodecs, events: EventLog)
+    init(number: Int, choice: AudioTrackChoice, output: any AudioDestination, codecs: any AudioCodecs, events: EventLog)
     {
         self.number = number
         self.choice = Lock(choice)
@@ -48,9 +48,9 @@ final class AddedSound {
 
     static func outputID(of sound: Int) -> OutputID { OutputID(sound * spacing) }
 
-    /// Returns the number of the sound to which an output belongs, 0 for the main track, and that of the output in its
+    /// Returns the number of the track to which an output belongs, 0 for the main track, and that of the output in its
     /// group.
-    static func place(of output: OutputID) -> (sound: Int, member: Int) {
+    static func trackAndMember(of output: OutputID) -> (sound: Int, member: Int) {
         (output.index / spacing, output.index % spacing)
     }
 

@@ -4,10 +4,10 @@ internal import SyncRendering
 
 /// Owns the volume, processing and delay of all audio tracks, and what may pass to speakers unchanged. Confined to the
 /// player's thread.
-final class SoundControl {
+final class AudioControl {
     private let renderer: AudioRenderer?
     private let output: (any AudioDestination)?
-    private let added: AddedSounds
+    private let added: AddedAudioTracks
     private let context: PlayerContext
     /// The options in use; night mode and dialogue gain change.
     private var options: PlayerOptions
@@ -17,7 +17,7 @@ final class SoundControl {
 
     /// Applies the options to the main audio track and connects its output.
     init(_ context: PlayerContext, _ tracks: PlaybackTracks) {
-        (self.context, options, output) = (context, context.options, context.parts.audioOutput)
+        (self.context, options, output) = (context, context.options, context.components.audioOutput)
         (renderer, added) = (tracks.renderer, tracks.added)
         isVolumeChosen = options.volume != nil
         renderer?.delay = options.audioDelay + options.calibration
@@ -31,12 +31,12 @@ final class SoundControl {
     private var renderers: [AudioRenderer] { [renderer].compactMap { $0 } + added.all.map(\.renderer) }
 
     /// Applies the settings to a sound that was added.
-    func join(_ sound: AddedSound) {
-        sound.renderer.delay = status.state.audioDelay + options.calibration
-        sound.renderer.setSpeed(status.state.speed)
-        sound.renderer.processing = options.processing
-        sound.renderer.nowPlaying = nowPlaying
-        if isVolumeChosen { (sound.output as? OutputGroup)?.setVolume(status.state.volume) }
+    func join(_ track: AddedAudioTrack) {
+        track.renderer.delay = status.state.audioDelay + options.calibration
+        track.renderer.setSpeed(status.state.speed)
+        track.renderer.processing = options.processing
+        track.renderer.nowPlaying = nowPlaying
+        if isVolumeChosen { (track.output as? OutputGroup)?.setVolume(status.state.volume) }
         applyGain()
     }
 
@@ -48,44 +48,44 @@ final class SoundControl {
         let volume = min(VolumeCurve.maxVolume, max(0, volume))
         status.change { $0.volume = volume }
         isVolumeChosen = true
-        for sound in added.all where sound.volume == nil { (sound.output as? OutputGroup)?.setVolume(volume) }
+        for track in added.all where track.volume == nil { (track.output as? OutputGroup)?.setVolume(volume) }
         applyGain()
     }
 
-    /// Notes that the group of outputs is at its owners' levels again, as are added sounds without a volume of their
-    /// own.
+    /// Notes that the group of outputs is at its owners' levels again, as are added audio tracks without a volume of
+    /// their own.
     func restoreVolume(_ volume: Double) {
         status.change { $0.volume = volume }
         isVolumeChosen = false
-        for sound in added.all where sound.volume == nil { (sound.output as? OutputGroup)?.restoreVolumes() }
+        for track in added.all where track.volume == nil { (track.output as? OutputGroup)?.restoreVolumes() }
         applyGain()
     }
 
     func setVolume(_ volume: Double, ofSound number: Int) {
-        guard let sound = added.all.first(where: { $0.number == number }) else { return }
+        guard let track = added.all.first(where: { $0.number == number }) else { return }
         let volume = min(VolumeCurve.maxVolume, max(0, volume))
-        sound.volume = volume
-        (sound.output as? OutputGroup)?.setVolume(volume)
+        track.volume = volume
+        (track.output as? OutputGroup)?.setVolume(volume)
         applyGain()
     }
 
     /// Notes that an added sound has a volume of its own.
-    func noteVolume(_ volume: Double, ofSound number: Int) {
+    func recordVolume(_ volume: Double, ofTrack number: Int) {
         added.all.first { $0.number == number }?.volume = volume
         applyGain()
     }
 
-    /// Changes the volumes of added sounds that have one of their own, with the master volume.
+    /// Changes the volumes of added audio tracks that have one of their own, with the master volume.
     func changeOwnVolumes(by steps: Double) {
-        for sound in added.all where sound.volume != nil {
-            guard let group = sound.output as? OutputGroup else { continue }
+        for track in added.all where track.volume != nil {
+            guard let group = track.output as? OutputGroup else { continue }
             group.changeVolume(by: steps)
-            sound.volume = group.volume
+            track.volume = group.volume
         }
         applyGain()
     }
 
-    /// Changes the master volume; added sounds with a volume of their own keep their distance.
+    /// Changes the master volume; added audio tracks with a volume of their own keep their distance.
     func changeVolumes(_ change: (OutputGroup) -> Void) throws(ControlError) {
         guard let group = output as? OutputGroup else {
             throw ControlError(.unavailable, "this film plays without sound")
@@ -106,7 +106,7 @@ final class SoundControl {
     private func applyGain() {
         let volume = isVolumeChosen ? status.state.volume : nil
         if let renderer { apply(volume, to: renderer, output) }
-        for sound in added.all { apply(sound.volume ?? volume, to: sound.renderer, sound.output) }
+        for track in added.all { apply(track.volume ?? volume, to: track.renderer, track.output) }
     }
 
     private func apply(_ volume: Double?, to renderer: AudioRenderer, _ output: (any AudioDestination)?) {
@@ -160,7 +160,7 @@ final class SoundControl {
 
     func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
         let mode = LatencyProfile.Key.mode(refresh: refreshRate, isFullScreen: isFullScreen)
-        let calibration = context.parts.calibration
+        let calibration = context.components.calibration
         if calibration?.setScreen(name, mode: mode) == true { calibration?.apply() }
     }
 
@@ -184,13 +184,13 @@ final class SoundControl {
 
     /// Adopts the volume that was set at an output itself.
     func adoptVolume(_ volume: Double, of id: OutputID) {
-        let place = AddedSound.place(of: id)
-        let sound = added.all.first { $0.number == place.sound }
-        guard let group = (sound.map(\.output) ?? output) as? OutputGroup,
-            let output = group.output(number: place.member)
+        let target = AddedAudioTrack.trackAndMember(of: id)
+        let track = added.all.first { $0.number == target.sound }
+        guard let group = (track.map(\.output) ?? output) as? OutputGroup,
+            let output = group.output(number: target.member)
         else { return }
         group.setVolume(volume, of: output)
-        if let sound { return noteVolume(group.volume, ofSound: sound.number) }
+        if let track { return recordVolume(group.volume, ofTrack: track.number) }
         if let volume = group.knownVolume { setVolume(volume) }
     }
 
@@ -213,7 +213,7 @@ final class SoundControl {
     func choosePassThrough(for list: PlaybackList) {
         let mayPass = !options.replayGain.isActive && !Self.joinsExactly(list, expectsMore: options.expectsMore)
         renderer?.allowsPassThrough = mayPass
-        for sound in added.all { sound.renderer.allowsPassThrough = mayPass }
+        for track in added.all { track.renderer.allowsPassThrough = mayPass }
     }
 
     /// Returns true if audio follows the current entry of a list without a gap.
@@ -224,7 +224,7 @@ final class SoundControl {
         let isOnlyItself =
             expectsMore && next?.itemPass == 0 && next?.item == entry?.item && list.items.count == 1
         let isLoop = next != nil && next?.item.address == entry?.item.address && !isOnlyItself
-        let hasPictures = entry?.videoTrack.map { !$0.isCoverArt } ?? false
-        return isLoop || list.section != nil || (!hasPictures && (expectsMore || next != nil))
+        let hasVideo = entry?.videoTrack.map { !$0.isCoverArt } ?? false
+        return isLoop || list.section != nil || (!hasVideo && (expectsMore || next != nil))
     }
 }
