@@ -57,12 +57,12 @@ extension KioskConfiguration.Fleet {
         }
         reader.finish(inner)
         guard let broker, let name else { return nil }
-        func whole(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
+        func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
         self.init(host: broker.host, port: broker.port, name: name)
         if let prefix { self.prefix = prefix }
         self.user = user
-        self.passwordFile = passwordFile.map(whole)
-        self.authorities = authorities.map(whole)
+        self.passwordFile = passwordFile.map(absolute)
+        self.authorities = authorities.map(absolute)
         isEncrypted = broker.isEncrypted || authorities != nil
         if isEncrypted, !broker.hasPort { port = Self.encryptedPort }
     }

@@ -19,15 +19,15 @@ extension KioskConfiguration {
         func warn(_ path: String, _ sentence: String) {
             warnings.append(ConfigMistake(file, line: lines.line(path), sentence))
         }
-        check(programme, in: "", warn)
+        check(settings, in: "", warn)
         // A part without a playlist inherits the outer one, which is already checked.
-        for part in parts where part.programme.playlist != programme.playlist {
-            check(part.programme, in: "day_parts.\(part.name).", warn)
+        for part in periods where part.settings.playlist != settings.playlist {
+            check(part.settings, in: "day_parts.\(part.name).", warn)
         }
         if let slate, let objection = InputCheck.objection(to: slate, what: .file) { warn("slate", objection.message) }
         for (index, span) in quietHours.enumerated() where span.from == span.to {
             let path = lines.line("quiet_hours[\(index)]") > 0 ? "quiet_hours[\(index)]" : "quiet_hours"
-            warn(path, "quiet_hours: \(span.words) is the whole day: screen and sound are never on")
+            warn(path, "quiet_hours: \(span.text) is the whole day: screen and sound are never on")
         }
         if let file = fleet?.passwordFile {
             do throws(TalkieError) { _ = try SecretFile.read(file) } catch {
@@ -51,9 +51,9 @@ extension KioskConfiguration {
         return warnings
     }
 
-    private func check(_ programme: Programme, in table: String, _ warn: (String, String) -> Void) {
-        for (index, word) in programme.playlist.enumerated() where !InputCheck.isAddress(word) {
-            guard let failure = ItemsWatch.findItems(for: [word], programme: 0).found.failure else { continue }
+    private func check(_ settings: DaySettings, in table: String, _ warn: (String, String) -> Void) {
+        for (index, word) in settings.playlist.enumerated() where !InputCheck.isAddress(word) {
+            guard let failure = ItemsWatch.findItems(for: [word], search: 0).found.failure else { continue }
             let path = "\(table)playlist[\(index)]"
             warn(lines.line(path) > 0 ? path : "\(table)playlist", failure)
         }

@@ -30,20 +30,20 @@ extension KioskConfiguration {
     }
 
     private mutating func read(_ reader: inout TableReader, folder: String) {
-        programme.read(&reader, folder: folder)
+        settings.read(&reader, folder: folder)
         readScreen(&reader)
         reader.read("loop", into: &loops, Self.flag)
         reader.read("start_at", into: &start, Self.start)
         reader.read("image_duration", into: &imageDuration, Self.imageDuration)
         speakerTimeout = reader.value("speaker_timeout", Self.speakerTimeout)
-        if let slate = reader.texts("slate")?.first { self.slate = Programme.whole(slate.text, in: folder) }
+        if let slate = reader.texts("slate")?.first { self.slate = DaySettings.absolute(slate.text, in: folder) }
         if let policy = reader.choice("on_broken_item", BrokenItem.self) { onBrokenItem = policy }
         for hours in reader.texts("quiet_hours") ?? [] {
             do throws(ValueError) { quietHours.append(try DaySpan(parsing: hours.text)) } catch {
                 reader.addMistake(hours.line, "quiet_hours: \(error.description)")
             }
         }
-        readParts(&reader, folder: folder)
+        readPeriods(&reader, folder: folder)
         hooks = Hooks(&reader)
         readMetrics(&reader)
         readControl(&reader)
@@ -57,26 +57,26 @@ extension KioskConfiguration {
         timeline = Timeline(&reader, folder: folder)
         wall = Wall(&reader)
         if wall != nil {
-            let orders = [("order", programme)] + parts.map { ("day_parts.\($0.name).order", $0.programme) }
-            for (path, programme) in orders where programme.order == .shuffled && lines.line(path) > 0 {
+            let orders = [("order", settings)] + periods.map { ("day_parts.\($0.name).order", $0.settings) }
+            for (path, settings) in orders where settings.order == .shuffled && lines.line(path) > 0 {
                 reader.addMistake(
                     lines.line(path), "order: the screens of a wall play the list in order; remove \"shuffled\"")
             }
         }
         fleet = Fleet(&reader, folder: folder)
         checkLanguages(&reader)
-        if programme.playlist.isEmpty, parts.allSatisfy({ $0.programme.playlist.isEmpty }), reader.mistakes.isEmpty {
+        if settings.playlist.isEmpty, periods.allSatisfy({ $0.settings.playlist.isEmpty }), reader.mistakes.isEmpty {
             reader.addMistake(reader.table.line, "there is nothing to play; write playlist = [\"film.mp4\"]")
         }
     }
 
     /// Records languages of speakers that no programme uses.
     private func checkLanguages(_ reader: inout TableReader) {
-        let programmes =
-            [("speaker_languages", programme)] + parts.map { ("day_parts.\($0.name).speaker_languages", $0.programme) }
-        let used = Set(programmes.flatMap { $0.1.speakers + $0.1.fallbacks } + ["local"])
-        for (path, programme) in programmes {
-            for name in programme.languages.keys.sorted() where !used.contains(name) {
+        let allSettings =
+            [("speaker_languages", settings)] + periods.map { ("day_parts.\($0.name).speaker_languages", $0.settings) }
+        let used = Set(allSettings.flatMap { $0.1.speakers + $0.1.fallbacks } + ["local"])
+        for (path, settings) in allSettings {
+            for name in settings.languages.keys.sorted() where !used.contains(name) {
                 let line = lines.line("\(path).\(name)")
                 // A part inherits what it does not set.
                 guard line > 0 else { continue }
@@ -128,7 +128,7 @@ extension KioskConfiguration {
         overscan = policy?(percent ?? Overscan.usual)
     }
 
-    private mutating func readParts(_ reader: inout TableReader, folder: String) {
+    private mutating func readPeriods(_ reader: inout TableReader, folder: String) {
         let expected = "a table for each, such as [day_parts.morning]"
         guard let outer = reader.inside("day_parts", expected: expected) else { return }
         for entry in outer.table.entries {
@@ -136,22 +136,22 @@ extension KioskConfiguration {
                 reader.addMistake(entry.node.line, "day_parts: expected \(expected)")
                 continue
             }
-            var part = reader.inside(inner, name: "day_parts.\(PrintableText.of(entry.key))")
-            let from = part.value("from", Self.time)
-            let to = part.value("to", Self.time)
-            let days = part.value("days", Self.days) ?? Set(1...7)
+            var period = reader.inside(inner, name: "day_parts.\(PrintableText.of(entry.key))")
+            let from = period.value("from", Self.time)
+            let to = period.value("to", Self.time)
+            let days = period.value("days", Self.days) ?? Set(1...7)
             // Settings that the part omits are inherited.
-            var programme = self.programme
-            programme.read(&part, folder: folder)
-            if part.table["from"] == nil || part.table["to"] == nil {
-                part.addMistake(inner.line, "a part of the day needs from and to, such as from = 09:00:00")
+            var settings = self.settings
+            settings.read(&period, folder: folder)
+            if period.table["from"] == nil || period.table["to"] == nil {
+                period.addMistake(inner.line, "a part of the day needs from and to, such as from = 09:00:00")
             }
-            reader.finish(part)
+            reader.finish(period)
             guard let from, let to else { continue }
-            parts.append(
-                DayPart(
+            periods.append(
+                DayPeriod(
                     name: PrintableText.of(entry.key), span: DaySpan(from: from, to: to), days: days,
-                    programme: programme))
+                    settings: settings))
         }
     }
 
@@ -188,7 +188,7 @@ extension KioskConfiguration {
     }
 
     private static func flag(_ value: TOMLDocument.Value) throws(ValueError) -> Bool {
-        guard case .flag(let flag) = value else { throw ValueError("expected true or false, not \(value.words)") }
+        guard case .flag(let flag) = value else { throw ValueError("expected true or false, not \(value.kindName)") }
         return flag
     }
 
@@ -196,12 +196,12 @@ extension KioskConfiguration {
         switch value {
         case .time(let time): return time
         case .string(let text): return try TimeOfDay(parsing: text)
-        default: throw ValueError("expected a time such as 09:30:00 or \"09:30\", not \(value.words)")
+        default: throw ValueError("expected a time such as 09:30:00 or \"09:30\", not \(value.kindName)")
         }
     }
 
     private static func start(_ value: TOMLDocument.Value) throws(ValueError) -> Start {
-        if case .moment(let moment) = value { return .moment(moment) }
+        if case .dateTime(let dateTime) = value { return .dateTime(dateTime) }
         return .time(try time(value))
     }
 
@@ -230,12 +230,12 @@ extension KioskConfiguration {
         case "preferred": return .preferred
         case "film": return .film
         default:
-            let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-            let sides = parts[0].split(separator: "x", omittingEmptySubsequences: false).map {
+            let fields = text.split(separator: "@", omittingEmptySubsequences: false)
+            let sides = fields[0].split(separator: "x", omittingEmptySubsequences: false).map {
                 DecimalNumber.integer($0)
             }
-            let rate = parts.count == 2 ? DecimalNumber.parse(String(parts[1])).flatMap { $0 > 0 ? $0 : nil } : nil
-            guard parts.count <= 2, parts.count == 1 || rate != nil, sides.count == 2, let width = sides[0],
+            let rate = fields.count == 2 ? DecimalNumber.parse(String(fields[1])).flatMap { $0 > 0 ? $0 : nil } : nil
+            guard fields.count <= 2, fields.count == 1 || rate != nil, sides.count == 2, let width = sides[0],
                 let height = sides[1], (1...16384).contains(width), (1...16384).contains(height)
             else { throw ValueError(wanted) }
             return .fixed(width: width, height: height, rate: rate)
@@ -243,12 +243,12 @@ extension KioskConfiguration {
     }
 }
 
-extension KioskConfiguration.Programme {
+extension KioskConfiguration.DaySettings {
     /// Reads the settings of a table; omitted settings are unchanged.
     fileprivate mutating func read(_ reader: inout TableReader, folder: String) {
         if let texts = reader.texts("playlist") {
             for (text, line) in texts { if let why = Self.objection(to: text) { reader.addMistake(line, why) } }
-            playlist = texts.map { Self.whole($0.text, in: folder) }
+            playlist = texts.map { Self.absolute($0.text, in: folder) }
         }
         if let order = reader.choice("order", KioskConfiguration.Order.self) { self.order = order }
         if let texts = reader.texts("speakers") { speakers = texts.map(\.text) }
@@ -297,7 +297,7 @@ extension KioskConfiguration.Programme {
     }
 
     /// Returns web addresses and absolute paths unchanged; other paths are relative to `folder`.
-    static func whole(_ text: String, in folder: String) -> String {
+    static func absolute(_ text: String, in folder: String) -> String {
         text.hasPrefix("/") || text.contains("://") ? text : "\(folder)/\(text)"
     }
 }

@@ -22,7 +22,7 @@ extension KioskConfiguration.Timeline {
             guard case .string(let text) = value, !text.isEmpty, !text.contains("://") else {
                 throw ValueError("expected the name of a file")
             }
-            return KioskConfiguration.Programme.whole(text, in: folder)
+            return KioskConfiguration.DaySettings.absolute(text, in: folder)
         }
         if inner.table["file"] == nil {
             inner.addMistake(inner.table.line, "a timeline needs file, such as file = \"timeline.jsonl\"")

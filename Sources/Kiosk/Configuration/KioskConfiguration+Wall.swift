@@ -18,7 +18,9 @@ extension KioskConfiguration.Wall {
     init?(_ reader: inout TableReader) {
         guard var inner = reader.inside("wall", expected: "a table, [wall]") else { return nil }
         let follows = inner.value("follow") { value throws(ValueError) in
-            guard case .flag(let flag) = value else { throw ValueError("expected true or false, not \(value.words)") }
+            guard case .flag(let flag) = value else {
+                throw ValueError("expected true or false, not \(value.kindName)")
+            }
             return flag
         }
         inner.read("chrony", into: &chrony) { value throws(ValueError) in

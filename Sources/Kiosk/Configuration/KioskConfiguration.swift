@@ -20,7 +20,7 @@ package struct KioskConfiguration: Sendable, Equatable {
         case atOnce
         /// The next time that the clock shows this.
         case time(TimeOfDay)
-        case moment(WrittenMoment)
+        case dateTime(WrittenDateTime)
     }
 
     /// The action for an item that cannot be played.
@@ -46,7 +46,7 @@ package struct KioskConfiguration: Sendable, Equatable {
         }
     }
 
-    /// The display of the operator's board.
+    /// The display of the operator's dashboard.
     enum OperatorScreen: Sendable, Hashable {
         /// The first display that does not show the films.
         case other
@@ -54,7 +54,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     }
 
     /// The settings that may differ by time of day.
-    struct Programme: Sendable, Equatable {
+    struct DaySettings: Sendable, Equatable {
         /// Files, folders, playlists and web addresses, in order; paths are absolute.
         var playlist: [String] = []
         var order = Order.listed
@@ -69,23 +69,23 @@ package struct KioskConfiguration: Sendable, Equatable {
     }
 
     /// A part of the day with a different programme.
-    struct DayPart: Sendable, Equatable {
+    struct DayPeriod: Sendable, Equatable {
         var name: String
         var span: DaySpan
         /// The weekdays on which the part starts; 1 is Monday.
         var days: Set<Int>
-        var programme: Programme
+        var settings: DaySettings
     }
 
-    /// The programme outside of `parts`.
-    var programme = Programme()
+    /// The programme outside of `periods`.
+    var settings = DaySettings()
     /// If several parts apply, the last one counts.
-    var parts: [DayPart] = []
+    var periods: [DayPeriod] = []
     /// Whether the playlist is repeated.
     var loops = true
     /// The display of the films.
     var screen: Screen?
-    /// The display of the operator's board; nil: none. Further displays are not used.
+    /// The display of the operator's dashboard; nil: none. Further displays are not used.
     var operatorScreen: OperatorScreen?
     /// Degrees clockwise: 0, 90, 180, 270.
     package var rotation = 0
@@ -138,5 +138,5 @@ package struct KioskConfiguration: Sendable, Equatable {
     }
 
     /// Whether any programme has audio.
-    var hasSound: Bool { !programme.speakers.isEmpty || parts.contains { !$0.programme.speakers.isEmpty } }
+    var hasAudio: Bool { !settings.speakers.isEmpty || periods.contains { !$0.settings.speakers.isEmpty } }
 }

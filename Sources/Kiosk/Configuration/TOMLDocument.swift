@@ -15,7 +15,7 @@ struct TOMLDocument: Equatable {
         case number(Double)
         case flag(Bool)
         /// Without an offset if the document states none.
-        case moment(WrittenMoment)
+        case dateTime(WrittenDateTime)
         case time(TimeOfDay)
         case date
         case array([Node])
@@ -50,21 +50,21 @@ struct TOMLDocument: Equatable {
         }
         let builder = Builder()
         var line: UInt32 = 0
-        var words = [CChar](repeating: 0, count: 512)
+        var message = [CChar](repeating: 0, count: 512)
         let isRead = bytes.withUnsafeBytes { bytes in
-            words.withUnsafeMutableBufferPointer { words in
+            message.withUnsafeMutableBufferPointer { message in
                 ctoml_read(
                     bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count,
                     Unmanaged.passUnretained(builder).toOpaque(),
                     { context, event in
                         guard let context, let event else { return }
                         Unmanaged<Builder>.fromOpaque(context).takeUnretainedValue().handle(event.pointee)
-                    }, &line, words.baseAddress, words.count)
+                    }, &line, message.baseAddress, message.count)
             }
         }
         guard isRead else {
             let sentence = PrintableText.of(
-                String(decoding: words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+                String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
             throw ConfigMistake(
                 file, line: Int(line), Self.timeHint(bytes, line: Int(line)) ?? "TOML syntax error: \(sentence)")
         }
@@ -76,11 +76,11 @@ struct TOMLDocument: Equatable {
     private static func timeHint(_ bytes: [UInt8], line: Int) -> String? {
         let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
         guard lines.indices.contains(line - 1), lines[line - 1].count < 256 else { return nil }
-        let parts = String(decoding: lines[line - 1], as: UTF8.self).split(separator: "=", maxSplits: 1)
-        guard parts.count == 2, let time = parts[1].prefixMatch(of: /\s*([0-9]{1,2}:[0-9]{2})\s*(#|$|\r)/) else {
+        let fields = String(decoding: lines[line - 1], as: UTF8.self).split(separator: "=", maxSplits: 1)
+        guard fields.count == 2, let time = fields[1].prefixMatch(of: /\s*([0-9]{1,2}:[0-9]{2})\s*(#|$|\r)/) else {
             return nil
         }
-        return "a time is written in quotation marks: \(parts[0].filter { !$0.isWhitespace }) = \"\(time.1)\""
+        return "a time is written in quotation marks: \(fields[0].filter { !$0.isWhitespace }) = \"\(time.1)\""
     }
 
     /// Builds the document from the events of its traversal.
@@ -136,8 +136,8 @@ struct TOMLDocument: Equatable {
             case CTOML_TIME: return time.map { .time($0) }
             case CTOML_DATE_TIME:
                 return time.map {
-                    .moment(
-                        WrittenMoment(
+                    .dateTime(
+                        WrittenDateTime(
                             year: Int(event.year), month: Int(event.month), day: Int(event.day), time: $0,
                             offsetMinutes: event.has_offset ? Int(event.offset_minutes) : nil))
                 }
@@ -155,12 +155,12 @@ struct TOMLDocument: Equatable {
 
 extension TOMLDocument.Value {
     /// The kind of the value for messages, such as `a number`.
-    var words: String {
+    var kindName: String {
         switch self {
         case .string: "a string"
         case .integer, .number: "a number"
         case .flag: "true or false"
-        case .moment: "a date with a time"
+        case .dateTime: "a date with a time"
         case .time: "a time"
         case .date: "a date"
         case .array: "a list"

@@ -82,7 +82,8 @@ struct TableReader {
             if case .string(let text) = node.value, !text.isEmpty {
                 texts.append((text, node.line))
             } else {
-                addMistake(node.line, "\(key): expected a string or a list of strings, not \(node.value.emptyWords)")
+                addMistake(
+                    node.line, "\(key): expected a string or a list of strings, not \(node.value.emptyDescription)")
             }
         }
         return texts
@@ -117,8 +118,8 @@ struct TableReader {
             return " in [\(name)]; write it above the first line in [brackets]"
         }
         if let tables = Self.tableKeys[key], name.map({ !tables.contains($0) }) ?? true {
-            let places = tables.map { "[\($0)]" }.joined(separator: " or ")
-            return "\(name.map { " in [\($0)]" } ?? ""); it belongs in \(places)"
+            let sections = tables.map { "[\($0)]" }.joined(separator: " or ")
+            return "\(name.map { " in [\($0)]" } ?? ""); it belongs in \(sections)"
         }
         return SpellingSuggestion.nearest(to: key, among: known).map { "; did you mean \($0)?" } ?? ""
     }
@@ -140,8 +141,8 @@ struct TableReader {
 }
 
 extension TOMLDocument.Value {
-    fileprivate var emptyWords: String {
+    fileprivate var emptyDescription: String {
         if case .string = self { return "an empty one" }
-        return words
+        return kindName
     }
 }

@@ -18,9 +18,9 @@ struct TimeOfDay: Sendable, Hashable, Comparable {
 
     /// Parses `9:30`, `09:30` or `09:30:15`.
     init(parsing text: String) throws(ValueError) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        let numbers = parts.compactMap { $0.count <= 2 ? DecimalNumber.integer($0) : nil }
-        guard (2...3).contains(parts.count), numbers.count == parts.count,
+        let fields = text.split(separator: ":", omittingEmptySubsequences: false)
+        let numbers = fields.compactMap { $0.count <= 2 ? DecimalNumber.integer($0) : nil }
+        guard (2...3).contains(fields.count), numbers.count == fields.count,
             let time = TimeOfDay(hour: numbers[0], minute: numbers[1], second: numbers.count > 2 ? numbers[2] : 0)
         else { throw ValueError("a time is written 09:30") }
         self = time
@@ -29,7 +29,7 @@ struct TimeOfDay: Sendable, Hashable, Comparable {
     package static func < (left: TimeOfDay, right: TimeOfDay) -> Bool { left.seconds < right.seconds }
 
     /// The time as `09:30`, with seconds unless they are zero.
-    var words: String {
+    var text: String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let minutes = "\(two(seconds / 3600)):\(two(seconds / 60 % 60))"
         return seconds % 60 == 0 ? minutes : minutes + ":\(two(seconds % 60))"
@@ -37,7 +37,7 @@ struct TimeOfDay: Sendable, Hashable, Comparable {
 }
 
 /// A date and a time as written; in the zone of this computer if no offset is given.
-struct WrittenMoment: Sendable, Hashable {
+struct WrittenDateTime: Sendable, Hashable {
     var year, month, day: Int
     var time: TimeOfDay
     /// Minutes ahead of UTC; nil: the zone of this computer.
@@ -68,5 +68,5 @@ struct DaySpan: Sendable, Hashable {
     }
 
     /// The span as `22:00-07:00`.
-    var words: String { "\(from.words)-\(to.words)" }
+    var text: String { "\(from.text)-\(to.text)" }
 }

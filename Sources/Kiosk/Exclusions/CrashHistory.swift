@@ -80,7 +80,7 @@ struct CrashHistory: Sendable, Equatable {
     }
 
     /// Records that an item is about to be opened.
-    mutating func noteOpening(_ key: String, edition: String) {
+    mutating func recordOpening(_ key: String, edition: String) {
         open.removeAll { $0.key == key }
         open.append(Opening(key: key, edition: edition))
         if open.count > Self.maxOpen { open.removeFirst() }
@@ -88,13 +88,13 @@ struct CrashHistory: Sendable, Equatable {
     }
 
     /// Records that an item is about to be opened for measuring its duration.
-    mutating func noteMeasuring(_ key: String, edition: String) {
+    mutating func recordMeasuring(_ key: String, edition: String) {
         measured.append(Opening(key: key, edition: edition))
         forgiveStrikes(of: key, unlessOf: edition)
     }
 
     /// Records that a measured item was closed.
-    mutating func noteMeasured(_ key: String) {
+    mutating func recordMeasured(_ key: String) {
         if let index = measured.firstIndex(where: { $0.key == key }) { measured.remove(at: index) }
     }
 
@@ -104,16 +104,16 @@ struct CrashHistory: Sendable, Equatable {
     }
 
     /// Records that an item is perceived; those opened before it are closed.
-    mutating func noteBegan(_ key: String) {
+    mutating func recordBegan(_ key: String) {
         guard let index = open.firstIndex(where: { $0.key == key }) else { return }
         open.removeFirst(index)
     }
 
     /// Clears the strikes of an item that was played to its end, or for long enough.
-    mutating func notePlayed(_ key: String) { strikes[key] = nil }
+    mutating func clearStrikes(_ key: String) { strikes[key] = nil }
 
     /// Records that an item cannot be played; the process continues.
-    mutating func noteFailed(_ key: String) {
+    mutating func recordFailed(_ key: String) {
         open.removeAll { $0.key == key }
         strikes[key] = nil
     }
@@ -183,20 +183,21 @@ struct CrashHistory: Sendable, Equatable {
     init(_ record: StateRecord) {
         for number in 0..<Self.maxOpen {
             guard let value = record["open-\(number)"] else { break }
-            let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            open.removeAll { $0.key == parts[0] }
+            let fields = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            open.removeAll { $0.key == fields[0] }
             open.append(
                 Opening(
-                    key: parts[0], edition: parts.count > 1 ? parts[1] : "", isAhead: record["next-\(number)"] != nil))
+                    key: fields[0], edition: fields.count > 1 ? fields[1] : "", isAhead: record["next-\(number)"] != nil
+                ))
         }
         for (name, value) in record.values.sorted(by: { $0.key < $1.key }) where name.hasPrefix("crash-") {
-            let parts = value.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-            guard strikes.count < Self.maxStrikes, parts.count >= 2, let count = DecimalNumber.integer(parts[0]),
-                let at = DecimalNumber.integer(parts[1]), (1...Self.maxCrashes).contains(count), at >= 0
+            let fields = value.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+            guard strikes.count < Self.maxStrikes, fields.count >= 2, let count = DecimalNumber.integer(fields[0]),
+                let at = DecimalNumber.integer(fields[1]), (1...Self.maxCrashes).contains(count), at >= 0
             else { continue }
             let key = String(name.dropFirst(6))
             strikes[key] = Strike(
-                count: count, edition: parts.count > 2 ? String(parts[2]) : "", at: at,
+                count: count, edition: fields.count > 2 ? String(fields[2]) : "", at: at,
                 wasAhead: record["ahead-\(key)"] != nil)
         }
     }

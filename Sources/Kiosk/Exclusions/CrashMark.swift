@@ -10,7 +10,7 @@ internal import Storage
 final class CrashMark: @unchecked Sendable {
     /// The length of the file: the identifier of the boot, which has 36 bytes, zeros, and the mark.
     private static let size = 64
-    private static let place = size - 1
+    private static let offset = size - 1
     /// The mark of an end that a repair has caused; others are numbers of signals.
     private static let fault: UInt8 = 255
 
@@ -20,7 +20,7 @@ final class CrashMark: @unchecked Sendable {
     static func wasCrash(_ name: String, in folder: StateFolder) -> Bool {
         // ignored: without the file nothing is blamed.
         guard let bytes = (try? folder.read(name)) ?? nil, bytes.count == size else { return false }
-        return bytes[place] != 0 && bytes.starts(with: boot)
+        return bytes[offset] != 0 && bytes.starts(with: boot)
     }
 
     /// Replaces the file and maps it; nil if that fails.
@@ -36,7 +36,7 @@ final class CrashMark: @unchecked Sendable {
         self.page = page
     }
 
-    private var mark: UnsafeMutablePointer<UInt8> { (page + Self.place).assumingMemoryBound(to: UInt8.self) }
+    private var mark: UnsafeMutablePointer<UInt8> { (page + Self.offset).assumingMemoryBound(to: UInt8.self) }
 
     /// Marks the end of this process if a signal of its own causes it.
     func markSignals() { ccrash_mark(mark) }
@@ -49,7 +49,7 @@ final class CrashMark: @unchecked Sendable {
         munmap(page, Self.size)
     }
 
-    /// The identifier of the boot (proc_sys_kernel(5), random/boot_id), of at most `place` bytes.
+    /// The identifier of the boot (proc_sys_kernel(5), random/boot_id), of at most `offset` bytes.
     private static let boot: [UInt8] = {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }

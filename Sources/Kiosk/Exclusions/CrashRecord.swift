@@ -66,7 +66,7 @@ final class CrashRecord: Sendable {
     }
 
     /// Records that this process ends because of an item that blocks it: the open items are blamed as for a crash.
-    func noteFault() { makeMark()?.markFault() }
+    func recordFault() { makeMark()?.markFault() }
 
     private func makeMark() -> CrashMark? {
         state.withLock { state in
@@ -76,17 +76,17 @@ final class CrashRecord: Sendable {
     }
 
     /// Records that an item is about to be opened. The record is written to the file when this returns.
-    func noteOpening(_ address: String) {
+    func recordOpening(_ address: String) {
         let edition = FileEdition(of: address)?.text ?? ""
-        update { $0.noteOpening(CrashHistory.key(of: address), edition: edition) }
+        update { $0.recordOpening(CrashHistory.key(of: address), edition: edition) }
     }
 
     /// Calls `body`, which opens an item for measuring and closes it again. The item is recorded before.
     func measuring<Result>(_ address: String, _ body: () throws(MediaError) -> Result) throws(MediaError) -> Result {
         let key = CrashHistory.key(of: address)
         let edition = FileEdition(of: address)?.text ?? ""
-        update { $0.noteMeasuring(key, edition: edition) }
-        defer { update { $0.noteMeasured(key) } }
+        update { $0.recordMeasuring(key, edition: edition) }
+        defer { update { $0.recordMeasured(key) } }
         return try body()
     }
 

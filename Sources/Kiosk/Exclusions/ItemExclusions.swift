@@ -19,7 +19,7 @@ struct ItemExclusions {
             switch cause {
             case .waiting, .silence: self = .slow
             case .frozen, .hole, .decoder: self = .stuck
-            case .engine, .picture, .sound: return nil
+            case .engine, .video, .audio: return nil
             }
         }
     }
@@ -30,7 +30,7 @@ struct ItemExclusions {
         /// Nil if the outputs may be the cause.
         var reason: Reason?
         /// Whether its audio was missing: only another item with audio shows that the outputs accept some.
-        var lacksSound: Bool
+        var lacksAudio: Bool
     }
 
     private struct Entry {
@@ -67,7 +67,7 @@ struct ItemExclusions {
     /// Whether two items in a row lacked progress for causes that may be in the outputs, and none has advanced since.
     private var areOutputsAtFault = false
     /// Whether audio was among these causes: only another item with audio shows that the outputs accept some.
-    private var lacksSoundOutput = false
+    private var lacksAudioOutput = false
     /// The number of consecutive stalls whose cause may be outside the item, by item.
     private var stallCounts: [Item: Int] = [:]
     private var entries: [Item: Entry] = [:]
@@ -135,27 +135,27 @@ struct ItemExclusions {
     /// If two items in a row are left for causes that may be in the outputs, these are the cause.
     ///
     /// - Parameter isDamaged: Whether its media cannot be decoded.
-    mutating func noteStalled(_ item: Item, for cause: Liveness.Cause, isDamaged: Bool) {
+    mutating func recordStalled(_ item: Item, for cause: Liveness.Cause, isDamaged: Bool) {
         // A film of which nothing can be decoded waits for data before it plays.
         let isUndecodable = isDamaged && (cause == .silence || cause == .waiting)
         let reason = isUndecodable ? .stuck : Reason(of: cause)
-        let lacksSound = cause == .sound || cause == .silence || isUndecodable
+        let lacksAudio = cause == .audio || cause == .silence || isUndecodable
         if reason == nil {
             let others = stalls.filter { $0.reason == nil && $0.item != item }
             if !others.isEmpty { areOutputsAtFault = true }
-            if areOutputsAtFault, lacksSound || others.contains(where: \.lacksSound) { lacksSoundOutput = true }
+            if areOutputsAtFault, lacksAudio || others.contains(where: \.lacksAudio) { lacksAudioOutput = true }
         }
         stalls.removeAll { $0.item == item || areOutputsAtFault && $0.reason == nil }
         guard reason != nil || !areOutputsAtFault, stalls.count < Self.maxEntries else { return }
-        stalls.append(Stall(item: item, reason: reason, lacksSound: lacksSound))
+        stalls.append(Stall(item: item, reason: reason, lacksAudio: lacksAudio))
     }
 
     /// Excludes the items that were left before one that advances. Returns true if there are any.
-    mutating func noteAdvancing(_ item: Item, hasSound: Bool, at now: HostInstant) -> Bool {
-        if hasSound || !lacksSoundOutput { (areOutputsAtFault, lacksSoundOutput) = (false, false) }
+    mutating func recordAdvancing(_ item: Item, hasAudio: Bool, at now: HostInstant) -> Bool {
+        if hasAudio || !lacksAudioOutput { (areOutputsAtFault, lacksAudioOutput) = (false, false) }
         guard !stalls.isEmpty else { return false }
         var isExcluding = false
-        for stall in stalls where stall.item != item && (hasSound || !stall.lacksSound) {
+        for stall in stalls where stall.item != item && (hasAudio || !stall.lacksAudio) {
             if stall.reason == nil || isShared(stall) {
                 if stallCounts.count >= Self.maxEntries { stallCounts.removeAll() }
                 stallCounts[stall.item, default: 0] += 1
@@ -165,7 +165,7 @@ struct ItemExclusions {
             stallCounts[stall.item] = nil
             isExcluding = true
         }
-        stalls.removeAll { $0.item == item || hasSound || !$0.lacksSound }
+        stalls.removeAll { $0.item == item || hasAudio || !$0.lacksAudio }
         return isExcluding
     }
 
@@ -173,14 +173,14 @@ struct ItemExclusions {
     /// advances proves nothing then.
     var suspectsSharedDecoder: Bool {
         stalls.contains { stall in
-            stall.reason == .stuck && !stall.lacksSound && stallCounts.keys.contains { $0 != stall.item }
+            stall.reason == .stuck && !stall.lacksAudio && stallCounts.keys.contains { $0 != stall.item }
         }
     }
 
     /// Returns true if other items were left in a row with this one: a decoder or a clock that they share may be the
     /// cause. The audio of `silence` is the item's own.
     private func isShared(_ stall: Stall) -> Bool {
-        func isCandidate(_ stall: Stall) -> Bool { stall.reason == .stuck && !stall.lacksSound }
+        func isCandidate(_ stall: Stall) -> Bool { stall.reason == .stuck && !stall.lacksAudio }
         return isCandidate(stall) && stalls.contains { $0.item != stall.item && isCandidate($0) }
     }
 
@@ -238,25 +238,26 @@ struct ItemExclusions {
     func wasExcluded(_ item: Item) -> Bool { entries[item] != nil }
 
     /// Records that an item is perceived; the previous one was played to its end, unless it was left.
-    mutating func noteBegan(_ item: Item, at now: HostInstant) {
-        noteEnded(at: now)
+    mutating func recordBegan(_ item: Item, at now: HostInstant) {
+        recordEnded(at: now)
         playing = (item, now)
-        noteClosed(before: item)
+        recordClosed(before: item)
     }
 
-    /// Records that an item is perceived, as `noteBegan`; the end of the previous one was recorded when it was opened.
-    func noteClosed(before item: Item) {
+    /// Records that an item is perceived, as `recordBegan`; the end of the previous one was recorded when it was
+    /// opened.
+    func recordClosed(before item: Item) {
         let key = CrashHistory.key(of: item.address)
-        crashes.update { $0.noteBegan(key) }
+        crashes.update { $0.recordBegan(key) }
     }
 
     /// Records that an item plays: opened without a predecessor, or after a pause.
-    mutating func notePlaying(_ item: Item, at now: HostInstant) {
+    mutating func recordPlaying(_ item: Item, at now: HostInstant) {
         if playing?.item.address != item.address { playing = (item, now) }
     }
 
     /// Records that the current item is left before its end.
-    mutating func noteLeft() { playing = nil }
+    mutating func recordLeft() { playing = nil }
 
     /// Permits stuck items again, and does not exclude those that were left: the fault was not in the items.
     mutating func forgiveStuck() {
@@ -267,7 +268,7 @@ struct ItemExclusions {
 
     /// Records that the current item presents video or audio. Returns true if it is no longer a suspect.
     @discardableResult
-    mutating func noteProgress(of item: Item, at now: HostInstant) -> Bool {
+    mutating func recordProgress(of item: Item, at now: HostInstant) -> Bool {
         guard let playing else { return false }
         let (address, time) = (playing.item.address, now - playing.since)
         if address == item.address, time >= Self.recoveryTime { readmit(item, at: now) }
@@ -276,7 +277,7 @@ struct ItemExclusions {
         let isProved =
             time >= Self.provingTime || history.wasOpenedAhead(key) && !InputCheck.isAddress(address)
         guard isProved, history.isSuspect(key) else { return false }
-        crashes.update { $0.notePlayed(key) }
+        crashes.update { $0.clearStrikes(key) }
         return true
     }
 
@@ -288,20 +289,20 @@ struct ItemExclusions {
 
     /// Records that nothing of an item could be played; the process continues. A stall of an item that has stalled
     /// before, unless its file is missing: it or its server may be away for a while.
-    mutating func noteFailed(_ item: Item, isPresent: Bool = true) {
+    mutating func recordFailed(_ item: Item, isPresent: Bool = true) {
         let key = CrashHistory.key(of: item.address)
-        crashes.update { $0.noteFailed(key) }
-        if stallCounts[item] != nil, isPresent { noteStalled(item, for: .decoder, isDamaged: true) }
+        crashes.update { $0.recordFailed(key) }
+        if stallCounts[item] != nil, isPresent { recordStalled(item, for: .decoder, isDamaged: true) }
         if playing?.item == item { playing = nil }
     }
 
     /// Records the end of the current item.
-    mutating func noteEnded(at now: HostInstant) {
+    mutating func recordEnded(at now: HostInstant) {
         guard let item = playing?.item else { return }
         playing = nil
         readmit(item, at: now)
         let key = CrashHistory.key(of: item.address)
-        crashes.update { $0.notePlayed(key) }
+        crashes.update { $0.clearStrikes(key) }
     }
 
     /// Records a normal end of the process.

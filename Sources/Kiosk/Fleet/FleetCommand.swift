@@ -26,7 +26,7 @@ package struct FleetCommand: Sendable {
     }
 
     /// The valid values of `do`.
-    static let words = commands.map(\.word)
+    static let names = commands.map(\.word)
 
     /// Parses a message with a command of a table.
     init(_ bytes: UnsafeRawBufferPointer, _ table: ControlTable) throws(Refusal) {
@@ -43,23 +43,23 @@ package struct FleetCommand: Sendable {
                 sentence: "A command needs an id of at most \(Self.longestID) bytes, which its answer contains.")
         }
         self.id = id
-        guard let word = object.text("do") else {
+        guard let name = object.text("do") else {
             throw Refusal(id: id, sentence: "“do” must be one of: \(Self.choice).")
         }
-        guard let known = Self.commands.first(where: { $0.word == word }) else {
-            let said = PrintableText.truncated(word, to: 40)
+        guard let known = Self.commands.first(where: { $0.word == name }) else {
+            let said = PrintableText.truncated(name, to: 40)
             throw Refusal(id: id, sentence: "Unknown command “\(said)”; choose one of \(Self.choice).")
         }
-        var words = known.command.map(JSONValue.text)
+        var values = known.command.map(JSONValue.text)
         if let argument = known.argument.flatMap({ object[$0] }).map(JSONValue.init), argument != .null {
-            words.append(argument.text.map { .text(PrintableText.of($0)) } ?? argument)
+            values.append(argument.text.map { .text(PrintableText.of($0)) } ?? argument)
         }
-        do throws(ControlError) { request = try table.request(words) } catch {
+        do throws(ControlError) { request = try table.request(values) } catch {
             throw Refusal(id: id, sentence: error.message)
         }
     }
 
-    private static let choice = words.dropLast().joined(separator: ", ") + " and " + words[words.count - 1]
+    private static let choice = names.dropLast().joined(separator: ", ") + " and " + names[names.count - 1]
 }
 
 /// The answer to a command.
@@ -69,14 +69,14 @@ struct FleetAnswer: Sendable, Hashable {
     /// Whether the command was carried out.
     var isDone: Bool
     /// The reason of a failure, or the name of a screenshot in the state folder; without folders.
-    var words: String?
+    var detail: String?
     /// A command with this id was received before; it was not carried out again.
     var isRepeated = false
 
     /// The answer as JSON.
     var json: String {
         var members: [(String, JSONValue)] = [("id", .optional(id)), ("done", .flag(isDone))]
-        if let words { members.append(("words", .text(String(words.prefix(1000))))) }
+        if let detail { members.append(("words", .text(String(detail.prefix(1000))))) }
         if isRepeated { members.append(("repeated", .flag(true))) }
         return JSONValue.object(members).compact
     }
@@ -87,9 +87,9 @@ extension FleetAnswer {
     init(id: String, _ result: Result<JSONValue, ControlError>) {
         switch result {
         case .success(let value):
-            self.init(id: id, isDone: true, words: value["filename"]?.text.map(PrintableText.withoutFolders))
+            self.init(id: id, isDone: true, detail: value["filename"]?.text.map(PrintableText.withoutFolders))
         case .failure(let error):
-            self.init(id: id, isDone: false, words: PrintableText.withoutFolders(error.message))
+            self.init(id: id, isDone: false, detail: PrintableText.withoutFolders(error.message))
         }
     }
 }

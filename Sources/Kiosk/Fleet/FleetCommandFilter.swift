@@ -30,10 +30,10 @@ struct FleetCommandFilter: Sendable {
     mutating func accept(_ bytes: UnsafeRawBufferPointer, isRetained: Bool) -> Verdict {
         let command: FleetCommand
         do throws(FleetCommand.Refusal) { command = try FleetCommand(bytes, table) } catch {
-            return .answer(FleetAnswer(id: error.id, isDone: false, words: error.sentence))
+            return .answer(FleetAnswer(id: error.id, isDone: false, detail: error.sentence))
         }
         if let old = known.first(where: { $0.id == command.id }) {
-            var answer = old.answer ?? FleetAnswer(id: command.id, isDone: false, words: "The command is in progress.")
+            var answer = old.answer ?? FleetAnswer(id: command.id, isDone: false, detail: "The command is in progress.")
             answer.isRepeated = true
             return .answer(answer)
         }
@@ -41,7 +41,8 @@ struct FleetCommandFilter: Sendable {
             return .answer(
                 FleetAnswer(
                     id: command.id, isDone: false,
-                    words: "A retained command would be repeated at every connection; send it without the retain flag.")
+                    detail: "A retained command would be repeated at every connection; send it without the retain flag."
+                )
             )
         }
         if known.count == Self.maxRememberedCommands { known.removeFirst() }

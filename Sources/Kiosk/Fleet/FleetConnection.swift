@@ -133,7 +133,7 @@ final class FleetConnection {
             try check(code)
         }
         if wantsWrite, ready[2] { try check(library.write(client, Self.packets)) }
-        try check(library.attend(client))
+        try check(library.service(client))
     }
 
     func publish(state: String) throws(ValueError) { try publish(topics.state, state, isRetained: true) }
@@ -167,8 +167,8 @@ final class FleetConnection {
             // The reason codes of MQTT 3.1.1, 3.2.2.3, and MQTT 5, 3.2.2.2.
             hasRefusedVersion = [1, 0x84].contains(code)
             let code = [0x86: 4, 0x87: 5][code] ?? code
-            let words = code < 0x80 ? library.refusal(code) : library.reason?(code)
-            refusal = words.map { PrintableText.of(String(cString: $0)) } ?? "the broker refused the connection"
+            let reason = code < 0x80 ? library.refusal(code) : library.reason?(code)
+            refusal = reason.map { PrintableText.of(String(cString: $0)) } ?? "the broker refused the connection"
             return
         }
         do throws(ValueError) {
@@ -199,6 +199,6 @@ final class FleetConnection {
                 "its certificate is not trusted, or is for another name; check ca_file and the name of the broker")
         }
         if code == Int32(MOSQ_ERR_ERRNO.rawValue) { throw ValueError(SystemCause.text(errno)) }
-        throw ValueError(library.words(code).map { PrintableText.of(String(cString: $0)) } ?? "error \(code)")
+        throw ValueError(library.errorText(code).map { PrintableText.of(String(cString: $0)) } ?? "error \(code)")
     }
 }

@@ -156,8 +156,8 @@ package final class FleetLink: Sendable {
         }
     }
 
-    private func wait(until moment: HostInstant) {
-        while !isStopping, HostInstant.now < moment { _ = signal.wait(until: moment) }
+    private func wait(until instant: HostInstant) {
+        while !isStopping, HostInstant.now < instant { _ = signal.wait(until: instant) }
     }
 
     /// Serves a connection until it ends or the kiosk stops.

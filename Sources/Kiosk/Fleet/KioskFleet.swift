@@ -42,5 +42,5 @@ final class KioskFleet {
     }
 
     /// Takes a screenshot; `reply` receives its path. Returns at once.
-    func takeScreenshot(_ reply: @escaping ControlReply) { screenshots.request(reply) }
+    func captureScreenshot(_ reply: @escaping ControlReply) { screenshots.request(reply) }
 }

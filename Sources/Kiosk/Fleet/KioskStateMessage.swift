@@ -13,7 +13,7 @@ package struct KioskStateMessage: Sendable, Hashable {
     var position: MediaTime?
     var duration: MediaTime?
     /// The name of the day part.
-    var part: String?
+    var dayPeriod: String?
     var speakers: [String] = []
     package var volume: Double?
     /// The source of the wall's time, and how far the film is ahead of the wall.
@@ -52,7 +52,7 @@ package struct KioskStateMessage: Sendable, Hashable {
         add("items", items.map { .integer($0) })
         add("position", position.map { .real($0.seconds, decimals: 3) })
         add("duration", duration.map { .real($0.seconds, decimals: 3) })
-        add("part", part.map { .text(Self.bounded($0)) })
+        add("part", dayPeriod.map { .text(Self.bounded($0)) })
         add("speakers", .array(speakers.prefix(Self.maxListItems).map { .text(Self.bounded($0)) }))
         add("volume", volume.map { .real($0, decimals: 1) })
         add("clock", clock.map { .text(Self.bounded($0)) })

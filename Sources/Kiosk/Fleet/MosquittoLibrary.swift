@@ -6,8 +6,8 @@ struct MosquittoLibrary: Sendable {
     typealias Client = OpaquePointer
     typealias Memory = UnsafeMutableRawPointer
     typealias Text = UnsafePointer<CChar>
-    typealias CodeNews = @convention(c) (Client?, Memory?, Int32) -> Void
-    typealias MessageNews = @convention(c) (Client?, Memory?, UnsafePointer<mosquitto_message>?) -> Void
+    typealias CodeCallback = @convention(c) (Client?, Memory?, Int32) -> Void
+    typealias MessageCallback = @convention(c) (Client?, Memory?, UnsafePointer<mosquitto_message>?) -> Void
 
     let make: @convention(c) @Sendable (Text?, Bool, Memory?) -> Client?
     let setOwner: @convention(c) @Sendable (Client, Memory?) -> Void
@@ -37,11 +37,11 @@ struct MosquittoLibrary: Sendable {
     let wantsWrite: @convention(c) @Sendable (Client) -> Bool
     let read: @convention(c) @Sendable (Client, Int32) -> Int32
     let write: @convention(c) @Sendable (Client, Int32) -> Int32
-    let attend: @convention(c) @Sendable (Client) -> Int32
-    let onConnect: @convention(c) @Sendable (Client, CodeNews?) -> Void
-    let onMessage: @convention(c) @Sendable (Client, MessageNews?) -> Void
-    let onDisconnect: @convention(c) @Sendable (Client, CodeNews?) -> Void
-    let words: @convention(c) @Sendable (Int32) -> Text?
+    let service: @convention(c) @Sendable (Client) -> Int32
+    let onConnect: @convention(c) @Sendable (Client, CodeCallback?) -> Void
+    let onMessage: @convention(c) @Sendable (Client, MessageCallback?) -> Void
+    let onDisconnect: @convention(c) @Sendable (Client, CodeCallback?) -> Void
+    let errorText: @convention(c) @Sendable (Int32) -> Text?
     let refusal: @convention(c) @Sendable (Int32) -> Text?
     /// Same as `refusal`, for a reason code of MQTT 5.
     let reason: (@convention(c) @Sendable (Int32) -> Text?)?
@@ -79,11 +79,11 @@ struct MosquittoLibrary: Sendable {
             wantsWrite = try find("mosquitto_want_write")
             read = try find("mosquitto_loop_read")
             write = try find("mosquitto_loop_write")
-            attend = try find("mosquitto_loop_misc")
+            service = try find("mosquitto_loop_misc")
             onConnect = try find("mosquitto_connect_callback_set")
             onMessage = try find("mosquitto_message_callback_set")
             onDisconnect = try find("mosquitto_disconnect_callback_set")
-            words = try find("mosquitto_strerror")
+            errorText = try find("mosquitto_strerror")
             refusal = try find("mosquitto_connack_string")
             _ = begin()
         } catch {

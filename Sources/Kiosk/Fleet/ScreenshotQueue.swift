@@ -40,7 +40,7 @@ final class ScreenshotQueue: Sendable {
         Task.detached { [self] in
             var next: ControlReply? = reply
             while let reply = next {
-                await takeScreenshot(reply)
+                await captureScreenshot(reply)
                 next = state.withLock { state in
                     defer { state.waiting = nil }
                     state.isBusy = state.waiting != nil
@@ -50,12 +50,12 @@ final class ScreenshotQueue: Sendable {
         }
     }
 
-    private func takeScreenshot(_ reply: ControlReply) async {
-        guard let picture = await screenshot() else {
+    private func captureScreenshot(_ reply: ControlReply) async {
+        guard let image = await screenshot() else {
             return reply(.failure(ControlError(.unavailable, "no picture is shown")))
         }
         do throws(StateError) {
-            try folder.write(Self.file, picture)
+            try folder.write(Self.file, image)
             reply(.success(.object([("filename", .text("\(folder.path)/\(Self.file)"))])))
         } catch {
             reply(.failure(ControlError(.failed, error.message)))

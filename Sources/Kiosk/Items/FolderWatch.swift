@@ -61,7 +61,7 @@ struct FolderWatch: ~Copyable {
     }
 
     /// Returns true if folders were added since the last call.
-    mutating func takeNewness() -> Bool {
+    mutating func consumeNewness() -> Bool {
         defer { hasNewFolder = false }
         return hasNewFolder
     }

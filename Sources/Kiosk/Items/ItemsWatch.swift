@@ -9,7 +9,7 @@ final class ItemsWatch: Sendable {
     /// The items of a programme.
     struct Found: Sendable, Equatable {
         /// The number of the search; the receiver drops results of earlier ones.
-        var programme: Int
+        var search: Int
         var items: [PlaylistLoader.Item]
         /// The reason why there are no items; nil otherwise.
         var failure: String?
@@ -26,7 +26,7 @@ final class ItemsWatch: Sendable {
 
     private let clock: any HostClock
     private let report: @Sendable (Found) -> Void
-    private let words = Lock<(words: [String], programme: Int)>(([], 0))
+    private let arguments = Lock<(arguments: [String], search: Int)>(([], 0))
     private let scanner = Lock<Scanner?>(nil)
     private let thread: PollingThread
 
@@ -58,17 +58,17 @@ final class ItemsWatch: Sendable {
 
     /// Replaces what to find: files, folders, playlists, addresses. Returns at once.
     ///
-    /// - Parameter programme: Larger than at the last call.
-    func find(_ words: [String], programme: Int) {
-        self.words.withLock { $0 = (words, programme) }
+    /// - Parameter search: Larger than at the last call.
+    func find(_ arguments: [String], search: Int) {
+        self.arguments.withLock { $0 = (arguments, search) }
         thread.wake.raise()
     }
 
     func stop() { thread.stop() }
 
     private func scanIfDue(_ scanner: Scanner) -> HostInstant {
-        let (words, programme) = words.withLock { $0 }
-        return scanner.scanIfDue(words, programme: programme, clock, report)
+        let (arguments, search) = arguments.withLock { $0 }
+        return scanner.scanIfDue(arguments, search: search, clock, report)
     }
 
     /// The state between scans.
@@ -89,45 +89,45 @@ final class ItemsWatch: Sendable {
         ///
         /// - Returns: When the next scan is due, unless a folder changes.
         func scanIfDue(
-            _ words: [String], programme: Int, _ clock: any HostClock, _ report: (Found) -> Void
+            _ arguments: [String], search: Int, _ clock: any HostClock, _ report: (Found) -> Void
         ) -> HostInstant {
-            guard programme > 0 else { return clock.now.advanced(by: ItemsWatch.rounds) }
+            guard search > 0 else { return clock.now.advanced(by: ItemsWatch.rounds) }
             if folders.hasChanged() {
                 latest = min(latest, clock.now.advanced(by: ItemsWatch.longestRest))
                 due = min(latest, clock.now.advanced(by: ItemsWatch.rest))
             }
-            guard programme != last?.programme || clock.now >= due else { return due }
+            guard search != last?.search || clock.now >= due else { return due }
             // Changes in a new folder before it was watched caused no events.
-            repeat { scan(words, programme, report) } while folders.takeNewness()
+            repeat { scan(arguments, search, report) } while folders.consumeNewness()
             due = clock.now.advanced(by: ItemsWatch.rounds)
             latest = due
             return due
         }
 
-        private func scan(_ words: [String], _ programme: Int, _ report: (Found) -> Void) {
+        private func scan(_ arguments: [String], _ search: Int, _ report: (Found) -> Void) {
             var (found, folders) = ItemsWatch.findItems(
-                for: words, programme: programme, without: self.folders.unfinished)
+                for: arguments, search: search, without: self.folders.unfinished)
             for (folder, cause) in self.folders.watch(folders) where reportedRefusals.insert(folder).inserted {
                 found.remarks.append(
                     "'\(folder)' is checked only once a minute, because it cannot be watched (\(cause))")
             }
             var event = found
             event.remarks = found.remarks.filter { last?.remarks.contains($0) != true }
-            if last?.programme != found.programme || last?.items != found.items || last?.failure != found.failure {
+            if last?.search != found.search || last?.items != found.items || last?.failure != found.failure {
                 report(event)
             }
             last = found
         }
     }
 
-    /// Returns the items that `words` name, and the folders in which they may change.
+    /// Returns the items that `arguments` name, and the folders in which they may change.
     static func findItems(
-        for words: [String], programme: Int, without unfinished: Set<String> = []
+        for arguments: [String], search: Int, without unfinished: Set<String> = []
     ) -> (found: Found, folders: Set<String>) {
-        var found = Found(programme: programme, items: [])
-        var folders = Set(words.compactMap(folder(of:)))
+        var found = Found(search: search, items: [])
+        var folders = Set(arguments.compactMap(folder(of:)))
         do throws(TalkieError) {
-            let loader = try PlaylistLoader(words)
+            let loader = try PlaylistLoader(arguments)
             folders.formUnion(loader.folders)
             found.remarks = loader.failures.map(\.message) + loader.warnings
             for var item in loader.items {

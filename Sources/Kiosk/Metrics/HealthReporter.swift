@@ -27,7 +27,7 @@ struct HealthReporter: Sendable {
         var outputs: [(name: String, statistics: OutputStatistics?)] = []
         var skew: Duration?
         /// When a connected output last accepted audio; nil without one.
-        var lastSound: HostInstant?
+        var lastAudio: HostInstant?
         var restarts = 0
         var repairs: [RepairLadder.Stage: Int] = [:]
         /// The media time of the item; nil unless it plays.
@@ -37,7 +37,7 @@ struct HealthReporter: Sendable {
     /// When the kiosk was started.
     private let began: HostInstant
     private var presence = Presence()
-    private var lastSound: HostInstant?
+    private var lastAudio: HostInstant?
     private var item: KioskHealth.Item?
     private var configuration: KioskHealth.Configuration
 
@@ -51,10 +51,10 @@ struct HealthReporter: Sendable {
     mutating func setItem(_ item: KioskHealth.Item) { self.item = item }
 
     /// Records a configuration that is in force.
-    mutating func noteConfiguration(at now: WallTime) { (configuration.loaded, configuration.refusal) = (now, nil) }
+    mutating func recordConfiguration(at now: WallTime) { (configuration.loaded, configuration.refusal) = (now, nil) }
 
     /// Records a configuration with mistakes.
-    mutating func noteRefusal(_ sentence: String?) {
+    mutating func recordRefusal(_ sentence: String?) {
         configuration.refusals += 1
         configuration.refusal = sentence
     }
@@ -74,12 +74,12 @@ struct HealthReporter: Sendable {
             health.degradations.append("this screen is out of sync with its wall while it skips films of the list")
         }
         health.skippedItems = seen.skippedItems.count
-        health.sincePicture = presence.lastPicture.map { max(.zero, now - $0) }
-        lastSound = seen.lastSound ?? lastSound
-        health.sinceSound = lastSound.map { max(.zero, now - $0) }
+        health.sinceFrame = presence.lastFrame.map { max(.zero, now - $0) }
+        lastAudio = seen.lastAudio ?? lastAudio
+        health.sinceAudio = lastAudio.map { max(.zero, now - $0) }
         health.offset = seen.statistics.offset
         health.skew = seen.skew
-        health.pictures = presence.pictures
+        health.frames = presence.frames
         health.dropped = seen.statistics.droppedFrames
         health.outputs = seen.outputs.map { name, statistics in
             var output = KioskHealth.Output(name)

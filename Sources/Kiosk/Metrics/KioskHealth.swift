@@ -74,7 +74,7 @@ struct KioskHealth: Sendable, Equatable {
     }
 
     /// The instant of the observation.
-    var moment: HostInstant
+    var instant: HostInstant
     var shown: Shown
     /// The reason why intended playback fails, as a sentence; nil without a fault.
     var fault: String?
@@ -85,15 +85,15 @@ struct KioskHealth: Sendable, Equatable {
     /// The number of playbacks of items that were missing or incomplete.
     var problemCount = 0
     /// The time since a frame became visible; nil before the first.
-    var sincePicture: Duration?
+    var sinceFrame: Duration?
     /// The time since an output accepted audio; nil before the first.
-    var sinceSound: Duration?
+    var sinceAudio: Duration?
     /// Audio minus video: positive when audio is late.
     var offset: Duration?
     /// The largest offset between two outputs.
     var skew: Duration?
     /// The number of frames presented to a visible window.
-    var pictures = 0
+    var frames = 0
     /// The number of frames dropped.
     var dropped = 0
     var outputs: [Output] = []
@@ -109,8 +109,8 @@ struct KioskHealth: Sendable, Equatable {
     /// Further metrics: the wall's clock, the fleet's broker.
     var more: [MetricFamily] = []
 
-    init(at moment: HostInstant, shown: Shown, uptime: Duration, configuration: Configuration) {
-        (self.moment, self.shown, self.uptime, self.configuration) = (moment, shown, uptime, configuration)
+    init(at instant: HostInstant, shown: Shown, uptime: Duration, configuration: Configuration) {
+        (self.instant, self.shown, self.uptime, self.configuration) = (instant, shown, uptime, configuration)
     }
 
     /// The maximum age of a health value; an older one means that the kiosk's thread is blocked.
@@ -135,7 +135,7 @@ struct KioskHealth: Sendable, Equatable {
 
     /// Returns the result of the health check.
     func verdict(at now: HostInstant) -> Verdict {
-        let silence = now - moment
+        let silence = now - instant
         if silence > Self.longestSilence {
             return .ill("the kiosk has not reported its health for \(Int(silence.inSeconds)) s")
         }

@@ -27,17 +27,17 @@ enum MetricsText {
                 value: Double(health.restarts)),
             MetricFamily(
                 "talkie_picture_age_seconds", .gauge, help: "Time since a picture became visible.",
-                value: health.sincePicture?.inSeconds),
+                value: health.sinceFrame?.inSeconds),
             MetricFamily(
                 "talkie_sound_age_seconds", .gauge, help: "Time since an output accepted sound.",
-                value: health.sinceSound?.inSeconds),
+                value: health.sinceAudio?.inSeconds),
             MetricFamily(
                 "talkie_av_offset_seconds", .gauge, help: "Sound minus picture: positive when sound is late.",
                 value: health.offset?.inSeconds),
             MetricFamily(
                 "talkie_room_skew_seconds", .gauge, help: "Largest difference between two outputs.",
                 value: health.skew?.inSeconds),
-            MetricFamily("talkie_pictures_total", .counter, help: "Pictures shown.", value: Double(health.pictures)),
+            MetricFamily("talkie_pictures_total", .counter, help: "Pictures shown.", value: Double(health.frames)),
             MetricFamily(
                 "talkie_dropped_pictures_total", .counter, help: "Pictures dropped.", value: Double(health.dropped)),
             MetricFamily(
@@ -64,7 +64,7 @@ enum MetricsText {
     /// Returns status and body of `/healthz`.
     static func healthz(_ health: KioskHealth, at now: HostInstant) -> (status: Int, text: String) {
         switch health.withoutFolders.verdict(at: now) {
-        case .well(let words): (200, "ok \(PrintableText.of(words))\n")
+        case .well(let text): (200, "ok \(PrintableText.of(text))\n")
         case .ill(let reason): (503, PrintableText.of(reason) + "\n")
         }
     }

@@ -46,10 +46,10 @@ final class ScheduleFollower {
     }
 
     /// The time of the start as text, such as "09:30"; nil once it has passed.
-    var start: String? { beginsAt.map { calendar.local($0).time.words } }
+    var start: String? { beginsAt.map { calendar.local($0).time.text } }
 
     /// Returns the end of the quiet hours as text, such as " until 07:00"; empty if they never end.
     func quietEnd(after now: WallTime) -> String {
-        schedule.quietEnd(after: now).map { " until \(calendar.local($0).time.words)" } ?? ""
+        schedule.quietEnd(after: now).map { " until \(calendar.local($0).time.text)" } ?? ""
     }
 }

@@ -30,37 +30,37 @@ struct LocalTime: Sendable, Hashable {
 /// Converts between times and local dates; the rules of the zone are the system's.
 protocol WallCalendar: Sendable {
     /// Returns the local date and time.
-    func local(_ moment: WallTime) -> LocalTime
+    func local(_ instant: WallTime) -> LocalTime
     /// Returns the time at which clocks show `time`, `days` after a date. A time that daylight saving skips is later by
     /// the skipped duration; of a repeated time, the first is returned.
-    func moment(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime
+    func wallTime(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime
 }
 
 /// The calendar of this computer's zone (`TZ`, /etc/localtime).
 struct SystemCalendar: WallCalendar {
     init() {}
 
-    func local(_ moment: WallTime) -> LocalTime {
-        var seconds = time_t(moment.seconds)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
+    func local(_ instant: WallTime) -> LocalTime {
+        var seconds = time_t(instant.seconds)
+        var fields = tm()
+        localtime_r(&seconds, &fields)
         // `TimeOfDay` cannot represent a leap second.
         let time = TimeOfDay(
-            hour: Int(parts.tm_hour), minute: Int(parts.tm_min), second: min(59, Int(parts.tm_sec)))
+            hour: Int(fields.tm_hour), minute: Int(fields.tm_min), second: min(59, Int(fields.tm_sec)))
         return LocalTime(
-            year: Int(parts.tm_year) + 1900, month: Int(parts.tm_mon) + 1, day: Int(parts.tm_mday),
-            weekday: parts.tm_wday == 0 ? 7 : Int(parts.tm_wday), time: time ?? .midnight)
+            year: Int(fields.tm_year) + 1900, month: Int(fields.tm_mon) + 1, day: Int(fields.tm_mday),
+            weekday: fields.tm_wday == 0 ? 7 : Int(fields.tm_wday), time: time ?? .midnight)
     }
 
-    func moment(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
-        var parts = tm()
-        parts.tm_year = Int32(clamping: year - 1900)
-        parts.tm_mon = Int32(clamping: month - 1)
-        parts.tm_mday = Int32(clamping: day + days)
-        parts.tm_hour = Int32(time.seconds / 3600)
-        parts.tm_min = Int32(time.seconds / 60 % 60)
-        parts.tm_sec = Int32(time.seconds % 60)
-        parts.tm_isdst = -1
-        return WallTime(seconds: mktime(&parts))
+    func wallTime(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
+        var fields = tm()
+        fields.tm_year = Int32(clamping: year - 1900)
+        fields.tm_mon = Int32(clamping: month - 1)
+        fields.tm_mday = Int32(clamping: day + days)
+        fields.tm_hour = Int32(time.seconds / 3600)
+        fields.tm_min = Int32(time.seconds / 60 % 60)
+        fields.tm_sec = Int32(time.seconds % 60)
+        fields.tm_isdst = -1
+        return WallTime(seconds: mktime(&fields))
     }
 }

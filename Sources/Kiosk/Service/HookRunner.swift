@@ -34,8 +34,8 @@ struct HookRunner: Sendable {
             guard outcome.status != 0 else { return nil }
             let line = outcome.complaint.split(separator: "\n").last.map(String.init)
             // Messages of the shell and of programs quote the command or a word of it, which may be a secret.
-            let words = command.split { $0.isWhitespace || "=;\"'()<>|&".contains($0) }.filter { $0.count >= 6 }
-            let reason = line.flatMap { line in words.contains { line.contains($0) } ? nil : String(line.prefix(200)) }
+            let tokens = command.split { $0.isWhitespace || "=;\"'()<>|&".contains($0) }.filter { $0.count >= 6 }
+            let reason = line.flatMap { line in tokens.contains { line.contains($0) } ? nil : String(line.prefix(200)) }
             return reason ?? outcome.status.map { "status \($0)" } ?? "ended by a signal"
         } catch {
             return error.predicate

@@ -31,9 +31,9 @@ package final class ServiceJournal: Sendable {
     /// Returns true if a descriptor has the device and inode that `JOURNAL_STREAM` names (systemd.exec(5)). A program
     /// with a redirected standard error still inherits the variable.
     static func isStream(_ descriptor: Int32, _ text: String) -> Bool {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { UInt64($0) }
+        let fields = text.split(separator: ":", omittingEmptySubsequences: false).map { UInt64($0) }
         var status = stat()
-        guard parts.count == 2, let device = parts[0], let inode = parts[1], fstat(descriptor, &status) == 0 else {
+        guard fields.count == 2, let device = fields[0], let inode = fields[1], fstat(descriptor, &status) == 0 else {
             return false
         }
         return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode

@@ -46,7 +46,7 @@ struct ItemProgress: Sendable {
     var isReplaced: Bool { commands > 0 }
 
     /// Handles the phase `opening`. Returns whether it follows a command; nil if another command has replaced it.
-    mutating func takeOpening() -> Bool? {
+    mutating func consumeOpening() -> Bool? {
         let isCommanded = commands > 0
         commands = max(0, commands - 1)
         return commands == 0 ? isCommanded : nil
@@ -89,9 +89,9 @@ struct ItemProgress: Sendable {
     /// Handles the start of an item.
     ///
     /// - Parameters:
-    ///   - moment: Its start on the timeline.
+    ///   - time: Its start on the timeline.
     ///   - origin: Where its own time 0 is on the timeline; nil unless it follows the preceding item gaplessly.
-    mutating func begin(_ next: QueueItem, at moment: MediaTime, origin: MediaTime?) -> Change {
+    mutating func begin(_ next: QueueItem, at time: MediaTime, origin: MediaTime?) -> Change {
         let (begun, isAwaited) = (Item(next), recorder.isAwaitingStart)
         let name = Self.name(of: begun)
         let separate = recorder.begin(next.id, name)
@@ -99,7 +99,7 @@ struct ItemProgress: Sendable {
         if isToBeShown { (item, id, isOpen) = (begun, next.id, true) }
         hasBegun = true
         return Change(
-            remarks: origin.map { [TimelineRemark.gaplessBoundary(name: name, at: moment, origin: $0)] } ?? separate,
+            remarks: origin.map { [TimelineRemark.gaplessBoundary(name: name, at: time, origin: $0)] } ?? separate,
             isToBeShown: isToBeShown)
     }
 

@@ -16,7 +16,7 @@ internal import Telemetry
 /// before `run`.
 package final class Kiosk: Sendable {
     /// The parts of a kiosk that the program provides.
-    package struct Parts: Sendable {
+    package struct Components: Sendable {
         /// The available outputs.
         var registry: OutputRegistry
         /// The audio output of this computer, the last fallback.
@@ -64,7 +64,7 @@ package final class Kiosk: Sendable {
     ///
     /// - Returns: The reason of the end, and whether the player released its inputs within the timeout.
     /// - Throws: The error that prevented the start; the player is shut down.
-    package func run(_ parts: Parts) throws(TalkieError) -> (end: KioskEnd, isDown: Bool) {
+    package func run(_ parts: Components) throws(TalkieError) -> (end: KioskEnd, isDown: Bool) {
         let mailbox = mailbox
         var options = PlayerOptions()
         // A visitor who touches a speaker must not stop the kiosk.
@@ -74,7 +74,7 @@ package final class Kiosk: Sendable {
         // A wall's list may become longer; other lists are known when they start.
         options.expectsMore = configuration.wall != nil
         options.stopsAtFailures = configuration.wall == nil
-        options.playsAudio = configuration.hasSound
+        options.playsAudio = configuration.hasAudio
         // A speaker accepts damaged packets: without this, a film without progress would seem to be heard.
         options.checksPackets = true
         options.imageDisplayDuration = configuration.imageDuration
@@ -85,7 +85,7 @@ package final class Kiosk: Sendable {
             group, registry: parts.registry, options: options,
             willOpen: { address in
                 if address == TestSound.address { return TestSound() }
-                crashes.noteOpening(address)
+                crashes.recordOpening(address)
                 return nil
             }
         ) { mailbox.post(.player($0)) }
@@ -95,7 +95,9 @@ package final class Kiosk: Sendable {
         player.layer.toneMapping.isDoneByScreen = loop.mapsTones
         screen.withLock { $0 = loop.control }
         loop.control.onInput { mailbox.post(.screen($0)) }
-        let places = KioskResumePositions(StateFolder.standard(), configuration: file) { mailbox.post(.places($0)) }
+        let resumePositions = KioskResumePositions(StateFolder.standard(), configuration: file) {
+            mailbox.post(.stateFailure($0))
+        }
         var timeline: TimelineFile?
         if let wanted = configuration.timeline {
             do throws(TalkieError) {
@@ -131,7 +133,8 @@ package final class Kiosk: Sendable {
             director = try KioskDirector(
                 stage: KioskStage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
-                    places: places, crashes: crashes, reload: parts.reload, log: parts.log, manager: parts.manager,
+                    resumePositions: resumePositions, crashes: crashes, reload: parts.reload, log: parts.log,
+                    manager: parts.manager,
                     health: health, screenshot: screenshots, measure: measure,
                     setImageDuration: { duration in
                         player.setImageDisplayDuration(duration)

@@ -26,7 +26,7 @@ final class KioskDirector: @unchecked Sendable {
     private let calibration: KioskCalibration
     /// Whether playback continues once the outputs are open again.
     private var isTakingBack = false
-    let sound: KioskRouteSupervisor?
+    let routeSupervisor: KioskRouteSupervisor?
     let playback: KioskPlayback
     private var watch = PlaybackWatch()
     private var reporter: HealthReporter
@@ -64,7 +64,7 @@ final class KioskDirector: @unchecked Sendable {
         screen = KioskScreen(
             stage, settings: settings,
             hookRunner: HookRunner(start: stage.run) { mailbox.post(.remark(.warning, $0)) })
-        resume = ResumeState(stage.places, messages: messages)
+        resume = ResumeState(stage.resumePositions, messages: messages)
         fleet = KioskFleet(screenshot: stage.screenshot, messages: messages)
         pairing = KioskPairing(stage.registry, run: stage.run)
         calibration = KioskCalibration(stage.tasks, screen: stage.screen, start: stage.run) {
@@ -73,17 +73,17 @@ final class KioskDirector: @unchecked Sendable {
         let now = stage.clock.now
         lastRelease = now
         reporter = HealthReporter(at: now, wall: stage.now())
-        let programme = hours.shown.programme
-        sound = outputs.map { group in
+        let daySettings = hours.shown.settings
+        routeSupervisor = outputs.map { group in
             KioskRouteSupervisor(
                 player: stage.player, group: group, registry: stage.registry,
-                tiers: SoundTiers(programme), at: now,
+                tiers: OutputTiers(daySettings), at: now,
                 clock: stage.clock, answerTimeout: configuration.speakerTimeout
-            ) { mailbox.post(.sound($0)) }
+            ) { mailbox.post(.route($0)) }
         }
         playback = try KioskPlayback(
             stage, mailbox, messages: messages, settings: settings, hours: hours, resume: resume, screen: screen,
-            sound: sound)
+            sound: routeSupervisor)
     }
 
     /// Starts the threads. Called once.
@@ -91,9 +91,9 @@ final class KioskDirector: @unchecked Sendable {
     /// - Throws: `ExhaustionError` if the system provides no thread or descriptor; no thread runs then.
     func start() throws(ExhaustionError) {
         do throws(ExhaustionError) {
-            try stage.places.start()
+            try stage.resumePositions.start()
             try playback.start()
-            try sound?.start()
+            try routeSupervisor?.start()
             guard stage.clock.isRealTime else { return begin() }
             thread = try WorkerThread.start(name: "kiosk") { [self] in
                 begin()
@@ -108,8 +108,8 @@ final class KioskDirector: @unchecked Sendable {
 
     private func stopWorkers() {
         playback.stop()
-        sound?.stop()
-        stage.places.stop()
+        routeSupervisor?.stop()
+        stage.resumePositions.stop()
     }
 
     /// Blocks until the kiosk has ended and returns the reason.
@@ -128,7 +128,7 @@ final class KioskDirector: @unchecked Sendable {
         // A display that a command switches off is on after a start.
         if hours.shown.isQuiet { screen.setPower(false) }
         if let settings = configuration.fleet { fleet.join(settings, control, mailbox) }
-        if let volume = hours.shown.programme.volume { stage.player.setVolume(volume) }
+        if let volume = hours.shown.settings.volume { stage.player.setVolume(volume) }
         playback.begin()
     }
 
@@ -143,7 +143,7 @@ final class KioskDirector: @unchecked Sendable {
             if result != nil { break }
         }
         playback.performDueWork()
-        sound?.performDueWork(at: now)
+        routeSupervisor?.performDueWork(at: now)
         calibration.performDueWork(at: now)
         beatIfDue()
         // An item that is left may end playback, too.
@@ -154,9 +154,9 @@ final class KioskDirector: @unchecked Sendable {
     /// Writes the position and stops all threads. Called once `result` is set.
     func finish() {
         stage.manager.notify(.stopping)
-        resume.noteEnd(result)
-        keepPlace()
-        endsForFault ? stage.crashes.noteFault() : playback.noteEnd()
+        resume.recordEnd(result)
+        storePosition()
+        endsForFault ? stage.crashes.recordFault() : playback.recordEnd()
         fleet.stop()
         pairing.stop()
         calibration.stop()
@@ -167,7 +167,7 @@ final class KioskDirector: @unchecked Sendable {
     private var nextDeadline: HostInstant {
         let beat = (lastBeat ?? now).advanced(by: Self.beat)
         let others = [
-            playback.nextDeadline, sound?.nextDeadline, calibration.nextDeadline, service?.nextDeadline,
+            playback.nextDeadline, routeSupervisor?.nextDeadline, calibration.nextDeadline, service?.nextDeadline,
         ]
         return ([beat] + others.compactMap { $0 }).min() ?? beat
     }
@@ -183,11 +183,11 @@ final class KioskDirector: @unchecked Sendable {
         case .screen(let input): handleInput(input)
         case .output(let output, let isLost):
             logRemark(
-                sound?.handleOutput(output, isLost: isLost, at: now), rest: MessageRateLimiter.restOfChanges)
-        case .sound(let event):
-            logRemark(sound?.handle(event, at: now))
+                routeSupervisor?.handleOutput(output, isLost: isLost, at: now), rest: MessageRateLimiter.restOfChanges)
+        case .route(let event):
+            logRemark(routeSupervisor?.handle(event, at: now))
             if isTakingBack, case .changed = event { endCalibration() }
-            noteRoutes()
+            recordRoutes()
             playback.refreshSlate()
         case .calibration(let event): handle(event)
         case .found(let found): playback.applySearchResult(found)
@@ -196,13 +196,13 @@ final class KioskDirector: @unchecked Sendable {
         case .sleep(let event): handleSleepEvent(event)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
-        case .places(let failure): resume.noteWriting(failure: failure)
+        case .stateFailure(let failure): resume.recordWriting(failure: failure)
         case .remark(let level, let text): messages.say(level, text)
         }
     }
 
     /// Records the name of each output once.
-    private func noteRoutes() {
+    private func recordRoutes() {
         for (id, output) in stage.player.allOutputs where notedRoutes.insert(id.index).inserted {
             stage.distributor.record(.route(index: id.index, name: output.name, kind: output.kind.rawValue))
         }
@@ -231,7 +231,7 @@ final class KioskDirector: @unchecked Sendable {
 
     private func handleOutput(_ output: OutputID, isUnresponsive: Bool) {
         logRemark(
-            sound?.handleOutput(output, isUnresponsive: isUnresponsive, at: now),
+            routeSupervisor?.handleOutput(output, isUnresponsive: isUnresponsive, at: now),
             rest: MessageRateLimiter.restOfChanges)
         // The next iteration runs the periodic checks.
         lastBeat = nil
@@ -258,7 +258,7 @@ final class KioskDirector: @unchecked Sendable {
     // MARK: Position
 
     /// Passes the current position to the thread that writes it.
-    private func keepPlace() { resume.write(playback.place, at: now) }
+    private func storePosition() { resume.write(playback.resumePosition, at: now) }
 
     // MARK: Periodic checks
 
@@ -266,8 +266,8 @@ final class KioskDirector: @unchecked Sendable {
         let now = now
         guard lastBeat.map({ now - $0 >= Self.beat }) ?? true else { return }
         lastBeat = now
-        followTheClock()
-        if resume.isDue(at: now) { keepPlace() }
+        applyDueSchedule()
+        if resume.isDue(at: now) { storePosition() }
         if now - lastRelease >= Self.releaseInterval {
             lastRelease = now
             stage.releaseFreeMemory()
@@ -276,9 +276,9 @@ final class KioskDirector: @unchecked Sendable {
         // Another process may have calibrated an output.
         stage.player.refreshCalibration()
         watchOver(at: now)
-        playback.keepStep(at: now)
+        playback.synchronize(at: now)
         reportHealth(at: now)
-        showOperatorBoard()
+        showDashboard()
         fleet.publish(stateMessage)
     }
 
@@ -286,7 +286,7 @@ final class KioskDirector: @unchecked Sendable {
     private func notifyManager() {
         guard stage.manager.isPresent else { return }
         let event = service?.notifications(
-            status: situation.line(), isReady: playback.isReady, isAlive: watch.isAlive, at: now)
+            status: situation.summary(), isReady: playback.isReady, isAlive: watch.isAlive, at: now)
         for item in event ?? [] { stage.manager.notify(item) }
     }
 
@@ -296,31 +296,31 @@ final class KioskDirector: @unchecked Sendable {
     // MARK: Schedule
 
     /// Applies everything that the schedule makes due.
-    private func followTheClock() {
-        playback.followStart()
+    private func applyDueSchedule() {
+        playback.applyStart()
         applySchedule()
     }
 
     private func applySchedule() {
         guard let before = hours.advance(to: stage.now()) else { return }
         let shown = hours.shown
-        if shown.part != before.part {
+        if shown.period != before.period {
             messages.say(
-                .info, shown.part.map { "part of the day: '\($0)'" } ?? "no part of the day applies",
+                .info, shown.period.map { "part of the day: '\($0)'" } ?? "no part of the day applies",
                 KioskNote(.schedule))
         }
-        if shown.programme.playlist != before.programme.playlist || shown.programme.order != before.programme.order {
+        if shown.settings.playlist != before.settings.playlist || shown.settings.order != before.settings.order {
             playback.findItems()
         }
-        applySound(before: before.programme)
+        applyOutputs(before: before.settings)
         if shown.isQuiet != before.isQuiet { shown.isQuiet ? beginQuietHours() : endQuietHours() }
     }
 
     /// Applies the speakers and the volume of the current programme.
-    private func applySound(before: KioskConfiguration.Programme) {
-        let programme = hours.shown.programme
-        sound?.want(SoundTiers(programme), at: now)
-        if let volume = programme.volume {
+    private func applyOutputs(before: KioskConfiguration.DaySettings) {
+        let daySettings = hours.shown.settings
+        routeSupervisor?.want(OutputTiers(daySettings), at: now)
+        if let volume = daySettings.volume {
             stage.player.setVolume(volume)
         } else if before.volume != nil {
             stage.player.restoreVolumes()
@@ -349,16 +349,16 @@ final class KioskDirector: @unchecked Sendable {
         let fresh: KioskConfiguration
         do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
             let note = KioskNote(.reload)
-            reporter.noteRefusal(ConfigMistake.messages(for: error.mistakes).first)
+            reporter.recordRefusal(ConfigMistake.messages(for: error.mistakes).first)
             messages.sayAlways(.error, "the new configuration is invalid; the old one remains active", note)
             for sentence in ConfigMistake.messages(for: error.mistakes) { messages.sayAlways(.error, sentence, note) }
             return
         }
-        reporter.noteConfiguration(at: stage.now())
+        reporter.recordConfiguration(at: stage.now())
         let event = fresh == configuration ? ": no changes" : ""
         messages.say(.info, "the configuration was reloaded\(event)", KioskNote(.reload))
         if fresh != configuration { apply(fresh) }
-        let waiting = settings.keysThatWait(hasAudioOutputs: sound != nil)
+        let waiting = settings.keysThatWait(hasAudioOutputs: routeSupervisor != nil)
         if !waiting.isEmpty {
             messages.sayAlways(
                 .warning, "these keys take effect at the next start: \(waiting.joined(separator: ", "))",
@@ -372,7 +372,7 @@ final class KioskDirector: @unchecked Sendable {
         for sentence in ConfigMistake.messages(for: fresh.remarks) {
             messages.sayAlways(.warning, sentence, KioskNote(.reload))
         }
-        sound?.answerTimeout = fresh.speakerTimeout
+        routeSupervisor?.answerTimeout = fresh.speakerTimeout
         screen.arrange()
         for change in changes { playback.apply(change) }
         applySchedule()
@@ -389,7 +389,7 @@ final class KioskDirector: @unchecked Sendable {
         case .refused(let reason): messages.say(.info, "this computer cannot be kept from sleeping: \(reason)")
         case .fallsAsleep:
             messages.say(.warning, "the computer is going to sleep", KioskNote(.fault))
-            keepPlace()
+            storePosition()
         case .woke:
             messages.say(.warning, "the computer has woken up", KioskNote(.repair))
             // Observations from before the sleep are not faults.
@@ -403,7 +403,7 @@ final class KioskDirector: @unchecked Sendable {
     var stateMessage: KioskStateMessage {
         var message = KioskStateMessage(stage.health.withLock { $0 })
         playback.describe(in: &message)
-        message.part = hours.shown.part
+        message.dayPeriod = hours.shown.period
         return message
     }
 
@@ -425,7 +425,7 @@ final class KioskDirector: @unchecked Sendable {
             case "calibrate-outputs": return try calibrate(request.arguments.text(0), reply)
             case "profiles": return editProfiles(request.arguments.text(0), reply)
             case "reload": reload()
-            case "screenshot": return fleet.takeScreenshot(reply)
+            case "screenshot": return fleet.captureScreenshot(reply)
             default:
                 guard request.property?.name == "volume" || !calibration.isActive && !isTakingBack else {
                     throw ControlError(.unavailable, "a calibration is in progress; try again later")
@@ -440,21 +440,23 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Calibrates outputs for a controller: playback stops, and the outputs are closed first.
     private func calibrate(_ request: String, _ reply: @escaping ControlReply) throws(ControlError) {
-        guard let sound else { throw ControlError(.unavailable, "this kiosk plays without sound") }
+        guard let routeSupervisor else { throw ControlError(.unavailable, "this kiosk plays without sound") }
         guard !calibration.isActive, !isTakingBack else {
             throw ControlError(.unavailable, "another calibration is in progress; try again later")
         }
         try playback.lend()
         messages.say(.info, "a calibration begins; the film is paused", KioskNote(.output))
         try calibration.begin(request, at: now, reply)
-        sound.release { [mailbox] isReleased in mailbox.post(.calibration(isReleased ? .released : .notReleased)) }
+        routeSupervisor.release { [mailbox] isReleased in
+            mailbox.post(.calibration(isReleased ? .released : .notReleased))
+        }
     }
 
     private func handle(_ event: KioskCalibration.Event) {
         guard calibration.handle(event, at: now) else { return }
-        playback.takeBack()
+        playback.showAgain()
         isTakingBack = true
-        if sound?.takeBack() != true { endCalibration() }
+        if routeSupervisor?.restoreChosen() != true { endCalibration() }
     }
 
     /// Continues playback with the outputs that have been opened again.
@@ -486,7 +488,7 @@ final class KioskDirector: @unchecked Sendable {
         seen.isWindowVisible = hours.isWaiting ? nil : screen.isVisible
         seen.isHeard = isHeard
         seen.stall = watch.fault
-        (seen.outputProblems, seen.skippedItems) = (sound?.problems ?? [], playback.skippedItems)
+        (seen.outputProblems, seen.skippedItems) = (routeSupervisor?.problems ?? [], playback.skippedItems)
         (seen.incompleteItems, seen.problemCount) = (playback.incompleteItems, playback.problemCount)
         seen.isWall = playback.isWall
         seen.statistics = stage.distributor.statistics
@@ -494,7 +496,7 @@ final class KioskDirector: @unchecked Sendable {
         seen.outputs = player.allOutputs.map { ($0.output.name, known[$0.id.index]) }
         seen.skew = outputs.skew
         // The buffer of a lost output is still filled.
-        seen.lastSound = outputs.all.filter { !$0.isLost }.compactMap(\.accepted).max()
+        seen.lastAudio = outputs.all.filter { !$0.isLost }.compactMap(\.accepted).max()
         seen.restarts = resume.restarts
         seen.repairs = watch.repairs
         if playback.isPlaying { seen.position = player.state.position }
@@ -507,21 +509,21 @@ final class KioskDirector: @unchecked Sendable {
     /// Whether an output receives the audio of the current film; nil if no audio is expected.
     private var isHeard: Bool? {
         let state = stage.player.state
-        guard playback.isExpected, state.phase == .playing, state.hasAudio, let sound,
-            !hours.shown.programme.speakers.isEmpty
+        guard playback.isExpected, state.phase == .playing, state.hasAudio, let routeSupervisor,
+            !hours.shown.settings.speakers.isEmpty
         else { return nil }
-        return sound.places != nil && stage.player.outputs?.failure == nil
+        return routeSupervisor.outputNames != nil && stage.player.outputs?.failure == nil
     }
 
-    /// Updates the operator's board; returns at once without such a display.
-    private func showOperatorBoard() {
+    /// Updates the operator's dashboard; returns at once without such a display.
+    private func showDashboard() {
         guard settings.hasOperatorScreen, screen.isPresent else { return }
-        var board = OperatorBoard(health: stage.health.withLock { $0 })
-        board.status = situation.line(naming: OperatorBoard.name)
-        board.hasSound = configuration.hasSound
-        if playback.isPlaying { board.duration = stage.player.state.duration }
-        board.next = playback.next.map { OperatorBoard.name(of: PlaylistLoader.Item($0)) }
-        screen.show(board.board)
+        var dashboard = OperatorDashboard(health: stage.health.withLock { $0 })
+        dashboard.status = situation.summary(naming: OperatorDashboard.name)
+        dashboard.hasAudio = configuration.hasAudio
+        if playback.isPlaying { dashboard.duration = stage.player.state.duration }
+        dashboard.next = playback.next.map { OperatorDashboard.name(of: PlaylistLoader.Item($0)) }
+        screen.show(dashboard.content)
     }
 
     // MARK: Watch
@@ -530,7 +532,7 @@ final class KioskDirector: @unchecked Sendable {
     func watchOver(at now: HostInstant) {
         let beat = Liveness.Beat(
             of: stage.player, screen: screen.status, isExpected: playback.isExpected,
-            isAudible: sound?.places != nil, isWall: playback.isWall)
+            isAudible: routeSupervisor?.outputNames != nil, isWall: playback.isWall)
         stage.player.probe()
         let outcome = watch.observe(
             beat, droppedFrames: stage.distributor.statistics.droppedFrames, item: playback.watchedItem, at: now)
@@ -540,22 +542,22 @@ final class KioskDirector: @unchecked Sendable {
                 KioskNote(.fault))
         }
         playback.stalledItem = watch.stalledItem
-        if outcome.isHealthy { playback.noteProgress(at: now) }
-        if outcome.isProved { playback.noteAdvancing(at: now) }
+        if outcome.isHealthy { playback.recordProgress(at: now) }
+        if outcome.isProved { playback.recordAdvancing(at: now) }
         if let repair = outcome.repair { run(repair) }
     }
 
     private func run(_ repair: PlaybackWatch.Repair) {
         messages.sayAlways(
             .error,
-            "\(repair.cause.rawValue) for \(Decimals.text(repair.duration.inSeconds, 0)) s: \(repair.stage.words)",
+            "\(repair.cause.rawValue) for \(Decimals.text(repair.duration.inSeconds, 0)) s: \(repair.stage.logText)",
             KioskNote(.repair, item: repair.item, stage: repair.stage.name))
         // Neither the item nor the test sound advances: the outputs are at fault.
         guard !playback.isTesting else { return end(.needsRestart(repair.cause.rawValue)) }
         switch repair.stage {
         case .anchor: playback.restart(isWaiting: repair.cause == .waiting)
         case .route:
-            sound?.reopen()
+            routeSupervisor?.reopen()
             playback.open(at: repair.cause == .waiting ? nil : stage.player.state.position)
         case .next:
             watch.startOver()

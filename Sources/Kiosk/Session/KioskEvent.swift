@@ -10,7 +10,7 @@ enum KioskEvent: Sendable {
     case screen(ScreenInput)
     /// An output was lost or has recovered.
     case output(OutputID, isLost: Bool)
-    case sound(KioskRouteSupervisor.Event)
+    case route(KioskRouteSupervisor.Event)
     case calibration(KioskCalibration.Event)
     case found(ItemsWatch.Found)
     case request(KioskRequest)
@@ -19,7 +19,7 @@ enum KioskEvent: Sendable {
     case command(ControlRequest, ControlReply)
     case sleep(SleepInhibitor.Event)
     /// The failure that prevents writing the state; nil once writing succeeds again.
-    case places(String?)
+    case stateFailure(String?)
     /// A text for the log.
     case remark(LogLevel, String)
 }

@@ -63,16 +63,16 @@ struct KioskItems: Sendable {
 
     /// Returns where a kiosk continues after its last run: the item, and the position unless the item is excluded; nil
     /// for the start of the playlist.
-    func start(from place: KioskResumePositions.Place?) -> (address: String?, position: MediaTime?) {
-        guard let place else { return (nil, nil) }
-        if let film = place.film(among: items.map(\.address)) { return (film, place.position) }
-        return (place.film(among: found.map(\.address)).flatMap(following), nil)
+    func start(from index: KioskResumePositions.Position?) -> (address: String?, position: MediaTime?) {
+        guard let index else { return (nil, nil) }
+        if let film = index.film(among: items.map(\.address)) { return (film, index.position) }
+        return (index.film(among: found.map(\.address)).flatMap(following), nil)
     }
 
     /// Returns the first item that follows an excluded one in the list.
     private func following(_ address: String) -> String? {
-        guard let place = found.firstIndex(where: { $0.address == address }) else { return nil }
-        return found[place...].first(where: Set(items).contains)?.address
+        guard let index = found.firstIndex(where: { $0.address == address }) else { return nil }
+        return found[index...].first(where: Set(items).contains)?.address
     }
 
     // MARK: Problems
@@ -97,10 +97,10 @@ struct KioskItems: Sendable {
     func hasProblem(_ item: Item) -> Bool { problems[item] != nil }
 
     /// Records that an item is opened.
-    mutating func noteOpened(_ item: Item) { if problems[item] != nil { reopened.insert(item) } }
+    mutating func recordOpened(_ item: Item) { if problems[item] != nil { reopened.insert(item) } }
 
     /// Records that an item has ended, or has played for long enough.
-    mutating func noteEnded(_ item: Item) {
+    mutating func recordEnded(_ item: Item) {
         if reopened.remove(item) != nil { problems[item] = nil }
         if problems[item] == nil { completed += 1 }
     }
@@ -176,7 +176,7 @@ struct KioskItems: Sendable {
     var unopenedPosition: MediaTime? { unopened?.position }
 
     /// Returns the playlist that the player does not have yet, once.
-    mutating func takeUnopened() -> Playlist? {
+    mutating func consumeUnopened() -> Playlist? {
         unopened.take()
     }
 }

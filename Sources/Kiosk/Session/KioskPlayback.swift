@@ -23,7 +23,7 @@ final class KioskPlayback {
     private let files: ItemsWatch
 
     /// The number of searches for items; results of earlier searches are dropped.
-    private var programme = 0
+    private var search = 0
     private var exclusions: ItemExclusions
     private var items = KioskItems()
     private var progress = ItemProgress()
@@ -70,7 +70,7 @@ final class KioskPlayback {
     ) throws(ExhaustionError) {
         (self.stage, self.mailbox, self.messages, self.settings) = (stage, mailbox, messages, settings)
         (self.hours, self.resume, self.screen) = (hours, resume, screen)
-        slate = KioskSlate(stage.player, messages: messages, settings: settings, screen: screen, sound: sound)
+        slate = KioskSlate(stage.player, messages: messages, settings: settings, screen: screen, routeSupervisor: sound)
         exclusions = ItemExclusions(stage.crashes)
         files = try ItemsWatch(clock: stage.clock) { mailbox.post(.found($0)) }
     }
@@ -100,7 +100,7 @@ final class KioskPlayback {
     /// Searches for items, and opens the playlist if an attempt is due.
     func performDueWork() {
         files.runDueWork()
-        if retry.takeDue(at: now) { open() }
+        if retry.consumeDue(at: now) { open() }
         wall?.performDueWork()
     }
 
@@ -111,19 +111,19 @@ final class KioskPlayback {
     }
 
     /// Records a normal end of the program: the current item is not blamed as for a crash.
-    func noteEnd() { exclusions.close() }
+    func recordEnd() { exclusions.close() }
 
     // MARK: Items
 
     /// Searches for the items of the current programme.
     func findItems() {
-        programme += 1
-        files.find(hours.shown.programme.playlist, programme: programme)
+        search += 1
+        files.find(hours.shown.settings.playlist, search: search)
     }
 
     /// Takes over the result of a search; results of earlier searches are dropped.
     func applySearchResult(_ found: ItemsWatch.Found) {
-        guard found.programme == programme else { return }
+        guard found.search == search else { return }
         for remark in found.remarks { messages.say(.warning, remark) }
         if let failure = found.failure {
             lastFailure = failure
@@ -161,7 +161,7 @@ final class KioskPlayback {
             player.removeAll()
             return show(.nothing(lastFailure))
         }
-        if let wall { return wall.measure(admitted, programme: programme) }
+        if let wall { return wall.measure(admitted, search: search) }
         guard current != nil else { return beginPlaylist() }
         messages.say(
             .info, "the list now has \(admitted.count == 1 ? "one film" : "\(admitted.count) films")",
@@ -180,10 +180,10 @@ final class KioskPlayback {
         // A list that is opened again after a slate has another order.
         isShuffled ? .shuffled(seed: stage.seed &+ UInt64(openings)) : .listed
     }
-    private var isShuffled: Bool { hours.shown.programme.order == .shuffled }
+    private var isShuffled: Bool { hours.shown.settings.order == .shuffled }
 
     private func beginPlaylist() {
-        let start = items.start(from: resume.takePlace())
+        let start = items.start(from: resume.consumePosition())
         player.setRetry(.eachPass)
         applyLoop()
         load(startingWith: start.address, at: start.position)
@@ -211,9 +211,9 @@ final class KioskPlayback {
         if hours.isWaiting { return }
         if startOnWall() { return }
         (isPlaying, isTesting) = (true, false)
-        slate.noteImageReplaced()
-        let attempt = retry.take()
-        if let unopened = items.takeUnopened() {
+        slate.markImageReplaced()
+        let attempt = retry.begin()
+        if let unopened = items.consumeUnopened() {
             openings += 1
             // `pause(at:)` ends the loop.
             applyLoop()
@@ -247,9 +247,9 @@ final class KioskPlayback {
         guard let current else { return nil }
         let sentence = "'\(ItemProgress.name(of: current))' was left: \(cause.rawValue)"
         record(problemOf: current, sentence, isSkipped: false, .error)
-        let moment = player.synchronizer.currentTime()
-        exclusions.noteStalled(current, for: cause, isDamaged: player.state.isSoundUndecodable(at: moment))
-        exclusions.noteLeft()
+        let time = player.synchronizer.currentTime()
+        exclusions.recordStalled(current, for: cause, isDamaged: player.state.isAudioUndecodable(at: time))
+        exclusions.recordLeft()
         guard configuration.onBrokenItem == .stop else { return sentence }
         end(.broken(TalkieError(.failed, sentence)))
         return nil
@@ -272,7 +272,7 @@ final class KioskPlayback {
         progress.leave()
         (isPlaying, isTesting, lastFailure) = (false, true, sentence)
         showNothing(sentence)
-        slate.noteImageReplaced()
+        slate.markImageReplaced()
         player.openOutsideList(TestSound.address)
         player.play()
         progress.expectOpening()
@@ -285,7 +285,7 @@ final class KioskPlayback {
             return end(.needsRestart("several films in a row show no picture, and silence advances"))
         }
         let test = Item(address: TestSound.address)
-        guard exclusions.noteAdvancing(test, hasSound: player.state.hasAudio, at: now) else { return open() }
+        guard exclusions.recordAdvancing(test, hasSound: player.state.hasAudio, at: now) else { return open() }
         applyExclusions()
     }
 
@@ -294,7 +294,7 @@ final class KioskPlayback {
     /// - Parameter pass: The addresses of the items from that one on, in the order of playback.
     private func interrupt(after address: String, in pass: [String], showing sentence: String) {
         progress.leave()
-        exclusions.noteLeft()
+        exclusions.recordLeft()
         isPlaying = false
         lastFailure = sentence
         player.pause()
@@ -307,19 +307,19 @@ final class KioskPlayback {
     func handle(_ event: PlayerEvent) {
         switch event {
         case .phase(.opening):
-            if let isCommanded = progress.takeOpening() { noteOpening(isCommanded: isCommanded) }
+            if let isCommanded = progress.consumeOpening() { handleOpening(isCommanded: isCommanded) }
         case .phase(let phase):
             guard !progress.isReplaced, !isTesting else { return }
             if slate.isImage { return slate.handleImage(phase) }
             handlePhase(phase)
-        case .began(let item, let moment, let isJoined):
-            if !progress.isReplaced, !isTesting, !slate.isImage { film(item, beganAt: moment, isJoined: isJoined) }
+        case .began(let item, let time, let isJoined):
+            if !progress.isReplaced, !isTesting, !slate.isImage { film(item, beganAt: time, isJoined: isJoined) }
         case .failed(let item, let failure):
-            exclusions.noteFailed(Item(item), isPresent: Self.isPresent(item.address))
+            exclusions.recordFailed(Item(item), isPresent: Self.isPresent(item.address))
             guard !progress.isReplaced else { return }
             record(progress.skip(item))
             if configuration.onBrokenItem != .skip, rules.allowsSeeking { return pause(at: item, failure) }
-            noteBroken(Item(item), failure)
+            recordBroken(Item(item), failure)
         case .incomplete(let item, let failure):
             guard !progress.isReplaced else { return }
             record(problemOf: Item(item), failure.error.message, isSkipped: false, .warning)
@@ -327,7 +327,7 @@ final class KioskPlayback {
             if configuration.onBrokenItem != .skip, rules.allowsSeeking {
                 pause(at: item, failure.error, isPlayed: true)
             }
-        case .ended(let item): if !isTesting, item.address != TestSound.address { noteEnded(Item(item)) }
+        case .ended(let item): if !isTesting, item.address != TestSound.address { recordEnded(Item(item)) }
         case .lost(let failure):
             guard !progress.isReplaced else { return }
             guard rules.allowsWaiting else { return messages.say(.error, failure.message) }
@@ -352,19 +352,19 @@ final class KioskPlayback {
             if change.isToBeShown { showFilm() }
         case .playing:
             hasPlayed = true
-            retry.notePlaying()
-            if let current { exclusions.notePlaying(current, at: now) }
+            retry.resetDelay()
+            if let current { exclusions.recordPlaying(current, at: now) }
             lastFailure = nil
             if isUnannounced { announceFilm() }
             showSlateOfFilm()
         case .ended:
-            exclusions.noteEnded(at: now)
+            exclusions.recordEnded(at: now)
             continueAfterItem()
         case .failed:
             let state = player.state
             let item = state.current.map { Item($0) } ?? current ?? Item(address: "")
-            exclusions.noteFailed(item, isPresent: Self.isPresent(item.address))
-            noteBroken(item, state.failure ?? TalkieError(.failed, "the film cannot be played"))
+            exclusions.recordFailed(item, isPresent: Self.isPresent(item.address))
+            recordBroken(item, state.failure ?? TalkieError(.failed, "the film cannot be played"))
             continueAfterFailure()
         case .paused where isUnannounced:
             announceFilm()
@@ -376,12 +376,12 @@ final class KioskPlayback {
     /// Whether a failure to open an item concerns its contents: its file is there.
     private static func isPresent(_ address: String) -> Bool { FileEdition(of: address) != nil }
 
-    private func noteOpening(isCommanded: Bool) {
+    private func handleOpening(isCommanded: Bool) {
         guard !slate.isImage, !isTesting, let item = player.state.current else { return }
         let isAlone = items.isAlone(item.address) || current.map { items.isAlone($0.address) } ?? false
         guard let change = progress.open(item, isCommanded: isCommanded, isSeparate: isAlone) else { return }
         record(change.remarks)
-        if change.hasEnded { exclusions.noteEnded(at: now) }
+        if change.hasEnded { exclusions.recordEnded(at: now) }
         // At once: nothing can follow an item gaplessly whose audio a speaker has received to its end.
         applySuspects()
         // Attempts of a list without playable items do not count as playing.
@@ -391,14 +391,14 @@ final class KioskPlayback {
     /// Records that an item has ended. A damaged one that has lacked progress is charged as one that was left: once all
     /// of it was read and nothing could be decoded, it ends early. So is one that has stalled before, and cannot be
     /// played.
-    private func noteEnded(_ item: Item) {
+    private func recordEnded(_ item: Item) {
         if unplayable.take() == item.address { exclusions.noteFailed(item) }
         guard let (address, cause) = stalledItem, address == item.address, items.hasProblem(item) else {
-            return items.noteEnded(item)
+            return items.recordEnded(item)
         }
         stalledItem = nil
-        exclusions.noteStalled(item, for: cause, isDamaged: true)
-        exclusions.noteLeft()
+        exclusions.recordStalled(item, for: cause, isDamaged: true)
+        exclusions.recordLeft()
     }
 
     /// Logs that an item was not played, or not completely, once per pass.
@@ -412,14 +412,14 @@ final class KioskPlayback {
     }
 
     /// Handles the start of an item after the previous one.
-    private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
-        let change = progress.begin(item, at: moment, origin: isJoined ? player.state.timelineOffset : nil)
+    private func film(_ item: QueueItem, beganAt time: MediaTime, isJoined: Bool) {
+        let change = progress.begin(item, at: time, origin: isJoined ? player.state.timelineOffset : nil)
         record(change.remarks)
         if change.isToBeShown {
-            exclusions.noteBegan(Item(item), at: now)
+            exclusions.recordBegan(Item(item), at: now)
             showFilm()
         } else {
-            exclusions.noteClosed(before: Item(item))
+            exclusions.recordClosed(before: Item(item))
         }
         applySuspects()
     }
@@ -428,7 +428,7 @@ final class KioskPlayback {
     private func showFilm() {
         guard let current else { return }
         unplayable = nil
-        items.noteOpened(current)
+        items.recordOpened(current)
         let state = player.state
         // An attempt that fails again leaves the slate.
         isUnannounced = slate.isNothing
@@ -443,7 +443,7 @@ final class KioskPlayback {
     /// Removes the slate; shows one for an item with audio only.
     private func showSlateOfFilm() {
         guard screen.isPresent, !player.state.hasVideo, let current else { return slate.hide() }
-        show(.sound(title: current.title ?? player.state.title))
+        show(.audio(title: current.title ?? player.state.title))
     }
 
     private func announceFilm() {
@@ -489,7 +489,7 @@ final class KioskPlayback {
         if let broken = pausePoint {
             pausePoint = nil
             lastFailure = broken.failure.message
-            if !broken.isPlayed { noteBroken(Item(broken.item), broken.failure) }
+            if !broken.isPlayed { recordBroken(Item(broken.item), broken.failure) }
             guard configuration.onBrokenItem != .stop else { return end(.broken(broken.failure)) }
             return showSlate(after: broken.item.address, in: shuffledPass)
         }
@@ -530,7 +530,7 @@ final class KioskPlayback {
         showNothing(lastFailure)
     }
 
-    private func noteBroken(_ item: Item, _ failure: TalkieError) {
+    private func recordBroken(_ item: Item, _ failure: TalkieError) {
         lastFailure = failure.message
         record(problemOf: item, failure.message, isSkipped: true, .error)
         if configuration.onBrokenItem == .stop { end(.broken(failure)) }
@@ -541,7 +541,7 @@ final class KioskPlayback {
     // MARK: Schedule and configuration
 
     /// Starts playback at the configured time, or shows when it starts.
-    func followStart() {
+    func applyStart() {
         if hours.hasStarted(at: stage.now()) {
             slate.hide()
             if !isPlaying { open() }
@@ -599,7 +599,7 @@ final class KioskPlayback {
             try checkStep()
             // A skip would end the image of the slate.
             guard isPlaying else { throw ControlError(.unavailable, "no film is shown") }
-            exclusions.noteLeft()
+            exclusions.recordLeft()
             player.skip()
         case "playlist-prev":
             try checkStep()
@@ -607,9 +607,9 @@ final class KioskPlayback {
                 throw ControlError(.unavailable, "this is the first film")
             }
             retry.cancel()
-            slate.noteImageReplaced()
+            slate.markImageReplaced()
             progress.leave()
-            exclusions.noteLeft()
+            exclusions.recordLeft()
             player.previous()
             if slate.isHeld { player.pause() }
         case "pause" where request.arguments[1] == .flag(true):
@@ -628,7 +628,7 @@ final class KioskPlayback {
 
     // MARK: Calibration
 
-    /// Stops playback, for another use of screen and outputs, until `takeBack`.
+    /// Stops playback, for another use of screen and outputs, until `showAgain`.
     ///
     /// - Throws: `unavailable` if nothing is shown at this time.
     func lend() throws(ControlError) {
@@ -640,8 +640,8 @@ final class KioskPlayback {
     }
 
     /// Shows the films and the slate again. Playback continues with `continuePlayback`.
-    func takeBack() {
-        screen.takeBack()
+    func showAgain() {
+        screen.showPlayer()
         slate.refresh()
     }
 
@@ -675,18 +675,18 @@ final class KioskPlayback {
 
     /// Plays measured items of the current programme.
     func applyMeasurement(_ measured: KioskWall.Measured) {
-        guard let wall, measured.programme == programme else { return }
+        guard let wall, measured.search == search else { return }
         for failure in measured.failures {
             lastFailure = failure
             messages.say(.error, failure, KioskNote(.broken))
         }
         // A time of day recurs daily: the wall's time continues across changes of the list.
         let epoch = settings.start.wallBeginning(
-            at: stage.now(), remembered: wall.line?.epoch, calendar: stage.calendar)
+            at: stage.now(), remembered: wall.timeline?.epoch, calendar: stage.calendar)
         switch wall.play(measured, from: epoch, loops: configuration.loops) {
         case .unchanged: return
         case .unplayable: return show(.nothing(lastFailure))
-        case .replaced: slate.noteImageReplaced()
+        case .replaced: slate.markImageReplaced()
         }
         if current == nil { progress.select(measured.items[0]) }
         isPlaying = false
@@ -699,12 +699,12 @@ final class KioskPlayback {
         guard !hours.isWaiting, !slate.isHeld else { return true }
         let start = wall.start(at: now)
         isPlaying = start == .started
-        if case .begins(let moment) = start { show(.begins(stage.calendar.local(moment).time.words)) }
+        if case .begins(let time) = start { show(.begins(stage.calendar.local(time).time.text)) }
         return true
     }
 
     /// Starts playback on a wall once possible, and seeks if a rate change would take too long.
-    func keepStep(at now: HostInstant) {
+    func synchronize(at now: HostInstant) {
         guard !hours.isWaiting, !slate.isHeld else { return }
         if isPlaying { wall?.seekIfDue(at: now) } else { _ = startOnWall() }
     }
@@ -761,9 +761,9 @@ final class KioskPlayback {
     var next: QueueItem? { items.isEmpty ? nil : player.state.next }
 
     /// The position to resume at; nil unless an item is open.
-    var place: KioskResumePositions.Place? {
+    var resumePosition: KioskResumePositions.Position? {
         guard isPlaying, progress.isOpen, let current else { return nil }
-        return KioskResumePositions.Place(address: current.address, position: player.state.position)
+        return KioskResumePositions.Position(address: current.address, position: player.state.position)
     }
 
     /// The current item, as the watch sees it; nil without one.
@@ -782,20 +782,20 @@ final class KioskPlayback {
     }
 
     /// Records that the current item has advanced for some time: items that were left before it are at fault.
-    func noteAdvancing(at now: HostInstant) {
+    func recordAdvancing(at now: HostInstant) {
         if isTesting {
             // An output with a deep buffer lets all of it be read, also if another one accepts nothing.
             let accepted = player.state.handedUntil ?? .zero
             return accepted > player.synchronizer.currentTime() ? endTest(at: now) : ()
         }
-        guard let current, exclusions.noteAdvancing(current, hasSound: player.state.hasAudio, at: now) else { return }
+        guard let current, exclusions.recordAdvancing(current, hasAudio: player.state.hasAudio, at: now) else { return }
         applyExclusions()
     }
 
     /// Records that the current item presents video or audio.
-    func noteProgress(at now: HostInstant) {
+    func recordProgress(at now: HostInstant) {
         guard let current, !isTesting else { return }
-        if exclusions.noteProgress(of: current, at: now) { applySuspects() }
+        if exclusions.recordProgress(of: current, at: now) { applySuspects() }
     }
 
     /// Permits stuck items again: the fault was not in the items.

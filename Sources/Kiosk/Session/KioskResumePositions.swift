@@ -6,7 +6,7 @@ internal import Synchronization
 /// thread "kiosk places": a slow disk does not block the kiosk.
 final class KioskResumePositions: Sendable {
     /// A position in an item.
-    struct Place: Sendable, Hashable {
+    struct Position: Sendable, Hashable {
         /// A path, or a web address without credentials, query and fragment, which may contain passwords and tokens.
         let address: String
         /// A checksum of the address with its query: distinguishes items that differ in the query only.
@@ -38,7 +38,7 @@ final class KioskResumePositions: Sendable {
 
     /// The state of the last run.
     struct Kept: Sendable, Hashable {
-        var place: Place?
+        var position: Position?
         /// The number of earlier starts.
         var starts = 0
         /// True if the last run ended normally, not by a crash or a power failure.
@@ -83,12 +83,12 @@ final class KioskResumePositions: Sendable {
                 kept.starts = record["starts"].flatMap { DecimalNumber.integer($0[...]) } ?? 0
                 kept.hasEndedWell = record["ended"] == "well"
                 if let address = record["film"],
-                    let place = record["place"].flatMap({ DecimalNumber.integer($0[...]) }),
-                    (0...Self.latest).contains(place)
+                    let position = record["place"].flatMap({ DecimalNumber.integer($0[...]) }),
+                    (0...Self.latest).contains(position)
                 {
-                    kept.place = Place(
+                    kept.position = Position(
                         kept: address, key: record["film-key"],
-                        position: MediaTime(value: Int64(place), timescale: 1000))
+                        position: MediaTime(value: Int64(position), timescale: 1000))
                 }
                 return (kept, nil)
             }
@@ -152,10 +152,10 @@ final class KioskResumePositions: Sendable {
         var record = StateRecord(kind: Self.kind, version: Self.version)
         record["starts"] = String(kept.starts)
         record["ended"] = kept.hasEndedWell ? "well" : "not"
-        if let place = kept.place {
-            record["film"] = place.address
-            record["film-key"] = place.key
-            record["place"] = String(max(0, place.position.nanoseconds / 1_000_000))
+        if let position = kept.position {
+            record["film"] = position.address
+            record["film-key"] = position.key
+            record["place"] = String(max(0, position.position.nanoseconds / 1_000_000))
         }
         try folder.replace(file.name, with: record, syncsFolder: false)
     }

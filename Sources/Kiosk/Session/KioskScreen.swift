@@ -42,17 +42,17 @@ final class KioskScreen {
     }
 
     /// Shows the text of a slate, in a corner over an image; nil removes it.
-    func show(_ slate: Slate?, places: String?, isInCorner: Bool) {
+    func show(_ slate: Slate?, outputNames: String?, isInCorner: Bool) {
         guard let control, !isLent else { return }
         guard let slate else { return control.show(nil as ScreenMessage?) }
         if !isOpened { control.open(for: Slate.size) }
         control.show(
             ScreenMessage(
-                slate.words(places: places), for: .seconds(86_400), at: isInCorner ? .corner : .middle))
+                slate.text(outputNames: outputNames), for: .seconds(86_400), at: isInCorner ? .corner : .middle))
     }
 
-    /// Shows the operator's board.
-    func show(_ board: DashboardContent) { control?.show(dashboard: board) }
+    /// Shows the operator's dashboard.
+    func show(_ content: DashboardContent) { control?.show(dashboard: content) }
 
     /// Applies rotation and overscan for the window's display.
     func arrange() {
@@ -83,14 +83,14 @@ final class KioskScreen {
         hookRunner.run(isOn ? "screen_on" : "screen_off", isOn ? hooks.screenOn : hooks.screenOff)
     }
 
-    /// Leaves the window to something else, without a slate, until `takeBack`.
+    /// Leaves the window to something else, without a slate, until `showPlayer`.
     func lend() {
-        show(nil, places: nil, isInCorner: false)
+        show(nil, outputNames: nil, isInCorner: false)
         isLent = true
     }
 
     /// Shows the frames of the player again.
-    func takeBack() {
+    func showPlayer() {
         isLent = false
         attach()
     }

@@ -19,7 +19,7 @@ final class KioskSettings {
 
     /// The configured start in force. A wall counts its time from it.
     var start: KioskConfiguration.Start { inForce.start }
-    /// Whether the kiosk was started with an operator's board.
+    /// Whether the kiosk was started with an operator's dashboard.
     var hasOperatorScreen: Bool { inForce.operatorScreen != nil }
 
     /// Replaces the configuration. Returns the changes to apply, in this order.
@@ -44,7 +44,7 @@ final class KioskSettings {
     func keysThatWait(hasAudioOutputs: Bool) -> [String] {
         let fresh = configuration
         let isChanged: [(key: String, waits: Bool)] = [
-            ("speakers", !hasAudioOutputs && fresh.hasSound),
+            ("speakers", !hasAudioOutputs && fresh.hasAudio),
             ("screen", fresh.screen != inForce.screen),
             ("operator_screen", fresh.operatorScreen != inForce.operatorScreen),
             ("start_at", fresh.start != inForce.start),

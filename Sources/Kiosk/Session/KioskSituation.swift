@@ -25,7 +25,7 @@ struct KioskSituation: Sendable {
     private var nothing: String { failure ?? Self.nothingFound }
 
     /// One line for the user, with items named by `name`.
-    func line(naming name: (ItemProgress.Item) -> String = ItemProgress.name) -> String {
+    func summary(naming name: (ItemProgress.Item) -> String = ItemProgress.name) -> String {
         if let quietEnd { return "Quiet hours: screen and sound are off\(quietEnd)" }
         if let start { return "Starts at \(start)" }
         if case .nothing(let reason)? = slate { return "Nothing is shown: \(reason ?? nothing)" }

@@ -9,18 +9,18 @@ final class KioskSlate {
     private let messages: KioskMessages
     private let settings: KioskSettings
     private let screen: KioskScreen
-    private let sound: KioskRouteSupervisor?
+    private let routeSupervisor: KioskRouteSupervisor?
     private var stack = SlateStack()
     /// True while the player shows the configured image.
     private(set) var isImage = false
 
-    /// - Parameter sound: The names of its outputs are part of a slate.
+    /// - Parameter routeSupervisor: The names of its outputs are part of a slate.
     init(
         _ player: Player, messages: KioskMessages, settings: KioskSettings, screen: KioskScreen,
-        sound: KioskRouteSupervisor?
+        routeSupervisor: KioskRouteSupervisor?
     ) {
         (self.player, self.messages, self.settings) = (player, messages, settings)
-        (self.screen, self.sound) = (screen, sound)
+        (self.screen, self.routeSupervisor) = (screen, routeSupervisor)
     }
 
     /// The slate on the screen; nil while a film is shown.
@@ -46,7 +46,7 @@ final class KioskSlate {
     func hold() { stack.hold() }
 
     /// Pauses the kiosk and shows the slate of a fleet command until `resume`.
-    func hold(showing words: String?) { if stack.hold(showing: words) { _ = apply(nil) } }
+    func hold(showing text: String?) { if stack.hold(showing: text) { _ = apply(nil) } }
 
     /// Ends the pause.
     func resume(image: String?) -> Bool { stack.resume() && apply(image) }
@@ -54,7 +54,7 @@ final class KioskSlate {
     /// Shows the current slate, or removes the previous one.
     private func apply(_ image: String?) -> Bool {
         guard let shown else {
-            screen.show(nil, places: nil, isInCorner: false)
+            screen.show(nil, outputNames: nil, isInCorner: false)
             return false
         }
         var isOpened = false
@@ -70,7 +70,9 @@ final class KioskSlate {
     /// Updates the text of the slate, which may have changed.
     func refresh() {
         guard let shown else { return }
-        screen.show(shown, places: sound?.places, isInCorner: isImage && settings.configuration.slate != nil)
+        screen.show(
+            shown, outputNames: routeSupervisor?.outputNames, isInCorner: isImage && settings.configuration.slate != nil
+        )
     }
 
     // MARK: Image
@@ -93,7 +95,7 @@ final class KioskSlate {
     }
 
     /// Records that the player opens an item of the playlist instead of the image.
-    func noteImageReplaced() { isImage = false }
+    func markImageReplaced() { isImage = false }
 
     /// Handles a phase of the player while the image is open; nothing follows it.
     func handleImage(_ phase: PlayerState.Phase) {

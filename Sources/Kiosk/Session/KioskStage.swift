@@ -12,7 +12,7 @@ struct KioskStage: Sendable {
     var screen: ScreenControl?
     var distributor: EventDistributor
     var registry: OutputRegistry
-    var places: KioskResumePositions
+    var resumePositions: KioskResumePositions
     /// The record of items that were open when earlier processes ended.
     var crashes: CrashRecord
     /// Reads the configuration from its file again.

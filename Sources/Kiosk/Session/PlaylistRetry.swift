@@ -36,8 +36,8 @@ struct PlaylistRetry: Sendable {
     /// Makes an attempt due at once, after a change.
     mutating func makeDue(at now: HostInstant) { due = now }
 
-    /// Returns true if an attempt is due, once. A kiosk of a wall does not `take` it.
-    mutating func takeDue(at now: HostInstant) -> Bool {
+    /// Returns true if an attempt is due, once. A kiosk of a wall does not `begin` it.
+    mutating func consumeDue(at now: HostInstant) -> Bool {
         guard let due, due <= now else { return false }
         self.due = nil
         return true
@@ -47,11 +47,11 @@ struct PlaylistRetry: Sendable {
     mutating func cancel() { due = nil }
 
     /// Returns how the playlist is opened now. Nothing is scheduled any more.
-    mutating func take() -> Attempt {
+    mutating func begin() -> Attempt {
         defer { (due, attempt) = (nil, .reopen) }
         return attempt
     }
 
     /// Records that an item plays.
-    mutating func notePlaying() { passDelay = nil }
+    mutating func resetDelay() { passDelay = nil }
 }

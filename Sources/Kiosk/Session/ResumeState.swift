@@ -10,7 +10,7 @@ final class ResumeState {
     private let messages: KioskMessages
     private var kept = KioskResumePositions.Kept()
     /// The position of the last run; nil once it was taken.
-    private var lastPlace: KioskResumePositions.Place?
+    private var lastPosition: KioskResumePositions.Position?
     private var lastWrite: HostInstant?
     /// The message about a failure to write; nil once writing has succeeded again.
     private var failure: String?
@@ -28,7 +28,7 @@ final class ResumeState {
             messages.say(
                 .warning, "the kiosk was interrupted; it resumes at its last position", KioskNote(.start))
         }
-        (kept, lastPlace) = (last, last.place)
+        (kept, lastPosition) = (last, last.position)
         kept.starts += 1
         kept.hasEndedWell = false
         store.scheduleWrite(kept)
@@ -36,14 +36,14 @@ final class ResumeState {
 
     /// Returns the position of the last run, once. It stays stored until `write` replaces it: playback may begin much
     /// later.
-    func takePlace() -> KioskResumePositions.Place? { lastPlace.take() }
+    func consumePosition() -> KioskResumePositions.Position? { lastPosition.take() }
 
     /// Passes the state to the thread that writes it.
     ///
-    /// - Parameter place: The current position; nil: unchanged.
-    func write(_ place: KioskResumePositions.Place?, at now: HostInstant) {
+    /// - Parameter position: The current position; nil: unchanged.
+    func write(_ position: KioskResumePositions.Position?, at now: HostInstant) {
         lastWrite = now
-        if let place { kept.place = place }
+        if let position { kept.position = position }
         store.scheduleWrite(kept)
     }
 
@@ -51,16 +51,16 @@ final class ResumeState {
     func isDue(at now: HostInstant) -> Bool { lastWrite.map { now - $0 >= Self.interval } ?? true }
 
     /// Records how the kiosk ends. After the end of the playlist, the next run starts from its beginning.
-    func noteEnd(_ end: KioskEnd?) {
+    func recordEnd(_ end: KioskEnd?) {
         switch end {
         case .asked: kept.hasEndedWell = true
-        case .done: (kept.hasEndedWell, kept.place) = (true, nil)
+        case .done: (kept.hasEndedWell, kept.position) = (true, nil)
         case .needsRestart, .broken, nil: break
         }
     }
 
     /// Logs that writing has failed, or that it succeeds again.
-    func noteWriting(failure: String?) {
+    func recordWriting(failure: String?) {
         if let failure {
             self.failure = failure
             messages.say(.warning, failure, KioskNote(.fault))

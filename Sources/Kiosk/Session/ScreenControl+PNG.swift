@@ -7,11 +7,11 @@ extension ScreenControl {
     ///
     /// - Parameter report: Called with a sentence if an image cannot be encoded.
     package func pngScreenshot(report: @escaping @Sendable (String) -> Void) async -> [UInt8]? {
-        let picture = await withCheckedContinuation { continuation in
+        let image = await withCheckedContinuation { continuation in
             captureSnapshot(.screen) { continuation.resume(returning: $0) }
         }
-        guard let picture else { return nil }
-        do throws(MediaError) { return try PNGEncoder.encode(bgra: picture.pixels, size: picture.size) } catch {
+        guard let image else { return nil }
+        do throws(MediaError) { return try PNGEncoder.encode(bgra: image.pixels, size: image.size) } catch {
             report("no screenshot can be taken: \(error.message)")
             return nil
         }

@@ -6,7 +6,7 @@ enum Slate: Sendable, Equatable {
     /// Nothing can be played, with the reason if known.
     case nothing(String?)
     /// The item has audio only.
-    case sound(title: String)
+    case audio(title: String)
     /// Requested by a fleet command, with its words.
     case asked(String?)
     /// Playback starts at this time.
@@ -17,12 +17,12 @@ enum Slate: Sendable, Equatable {
 
     /// Returns the text of the slate.
     ///
-    /// - Parameter places: The names of the audible outputs; nil if there are none.
-    func words(places: String?) -> String {
+    /// - Parameter outputNames: The names of the audible outputs; nil if there are none.
+    func text(outputNames: String?) -> String {
         switch self {
         case .nothing(let reason): (reason.map { PrintableText.sentence($0) } ?? "Nothing to show yet.")
-        case .sound(let title): title + (places.map { "\n♪ \($0)" } ?? "\nNo sound")
-        case .asked(let words): words ?? "This screen is paused"
+        case .audio(let title): title + (outputNames.map { "\n♪ \($0)" } ?? "\nNo sound")
+        case .asked(let message): message ?? "This screen is paused"
         case .begins(let time): "Starts at \(time)"
         }
     }

@@ -33,10 +33,10 @@ struct SlateStack: Sendable {
     mutating func hold() { isHeld = true }
 
     /// Pauses the kiosk and shows the slate of a fleet command until `resume`.
-    mutating func hold(showing words: String?) -> Bool {
+    mutating func hold(showing text: String?) -> Bool {
         isHeld = true
         if shown?.isCommanded != true { covered = shown }
-        return show(.asked(words))
+        return show(.asked(text))
     }
 
     /// Ends the pause. The slate of a fleet command is replaced by the one that it covered.

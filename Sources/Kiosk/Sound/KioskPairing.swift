@@ -93,13 +93,13 @@ final class KioskPairing: Sendable {
             return .failure(ControlError(.unavailable, "the kiosk ends"))
         }
         do throws(TalkieError) {
-            let wish: PairingAction =
+            let action: PairingAction =
                 switch method {
                 case .forget: .forget
                 case .pin: .pin(code)
                 case .password: code.map { .password($0) } ?? .pin(nil)
                 }
-            let outcome = try registry.pair(name, wish, until: interruption) { [self] _ in
+            let outcome = try registry.pair(name, action, until: interruption) { [self] _ in
                 pin(of: name, until: interruption)
             }
             return .success(.text(outcome.message))

@@ -13,7 +13,7 @@ final class KioskRouteSupervisor {
         /// A name without an output, with the reason.
         case missing(String, TalkieError)
         /// The group has applied, or refused, a choice.
-        case changed(RouteChange, SoundTiers.Choice)
+        case changed(RouteChange, OutputTiers.Choice)
     }
 
     /// A sentence for the log.
@@ -33,11 +33,11 @@ final class KioskRouteSupervisor {
     private let router: TrackRouter
     private let finder: SpeakerFinder
     private let post: @Sendable (Event) -> Void
-    private(set) var tiers: SoundTiers
+    private(set) var tiers: OutputTiers
     /// The outputs found, by configured name.
     private var outputs: [String: [any AudioOutput]] = [:]
     /// The choice last requested of the group.
-    private var asked: SoundTiers.Choice?
+    private var asked: OutputTiers.Choice?
     /// The last reported failure of each missing name.
     private var reportedMissing: [String: String] = [:]
     /// When each output that refused, and each lost fallback, is retried; until then it is no member.
@@ -57,7 +57,7 @@ final class KioskRouteSupervisor {
     ///
     /// - Parameter post: Called on any thread; must not block.
     init(
-        player: Player, group: OutputGroup, registry: OutputRegistry, tiers: SoundTiers, at now: HostInstant,
+        player: Player, group: OutputGroup, registry: OutputRegistry, tiers: OutputTiers, at now: HostInstant,
         clock: any HostClock = MonotonicClock(), answerTimeout: Duration? = nil,
         post: @escaping @Sendable (Event) -> Void
     ) {
@@ -71,7 +71,7 @@ final class KioskRouteSupervisor {
         // A new session with a speaker needs 1.7 s for its clock: after a kill, and after outputs were reopened.
         group.startsWithoutLateMembers = true
         // The initial members stay muted until they are chosen.
-        if !tiers.wanted.contains(SoundTiers.thisComputer) {
+        if !tiers.wanted.contains(OutputTiers.thisComputer) {
             for member in group.members { player.setMuted(true, of: member) }
         }
     }
@@ -87,7 +87,7 @@ final class KioskRouteSupervisor {
     func stop() { finder.stop() }
 
     /// Replaces the wanted outputs and fallbacks; the state of known outputs is kept.
-    func want(_ tiers: SoundTiers, at now: HostInstant) {
+    func want(_ tiers: OutputTiers, at now: HostInstant) {
         guard
             tiers.wanted != self.tiers.wanted || tiers.fallbacks != self.tiers.fallbacks
                 || tiers.languages != self.tiers.languages
@@ -101,7 +101,7 @@ final class KioskRouteSupervisor {
     }
 
     /// The names of the audible outputs, such as "Kitchen, Hall"; nil if there are none.
-    var places: String? {
+    var outputNames: String? {
         guard let asked, !asked.audible.isEmpty else { return nil }
         return asked.audible.flatMap { outputs[$0] ?? [] }.map(\.name).joined(separator: ", ")
     }
@@ -146,7 +146,7 @@ final class KioskRouteSupervisor {
             changed = true
         }
         for name in unresponsive.keys where takeover(from: name).map({ $0 <= now }) ?? false {
-            noteLoss(of: name, at: now)
+            recordLoss(of: name, at: now)
             changed = true
         }
         if changed { applyChoice() }
@@ -171,7 +171,7 @@ final class KioskRouteSupervisor {
         case .changed(.changed(_, let without), let choice):
             refuse(without.map(\.output), at: now)
             guard choice == asked else { return nil }
-            let sentence = places.map {
+            let sentence = outputNames.map {
                 choice.isFallback ? "the sound goes to \($0) instead" : "the sound goes to \($0)"
             }
             let reasons = without.map(\.description)
@@ -199,7 +199,7 @@ final class KioskRouteSupervisor {
         }
         // One of two receivers that form one speaker, or a repeated event.
         guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
-        if isLost { noteLoss(of: name, at: now) } else { noteReturn(of: name) }
+        if isLost { recordLoss(of: name, at: now) } else { recordReturn(of: name) }
         applyChoice()
         return Remark(
             level: .warning, text: isLost ? "'\(lost.name)' is lost" : "'\(lost.name)' is available again and in sync")
@@ -214,18 +214,18 @@ final class KioskRouteSupervisor {
         }
         // The connection may have been lost instead.
         guard unresponsive.removeValue(forKey: name) != nil, member.currentLoss == nil else { return nil }
-        noteReturn(of: name)
+        recordReturn(of: name)
         applyChoice()
         return Remark(level: .warning, text: "\(member.name) answers again")
     }
 
     /// A group reconnects its members only; a fallback that another replaces is no longer one, and is retried here.
-    private func noteLoss(of name: String, at now: HostInstant) {
+    private func recordLoss(of name: String, at now: HostInstant) {
         tiers.setPresence(name, .lost)
         if !tiers.wanted.contains(name) { excludedUntil[name] = now.advanced(by: Self.again) }
     }
 
-    private func noteReturn(of name: String) {
+    private func recordReturn(of name: String) {
         tiers.setPresence(name, .present)
         excludedUntil[name] = nil
     }
@@ -246,16 +246,16 @@ final class KioskRouteSupervisor {
     /// Reopens the outputs: the muted output of this computer replaces them for a moment. Has no effect if that is the
     /// only one.
     func reopen() {
-        guard let home = outputs[SoundTiers.thisComputer], let choice = asked,
-            choice.members != [SoundTiers.thisComputer]
+        guard let home = outputs[OutputTiers.thisComputer], let choice = asked,
+            choice.members != [OutputTiers.thisComputer]
         else { return }
         asked = nil
-        router.apply([TrackRoute(id: SoundTiers.thisComputer, outputs: home)]) { [post] _ in
-            post(.found(SoundTiers.thisComputer, home))
+        router.apply([TrackRoute(id: OutputTiers.thisComputer, outputs: home)]) { [post] _ in
+            post(.found(OutputTiers.thisComputer, home))
         }
     }
 
-    /// Closes all outputs until `takeBack`. Playback must be stopped.
+    /// Closes all outputs until `restoreChosen`. Playback must be stopped.
     ///
     /// - Parameter done: Called with whether they are closed, on any thread; must not block.
     func release(_ done: @escaping @Sendable (_ isReleased: Bool) -> Void) {
@@ -268,7 +268,7 @@ final class KioskRouteSupervisor {
     }
 
     /// Opens the chosen outputs again; an event reports the change. Returns false if there is none to open.
-    func takeBack() -> Bool {
+    func restoreChosen() -> Bool {
         placeholder = nil
         return applyChoice()
     }

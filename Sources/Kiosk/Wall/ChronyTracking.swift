@@ -101,8 +101,9 @@ package struct ChronyReader: Sendable {
             if outcome.status == 0, let tracking = ChronyTracking(outcome.output) { return .report(tracking) }
             // "506 Cannot talk to daemon" is written to standard output, like a report.
             let said = String(decoding: outcome.output.prefix(200), as: UTF8.self) + outcome.complaint.prefix(200)
-            let words = PrintableText.of(String(said.split(separator: "\n").first ?? "no output"))
-            return .absent("chronyc says “\(words)”; check that chronyd runs and accepts requests from this computer")
+            let complaint = PrintableText.of(String(said.split(separator: "\n").first ?? "no output"))
+            return .absent(
+                "chronyc says “\(complaint)”; check that chronyd runs and accepts requests from this computer")
         } catch {
             switch error {
             case .notStarted(let cause): return .absent("chronyc cannot be started (\(cause))")

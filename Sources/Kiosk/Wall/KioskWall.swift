@@ -10,7 +10,7 @@ final class KioskWall {
 
     /// The result of measuring the durations of all items.
     struct Measured: Sendable {
-        var programme: Int
+        var search: Int
         /// The number of the measurement; only the result of the latest one is played.
         var number = 0
         var items: [Item] = []
@@ -48,7 +48,7 @@ final class KioskWall {
     private let post: @Sendable (Measured) -> Void
     /// The synchronizer holds a weak reference only.
     private var follower: WallFollower?
-    /// The items in the order of `line`. Locked: read by the thread that services the timeline.
+    /// The items in the order of `timeline`. Locked: read by the thread that services the timeline.
     private let items = Lock<[QueueItem]>([])
     /// The known durations, so that unchanged files are not measured again. Locked: used by "wall lengths".
     private let known = Lock<[Item: FilmExtent]>([:])
@@ -73,7 +73,7 @@ final class KioskWall {
     private var player: Player { stage.player }
 
     /// The wall's timeline; nil until items were measured.
-    var line: WallLine? { follower?.line }
+    var timeline: WallTimeline? { follower?.timeline }
 
     /// The sentences about items that could not be measured.
     var failures: [String] { result?.failures ?? [] }
@@ -83,8 +83,8 @@ final class KioskWall {
     // MARK: Items
 
     /// Measures the durations of items on another thread, which posts the result.
-    func measure(_ items: [Item], programme: Int) {
-        (request.items, request.programme, delay) = (items, programme, PlaylistRetry.delay)
+    func measure(_ items: [Item], search: Int) {
+        (request.items, request.programme, delay) = (items, search, PlaylistRetry.delay)
         measure()
     }
 
@@ -112,10 +112,10 @@ final class KioskWall {
     }
 
     private func startMeasurement() throws(ExhaustionError) {
-        let (items, programme, number) = request
+        let (items, search, number) = request
         let (known, measure, crashes, post) = (known, stage.measure, stage.crashes, post)
         try stage.run("wall lengths", .normal) {
-            var measured = Measured(programme: programme, number: number)
+            var measured = Measured(search: search, number: number)
             for item in items {
                 do throws(MediaError) {
                     var extent = known.withLock { $0[item] }
@@ -149,7 +149,8 @@ final class KioskWall {
         defer { result = measured }
         // A film that plays is not opened again.
         if let result, result.items == measured.items, result.extents == measured.extents { return .unchanged }
-        guard !measured.items.isEmpty, let line = WallLine(epoch: epoch, items: measured.extents, loops: loops) else {
+        guard !measured.items.isEmpty, let timeline = WallTimeline(epoch: epoch, items: measured.extents, loops: loops)
+        else {
             return .unplayable
         }
         let items = measured.items.map { item in
@@ -158,25 +159,25 @@ final class KioskWall {
             return made
         }
         self.items.withLock { $0 = items }
-        follower?.line = line
+        follower?.timeline = timeline
         player.removeAll()
         player.append(items)
         player.setLoop(item: .times(0), list: loops ? .forever : .times(0))
-        if follower == nil { follow(line) }
+        if follower == nil { setTimeline(timeline) }
         return .replaced
     }
 
     /// Sets whether the playlist repeats. The wall's time continues.
     func setLoops(_ loops: Bool) {
         guard let follower,
-            let line = WallLine(epoch: follower.line.epoch, items: follower.line.items, loops: loops)
+            let timeline = WallTimeline(epoch: follower.timeline.epoch, items: follower.timeline.items, loops: loops)
         else { return }
-        follower.line = line
+        follower.timeline = timeline
     }
 
-    private func follow(_ line: WallLine) {
+    private func setTimeline(_ timeline: WallTimeline) {
         let follower = WallFollower(
-            clock: clock, line: line,
+            clock: clock, timeline: timeline,
             playing: { [weak player, items] in
                 guard let state = player?.state, let id = state.current?.id,
                     let item = items.withLock({ $0.firstIndex { $0.id == id } })
@@ -192,7 +193,7 @@ final class KioskWall {
     /// Starts at the wall's current position, unless the wall begins much later.
     func start(at now: HostInstant) -> Start {
         guard let follower else { return .unknown }
-        let epoch = follower.line.epoch
+        let epoch = follower.timeline.epoch
         if let wallNow = clock.mapping?.target(at: now), wallNow.duration(to: epoch) > Self.early {
             return .begins(WallTime(seconds: Int(epoch.nanoseconds / 1_000_000_000)))
         }

@@ -5,7 +5,7 @@ extension KioskConfiguration.Start {
     /// so that a late kiosk joins.
     private static let waitingTime = 3600
 
-    /// Returns when a wall's playlist starts or started, equal on all kiosks (`WallLine.epoch`).
+    /// Returns when a wall's playlist starts or started, equal on all kiosks (`WallTimeline.epoch`).
     ///
     /// - Parameters:
     ///   - now: The current calendar time.
@@ -16,15 +16,15 @@ extension KioskConfiguration.Start {
         switch self {
         // 1970 is equal on all kiosks.
         case .atOnce: return WallInstant(nanoseconds: 0)
-        case .moment(let written): return WallInstant(calendar.moment(of: written))
+        case .dateTime(let written): return WallInstant(calendar.wallTime(of: written))
         case .time(let time):
             if let remembered { return remembered }
             let today = calendar.local(now)
-            let moments = [-1, 0, 1].map {
-                calendar.moment(year: today.year, month: today.month, day: today.day, plusDays: $0, at: time)
+            let candidates = [-1, 0, 1].map {
+                calendar.wallTime(year: today.year, month: today.month, day: today.day, plusDays: $0, at: time)
             }
-            let last = moments.last { $0.seconds <= now.seconds + Self.waitingTime }
-            return WallInstant(last ?? moments[0])
+            let last = candidates.last { $0.seconds <= now.seconds + Self.waitingTime }
+            return WallInstant(last ?? candidates[0])
         }
     }
 }

@@ -149,9 +149,9 @@ final class WallClock: Sendable {
             case .taken: break
             case .doubted(let offset):
                 sentences.append(
-                    "The clock of this computer was set \(words(offset)); the wall keeps its previous time until the new time is confirmed."
+                    "The clock of this computer was set \(text(offset)); the wall keeps its previous time until the new time is confirmed."
                 )
-            case .stepped(let offset): sentences.append("The wall's time is \(words(offset)) from now on.")
+            case .stepped(let offset): sentences.append("The wall's time is \(text(offset)) from now on.")
             }
             (state.shown.mapping, state.shown.tracking, state.shown.readAt) = (
                 state.estimate.mapping, tracking, reading.host
@@ -179,7 +179,7 @@ final class WallClock: Sendable {
         }
     }
 
-    private static func words(_ offset: Duration) -> String {
+    private static func text(_ offset: Duration) -> String {
         let seconds = Decimals.text(max(offset, .zero - offset).inSeconds, 3)
         return "\(seconds) s \(offset < .zero ? "earlier" : "later")"
     }

@@ -51,11 +51,11 @@ struct WallEstimate: Sendable {
     mutating func update(_ reading: SystemClockReading, _ tracking: ChronyTracking?) -> Change {
         let sample = Sample(host: reading.host, wall: reading.system.advanced(by: tracking?.correction ?? .zero))
         let uncertainty = (tracking?.uncertainty ?? .zero) + reading.width / 2
-        guard let line = mapping else {
+        guard let mappingNow = mapping else {
             adopt(sample, uncertainty)
             return .taken
         }
-        let offset = line.target(at: sample.host).duration(to: sample.wall)
+        let offset = mappingNow.target(at: sample.host).duration(to: sample.wall)
         guard max(offset, .zero - offset) > Self.tolerance else {
             doubt = nil
             adopt(sample, uncertainty)
@@ -74,7 +74,7 @@ struct WallEstimate: Sendable {
         guard hasBeenMeasured else { return .doubted(offset) }
         doubt = nil
         samples.removeAll()
-        adopt(sample, uncertainty, keeping: line.rateOffset)
+        adopt(sample, uncertainty, keeping: mappingNow.rateOffset)
         return .stepped(offset)
     }
 

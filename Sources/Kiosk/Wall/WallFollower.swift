@@ -39,7 +39,7 @@ final class WallFollower: TimelineSource {
     }
 
     private struct State {
-        var line: WallLine
+        var timeline: WallTimeline
         var status = Status()
         /// Since when the deviation has exceeded the steering range; nil while it does not.
         var awaySince: HostInstant?
@@ -74,17 +74,17 @@ final class WallFollower: TimelineSource {
     ///   - playing: Returns the item that plays. Called on the thread that services the timeline; must not block.
     ///   - report: Called with sentences for the user, on that thread or the caller's of `dueSeek`.
     init(
-        clock wall: WallClock, line: WallLine, playing: @escaping @Sendable () -> Playing?,
+        clock wall: WallClock, timeline: WallTimeline, playing: @escaping @Sendable () -> Playing?,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         (self.wall, self.playing, self.report) = (wall, playing, report)
-        state = Lock(State(line: line))
+        state = Lock(State(timeline: timeline))
     }
 
     /// The wall's timeline. Setting it, after a playlist change, resets the deviation.
-    var line: WallLine {
-        get { state.withLock { $0.line } }
-        set { state.withLock { ($0.line, $0.awaySince) = (newValue, nil) } }
+    var timeline: WallTimeline {
+        get { state.withLock { $0.timeline } }
+        set { state.withLock { ($0.timeline, $0.awaySince) = (newValue, nil) } }
     }
 
     /// The current state.
@@ -99,7 +99,7 @@ final class WallFollower: TimelineSource {
     func meeting(from now: HostInstant, lead: Duration = lead) -> Meeting? {
         guard let mapping = wall.mapping else { return nil }
         let earliest = mapping.target(at: now.advanced(by: lead))
-        guard let (place, instant) = line.meeting(notBefore: earliest) else { return nil }
+        guard let (place, instant) = timeline.meeting(notBefore: earliest) else { return nil }
         return Meeting(item: place.item, position: place.position, instant: mapping.source(at: instant))
     }
 
@@ -120,21 +120,21 @@ final class WallFollower: TimelineSource {
             state.status.jumps += 1
             return outcome?.lead ?? .zero
         }
-        report("The film is \(Self.words(deviation)) the wall; seeking.")
+        report("The film is \(Self.text(deviation)) the wall; seeking.")
         return meeting
     }
 
     // MARK: TimelineSource
 
-    func line(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment? {
+    func replacement(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment? {
         guard segment.speed == 1, let mapping = wall.mapping, let playing = playing() else { return nil }
-        let line = line
-        guard line.items.indices.contains(playing.item) else { return nil }
+        let timeline = timeline
+        guard timeline.items.indices.contains(playing.item) else { return nil }
         // The item's start on the player's timeline; `began` is its start on the wall's.
-        let begin = playing.timelineOffset + line.items[playing.item].start
+        let begin = playing.timelineOffset + timeline.items[playing.item].start
         let played = (segment.mediaTime(at: now) - begin).duration
         let wallNow = mapping.target(at: now)
-        guard let began = line.begin(of: playing.item, nearest: wallNow.advanced(by: .zero - played)) else {
+        guard let began = timeline.begin(of: playing.item, nearest: wallNow.advanced(by: .zero - played)) else {
             return nil
         }
         return TimebaseSegment(
@@ -160,14 +160,14 @@ final class WallFollower: TimelineSource {
                 guard isFar, !state.isOutvotedReported else { return nil }
                 state.isOutvotedReported = true
                 return
-                    "A speaker requires its own clock, which the film follows: it is \(Self.words(lead)) the wall."
+                    "A speaker requires its own clock, which the film follows: it is \(Self.text(lead)) the wall."
             }
             return nil
         }
         if let event { report(event) }
     }
 
-    private static func words(_ lead: Duration) -> String {
+    private static func text(_ lead: Duration) -> String {
         let milliseconds = Decimals.text(max(lead, .zero - lead).inMilliseconds, 1)
         return "\(milliseconds) ms \(lead < .zero ? "behind" : "ahead of")"
     }

@@ -14,25 +14,25 @@ struct Liveness: Sendable {
         /// The item is an image file: only its position changes.
         var isStill = false
         /// The item has video, and the window is visible.
-        var hasPicture = false
+        var hasVideo = false
         /// The number of frames presented since the window was opened.
         var shown = 0
         /// The frame period of the item; nil if unknown.
-        var picturePeriod: Duration?
+        var framePeriod: Duration?
         /// How late the next frame is; nil if none is due.
-        var pictureOverdue: Duration?
+        var frameOverdue: Duration?
         /// More frames follow in the file, but none is decoded.
         var isStarved = false
         /// An audible output plays the item's audio.
-        var hasSound = false
+        var hasAudio = false
         /// The end of the audio accepted by the outputs, relative to the playhead; nil after the last audio.
-        var soundAhead: Duration?
+        var audioAhead: Duration?
         /// The end of the audio read last. One packet crosses a gap, although its silence is accepted gradually.
         var audioRead: MediaTime?
         /// All audio that was read has played, or cannot be decoded, and more follows in the file.
-        var isSoundMissing = false
+        var isAudioMissing = false
         /// All audio is read, and not all is played yet.
-        var isSoundPlayingOut = false
+        var isAudioPlayingOut = false
         /// Playback is waiting: the item is being opened, or data is missing.
         var isWaiting = false
         /// The end of the data read; nil before any was read.
@@ -50,10 +50,10 @@ struct Liveness: Sendable {
         case engine = "the player's thread is blocked"
         case waiting = "no data of the film arrives"
         case frozen = "the position in the film does not advance"
-        case picture = "no picture reaches the screen"
+        case video = "no picture reaches the screen"
         case decoder = "no picture is decoded"
         case silence = "no sound of the film arrives"
-        case sound = "no output accepts sound"
+        case audio = "no output accepts sound"
         case hole = "neither picture nor sound arrives"
     }
 
@@ -84,7 +84,7 @@ struct Liveness: Sendable {
     private static let maxInterval = Duration.seconds(3)
     private static let usualInterval = Duration.seconds(1)
     /// The maximum timeout for low frame rates: twice the period of one frame per minute.
-    private static let maxPictureTimeout = Duration.seconds(120)
+    private static let maxFrameTimeout = Duration.seconds(120)
     /// The number of consecutive observations with progress that prove a repair: a seek alone presents one frame.
     private static let provingBeats = 3
 
@@ -125,20 +125,20 @@ struct Liveness: Sendable {
         let hasAdvanced = lastPosition?.position != beat.position
         if hasAdvanced || beat.isWaiting { lastPosition = (beat.position, now) }
         let hasMedia =
-            !beat.hasPicture || beat.isStill || beat.isSoundPlayingOut || lastMedia?.shown != beat.shown
+            !beat.hasVideo || beat.isStill || beat.isAudioPlayingOut || lastMedia?.shown != beat.shown
             || lastMedia?.audioRead != beat.audioRead
-        let isOverdue = isPlaying && beat.hasPicture && (beat.pictureOverdue ?? .zero) > .milliseconds(500)
+        let isOverdue = isPlaying && beat.hasVideo && (beat.frameOverdue ?? .zero) > .milliseconds(500)
         // Frames that are due and not presented are a fault of the screen, not a gap in the file.
         if hasMedia || beat.isWaiting || isOverdue { lastMedia = (beat.shown, beat.audioRead, now) }
         troubles[.engine] = lastTurns.flatMap { now > $0.at ? $0.at : nil }
         troubles[.frozen] = lastPosition.flatMap { isPlaying && now > $0.at ? $0.at : nil }
         troubles[.hole] = lastMedia.flatMap { isPlaying && now > $0.at ? $0.at : nil }
-        let isSilent = isPlaying && beat.hasSound && (beat.soundAhead.map { $0 < .zero } ?? false)
+        let isSilent = isPlaying && beat.hasAudio && (beat.audioAhead.map { $0 < .zero } ?? false)
         let present: [Cause: Bool] = [
-            .picture: isOverdue,
-            .decoder: isPlaying && beat.hasPicture && beat.isStarved,
-            .silence: isSilent && beat.isSoundMissing,
-            .sound: isSilent && !beat.isSoundMissing,
+            .video: isOverdue,
+            .decoder: isPlaying && beat.hasVideo && beat.isStarved,
+            .silence: isSilent && beat.isAudioMissing,
+            .audio: isSilent && !beat.isAudioMissing,
         ]
         let hasProgress =
             hasAdvanced && isPlaying && !present.values.contains(true)
@@ -174,14 +174,14 @@ struct Liveness: Sendable {
 
     /// Returns the time between two frames in which no other frame is expected. The period comes from the file and may
     /// be weeks.
-    private static func gap(of beat: Beat) -> Duration { min((beat.picturePeriod ?? .zero) * 2, maxPictureTimeout) }
+    private static func gap(of beat: Beat) -> Duration { min((beat.framePeriod ?? .zero) * 2, maxFrameTimeout) }
 
     private func timeout(of cause: Cause, _ beat: Beat) -> Duration {
         let timeout = fault == nil ? Self.timeout : Self.repairTimeout
         return switch cause {
         case .waiting: waitingTimeout(beat)
         // The observation is up to a second late.
-        case .picture: Self.repairTimeout
+        case .video: Self.repairTimeout
         // One frame per ten seconds is not a stall.
         case .hole, .decoder: max(timeout, Self.gap(of: beat))
         default: timeout

@@ -66,7 +66,7 @@ struct PlaybackWatch: Sendable {
         if outcome.isProved || !beat.isExpected { faultBefore = nil }
         outcome.isHealthy = isAdvancing && fault == nil
         // A wait that has not lasted long enough yet is no progress.
-        if outcome.isHealthy { ladder.noteAlive(at: now) }
+        if outcome.isHealthy { ladder.recordAlive(at: now) }
         stalledItem = item.flatMap { item in liveness.lack(at: now).map { (item.address, $0) } }
         guard var item, let (cause, since) = stall(of: item, at: now) else { return outcome }
         item.isArriving = liveness.hasArrived(within: RepairLadder.serverPause, at: now)
@@ -117,16 +117,16 @@ struct PlaybackWatch: Sendable {
 
 extension PlayerState {
     /// Whether the audio at the playhead, or that which follows what the outputs have, cannot be decoded.
-    func isSoundUndecodable(at moment: MediaTime) -> Bool {
-        let handed = handedUntil ?? moment
+    func isAudioUndecodable(at time: MediaTime) -> Bool {
+        let handed = handedUntil ?? time
         // A packet is at most this long.
         let next = handed + MediaTime(value: 1, timescale: 2)
-        return audioLosses.contains { $0.start <= next && $0.end > handed } || soundLoss(at: moment) != nil
+        return audioLosses.contains { $0.start <= next && $0.end > handed } || audioLoss(at: time) != nil
     }
 
     /// Returns the undecodable audio at a position on the timeline.
-    func soundLoss(at moment: MediaTime) -> MediaTimeRange? {
-        audioLosses.first { $0.start <= moment && moment < $0.end }
+    func audioLoss(at time: MediaTime) -> MediaTimeRange? {
+        audioLosses.first { $0.start <= time && time < $0.end }
     }
 }
 
@@ -141,7 +141,7 @@ extension Liveness.Beat {
     init(of player: Player, screen: ScreenControl.Status?, isExpected: Bool, isAudible: Bool, isWall: Bool) {
         let state = player.state
         let layer = player.layer
-        let moment = player.synchronizer.currentTime()
+        let time = player.synchronizer.currentTime()
         self.init()
         self.isExpected = isExpected && state.phase != .paused
         turns = state.turns
@@ -149,30 +149,30 @@ extension Liveness.Beat {
         isStill = state.isStill
         isWaiting = state.phase != .playing || player.synchronizer.timebase.rate == 0 && (isWall || state.reason != nil)
         if isWall { waitingTimeout = KioskWall.early + Liveness.waitingTimeout }
-        hasPicture = state.hasVideo && screen?.isVisible == true
+        hasVideo = state.hasVideo && screen?.isVisible == true
         shown = screen?.shown ?? 0
-        picturePeriod = state.displayedVideoFormat?.frameRate.flatMap {
+        framePeriod = state.displayedVideoFormat?.frameRate.flatMap {
             $0.numerator > 0 ? .seconds(Double($0.denominator) / Double($0.numerator)) : nil
         }
-        pictureOverdue = layer.nextTime.map { (moment - $0).duration }
+        frameOverdue = layer.nextTime.map { (time - $0).duration }
         isStarved = layer.count == 0 && !state.videoIsRead
-        hasSound = state.hasAudio && isAudible && player.outputs?.failure == nil
+        hasAudio = state.hasAudio && isAudible && player.outputs?.failure == nil
         // Reading stays ahead of the playhead, also for outputs that accept nothing.
-        isSoundMissing =
-            state.audioReadUntil.map { $0 < moment } ?? true || state.isSoundUndecodable(at: moment)
+        isAudioMissing =
+            state.audioReadUntil.map { $0 < time } ?? true || state.isAudioUndecodable(at: time)
         readUntil = state.audioReadUntil ?? state.loadedUntil
         // An output with a deep buffer has accepted audio of the items that follow, minutes ahead.
         let end = state.audioEnd
-        audioRead = hasSound ? readUntil.map { read in end.map { min(read, $0) } ?? read } : nil
-        let ahead = ((state.handedUntil ?? .zero) - moment).duration
-        let hasEnded = end.map { $0 <= moment } ?? false
-        if let loss = state.soundLoss(at: moment) {
-            soundAhead = (loss.start - moment).duration
+        audioRead = hasAudio ? readUntil.map { read in end.map { min(read, $0) } ?? read } : nil
+        let ahead = ((state.handedUntil ?? .zero) - time).duration
+        let hasEnded = end.map { $0 <= time } ?? false
+        if let loss = state.audioLoss(at: time) {
+            audioAhead = (loss.start - time).duration
         } else if state.audioIsRead || end != nil {
-            isSoundPlayingOut = hasSound && ahead > .zero && !hasEnded
-            if !state.audioIsRead, !hasEnded { soundAhead = ahead }
+            isAudioPlayingOut = hasAudio && ahead > .zero && !hasEnded
+            if !state.audioIsRead, !hasEnded { audioAhead = ahead }
         } else {
-            soundAhead = ahead
+            audioAhead = ahead
         }
     }
 }

@@ -11,9 +11,9 @@ struct Presence: Sendable {
     private var hiddenSince: HostInstant?
     private var silentSince: HostInstant?
     /// The number of frames presented to a visible window.
-    private(set) var pictures = 0
+    private(set) var frames = 0
     /// When the last of these was presented.
-    private(set) var lastPicture: HostInstant?
+    private(set) var lastFrame: HostInstant?
 
     /// Processes one observation.
     ///
@@ -27,8 +27,8 @@ struct Presence: Sendable {
     ) {
         let new = shown - (counted ?? 0)
         if isVisible == true, new > 0 {
-            pictures += new
-            lastPicture = lastShown
+            frames += new
+            lastFrame = lastShown
         }
         counted = shown
         hiddenSince = isVisible == false ? hiddenSince ?? now : nil

@@ -33,7 +33,7 @@ struct RepairLadder: Sendable {
         }
 
         /// The repair as text for the log.
-        var words: String {
+        var logText: String {
             switch self {
             case .anchor: "playback is restarted at the current position"
             case .route: "the film and its audio output are reopened"
@@ -93,7 +93,7 @@ struct RepairLadder: Sendable {
     init() {}
 
     /// Records progress of playback.
-    mutating func noteAlive(at now: HostInstant) {
+    mutating func recordAlive(at now: HostInstant) {
         guard let last, now - last.at >= Self.recovery else { return }
         (self.last, passed) = (nil, 0)
     }
@@ -152,7 +152,7 @@ struct RepairLadder: Sendable {
         case .route? where canTest: return .test
         case .test?: return canTest ? .test : .anchor
         // A new window does not repair audio.
-        case .route?: return cause == .sound || cause == .silence ? .exit : .window
+        case .route?: return cause == .audio || cause == .silence ? .exit : .window
         case .window?, .exit?: return .exit
         }
     }

@@ -57,7 +57,7 @@ package enum KioskProgram {
         defer { signals.stop() }
         let card = SoundCardProvider()
         let registry = OutputRegistry(card: card, saying: .commands)
-        let components = Kiosk.Parts(
+        let components = Kiosk.Components(
             registry: registry, home: card.thisComputer,
             reload: { () throws(KioskConfigurationError) in try Self.reading(path) },
             log: KioskLog(maxLevel: isVerbose ? .info : .warning, journal: .ofStandardError()) { _, text in

@@ -30,7 +30,7 @@ private func commands(_ bytes: [UInt8], isRetained: Bool) {
             answer = FleetAnswer(id: command.id, isDone: true)
             precondition(filter.recordAnswer(answer) && !filter.recordAnswer(answer))
         }
-        precondition(answer.isDone || !(answer.words ?? "").isEmpty, "a refusal has a sentence")
+        precondition(answer.isDone || !(answer.detail ?? "").isEmpty, "a refusal has a sentence")
         let text = Array(answer.json.utf8)
         precondition(text.count < 8192 && text.withUnsafeBytes { JSONNode(object: $0) != nil })
     }

@@ -55,7 +55,7 @@ private enum Prometheus {
             at: .now, shown: .playing, uptime: .seconds(60),
             configuration: .init(loaded: WallTime(seconds: 1_700_000_000)))
         health.offset = .microseconds(-1250)
-        (health.pictures, health.dropped) = (1440, 2)
+        (health.frames, health.dropped) = (1440, 2)
         var hall = KioskHealth.Output("Hall \"A\\B\"\nnext")
         (hall.buffered, hall.underruns, hall.clock) = (.seconds(1.5), 2, .ready)
         health.outputs = [hall, KioskHealth.Output("Foyer"), KioskHealth.Output("Foyer")]

@@ -23,18 +23,18 @@ import Testing
 
     @Test func anItemThatWasOpenAtTwoEndsInARowIsSkipped() throws {
         var history = CrashHistory()
-        history.noteOpening("good", edition: "1")
-        history.noteBegan("good")
-        history.noteOpening("bad", edition: "1")
+        history.recordOpening("good", edition: "1")
+        history.recordBegan("good")
+        history.recordOpening("bad", edition: "1")
         history = try next(history)
         #expect(history.isSuspect("good") && history.isSuspect("bad"))
         #expect(!history.isSkipped("good", edition: "1") && !history.isSkipped("bad", edition: "1"))
         // Opened alone, the good one plays to its end.
-        history.noteOpening("good", edition: "1")
-        history.noteBegan("good")
-        history.notePlayed("good")
-        history.noteOpening("bad", edition: "1")
-        history.noteBegan("bad")
+        history.recordOpening("good", edition: "1")
+        history.recordBegan("good")
+        history.clearStrikes("good")
+        history.recordOpening("bad", edition: "1")
+        history.recordBegan("bad")
         history = try next(history)
         #expect(history.isSkipped("bad", edition: "1"))
         #expect(!history.isSkipped("good", edition: "1") && !history.isSuspect("good"))
@@ -43,38 +43,38 @@ import Testing
     /// Two crashes while it is opened, ahead and alone: the first picture of the bad one is never perceived.
     @Test func theItemBeforeTheBlamedOneIsNoSuspectAgain() throws {
         var history = CrashHistory()
-        history.noteOpening("good", edition: "1")
-        history.noteBegan("good")
-        history.noteOpening("bad", edition: "1")
+        history.recordOpening("good", edition: "1")
+        history.recordBegan("good")
+        history.recordOpening("bad", edition: "1")
         history = try next(history)
-        history.noteOpening("good", edition: "1")
-        history.noteBegan("good")
-        history.notePlayed("good")
-        history.noteOpening("bad", edition: "1")
+        history.recordOpening("good", edition: "1")
+        history.recordBegan("good")
+        history.clearStrikes("good")
+        history.recordOpening("bad", edition: "1")
         history = try next(history)
         #expect(history.isSkipped("bad", edition: "1") && !history.isSuspect("good"))
     }
 
     @Test func whichSuspectsWereOnlyOpenedAheadIsKept() throws {
         var history = CrashHistory()
-        for key in ["playing", "next", "later"] { history.noteOpening(key, edition: "1") }
-        history.noteBegan("playing")
+        for key in ["playing", "next", "later"] { history.recordOpening(key, edition: "1") }
+        history.recordBegan("playing")
         history = try next(history)
         #expect(["playing", "next", "later"].map { history.wasOpenedAhead($0) } == [false, true, true])
         history = try next(history)
         #expect(history.wasOpenedAhead("next") && history.isSuspect("next"))
-        history.noteOpening("next", edition: "1")
+        history.recordOpening("next", edition: "1")
         history = try next(history)
         #expect(history.isSkipped("next", edition: "1") && !history.wasOpenedAhead("next"))
     }
 
     @Test func killsBlameNothingAndDoNotForgiveACrash() throws {
         var history = CrashHistory()
-        history.noteOpening("a", edition: "1")
+        history.recordOpening("a", edition: "1")
         history = try next(history)
         for _ in 0..<30 {
-            history.noteOpening("a", edition: "1")
-            history.noteOpening("b", edition: "1")
+            history.recordOpening("a", edition: "1")
+            history.recordOpening("b", edition: "1")
             history = try next(history, afterCrash: false)
         }
         #expect(history.isSuspect("a") && !history.isSkipped("a", edition: "1") && !history.isSuspect("b"))
@@ -83,7 +83,7 @@ import Testing
     @Test func anEndThatWasAskedForBlamesNothing() throws {
         var history = CrashHistory()
         for _ in 0..<3 {
-            history.noteOpening("a", edition: "1")
+            history.recordOpening("a", edition: "1")
             history.close()
             history = try next(history)
         }
@@ -93,9 +93,9 @@ import Testing
     @Test func endsWithAWholePlayingBetweenThemAreNotInARow() throws {
         var history = CrashHistory()
         for _ in 0..<4 {
-            history.noteOpening("a", edition: "1")
+            history.recordOpening("a", edition: "1")
             history = try next(history)
-            history.notePlayed("a")
+            history.clearStrikes("a")
         }
         #expect(!history.isSkipped("a", edition: "1"))
     }
@@ -103,7 +103,7 @@ import Testing
     @Test func aChangedFileIsPlayedAgainAndADayLaterSoIsTheSame() throws {
         var history = CrashHistory()
         for _ in 0..<2 {
-            history.noteOpening("a", edition: "1")
+            history.recordOpening("a", edition: "1")
             history = try next(history)
         }
         #expect(history.isSkipped("a", edition: "1") && !history.isSkipped("a", edition: "2"))
@@ -112,18 +112,18 @@ import Testing
         let late = history.expire(at: WallTime(seconds: day.seconds + 86_400))
         #expect(late && !history.isSkipped("a", edition: "1") && history.isSuspect("a"))
         // One more crash is sufficient then.
-        history.noteOpening("a", edition: "1")
+        history.recordOpening("a", edition: "1")
         history = try next(history, at: WallTime(seconds: day.seconds + 86_500))
         #expect(history.isSkipped("a", edition: "1"))
-        history.noteOpening("a", edition: "2")
+        history.recordOpening("a", edition: "2")
         #expect(!history.isSuspect("a"))
     }
 
     @Test func aHandledItemFailureIsNoCrashSuspect() throws {
         var history = CrashHistory()
-        history.noteOpening("a", edition: "1")
-        history.noteOpening("b", edition: "1")
-        history.noteFailed("a")
+        history.recordOpening("a", edition: "1")
+        history.recordOpening("b", edition: "1")
+        history.recordFailed("a")
         history = try next(history)
         #expect(!history.isSuspect("a") && history.isSuspect("b"))
     }
@@ -131,7 +131,7 @@ import Testing
     @Test func onAWallTheItemThatWasOpenedLastIsBlamed() throws {
         var history = CrashHistory()
         for _ in 0..<2 {
-            for key in ["a", "b", "c"] { history.noteOpening(key, edition: "1") }
+            for key in ["a", "b", "c"] { history.recordOpening(key, edition: "1") }
             history = try next(history)
         }
         #expect(["a", "b", "c"].filter { history.isSkipped($0, edition: "1") } == ["c"])
@@ -140,9 +140,9 @@ import Testing
     @Test func anItemThatIsMeasuredAtTwoEndsInARowIsSkippedAndThoseMeasuredBeforeAreNot() throws {
         var history = CrashHistory()
         for _ in 0..<2 {
-            history.noteMeasuring("a", edition: "1")
-            history.noteMeasured("a")
-            history.noteMeasuring("bad", edition: "1")
+            history.recordMeasuring("a", edition: "1")
+            history.recordMeasured("a")
+            history.recordMeasuring("bad", edition: "1")
             history = try next(history)
         }
         #expect(history.isSkipped("bad", edition: "1") && !history.isSuspect("a"))
@@ -150,18 +150,18 @@ import Testing
 
     @Test func anItemThatIsMeasuredWhileItPlaysIsOneSuspectAndStaysOpen() throws {
         var history = CrashHistory()
-        history.noteOpening("a", edition: "1")
-        history.noteMeasuring("a", edition: "2")
+        history.recordOpening("a", edition: "1")
+        history.recordMeasuring("a", edition: "2")
         let during = try next(history)
         #expect(during.isSuspect("a") && !during.isSkipped("a", edition: "2"))
-        history.noteMeasured("a")
+        history.recordMeasured("a")
         #expect(try next(history).isSuspect("a"))
     }
 
     @Test func anItemThatEndsTheProgramOnceMoreStaysSkipped() throws {
         var history = CrashHistory()
         for _ in 0..<4 {
-            history.noteOpening("a", edition: "1")
+            history.recordOpening("a", edition: "1")
             history = try next(history)
         }
         #expect(try next(history).isSkipped("a", edition: "1"))
@@ -170,7 +170,7 @@ import Testing
     @Test func whatIsRememberedIsBoundedAndReadsWhateverTheFileSays() throws {
         var history = CrashHistory()
         for number in 0..<2000 {
-            history.noteOpening("\(number)", edition: "")
+            history.recordOpening("\(number)", edition: "")
             if number % 50 == 0 { history = try next(history) }
         }
         #expect(history.record.encoded().count == CrashHistory.recordSize)
@@ -202,13 +202,13 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
         let first = CrashRecord(folder, configuration: "hall.toml")
         first.begin(at: day)
-        for number in 0..<40 { first.noteOpening("/films/\(number).mp4") }
-        first.noteFault()
+        for number in 0..<40 { first.recordOpening("/films/\(number).mp4") }
+        first.recordFault()
         let second = CrashRecord(folder, configuration: "hall.toml")
         second.begin(at: day)
         #expect(second.history.isSuspect(CrashHistory.key(of: "/films/39.mp4")))
-        second.noteOpening("/films/39.mp4")
-        second.noteFault()
+        second.recordOpening("/films/39.mp4")
+        second.recordFault()
         let third = CrashRecord(folder, configuration: "hall.toml")
         third.begin(at: day)
         #expect(third.history.isSkipped(CrashHistory.key(of: "/films/39.mp4"), edition: ""))
@@ -230,8 +230,8 @@ import Testing
         }
         let first = CrashRecord(folder, configuration: "hall.toml")
         first.begin(at: day)
-        first.noteOpening("/films/a.mp4")
-        first.noteFault()
+        first.recordOpening("/films/a.mp4")
+        first.recordFault()
         let name = KioskStateFile("kiosk_end", configuration: "hall.toml").name
         var end = try #require(try folder.read(name))
         end[0] ^= 1
@@ -245,7 +245,7 @@ import Testing
         // A file in place of the folder.
         try Data().write(to: URL(filePath: folder.path))
         let record = CrashRecord(folder, configuration: "hall.toml")
-        record.noteOpening("/films/a.mp4")
+        record.recordOpening("/films/a.mp4")
         try FileManager.default.removeItem(atPath: folder.path)
         // The same history again.
         record.update { _ in }
@@ -257,7 +257,7 @@ import Testing
         let folder = folder()
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
         var old = CrashHistory()
-        old.noteOpening(CrashHistory.key(of: "/films/old.mp4"), edition: "")
+        old.recordOpening(CrashHistory.key(of: "/films/old.mp4"), edition: "")
         _ = old.begin(at: day, afterCrash: true)
         try folder.write("kiosk_items-hall_toml", old.record.encoded())
         func startedRecord(_ side: String) -> CrashRecord {
@@ -270,9 +270,9 @@ import Testing
         }
         let first = startedRecord("left")
         #expect(isSuspect("/films/old.mp4", first))
-        first.noteOpening("/films/left.mp4")
-        first.update { $0.notePlayed(CrashHistory.key(of: "/films/old.mp4")) }
-        first.noteFault()
+        first.recordOpening("/films/left.mp4")
+        first.update { $0.clearStrikes(CrashHistory.key(of: "/films/old.mp4")) }
+        first.recordFault()
         let right = startedRecord("right")
         #expect(isSuspect("/films/old.mp4", right) && !isSuspect("/films/left.mp4", right))
         let left = startedRecord("left")
@@ -291,7 +291,7 @@ import Testing
         try folder.write(file, newer)
         let record = CrashRecord(folder, configuration: "hall.toml")
         #expect(record.begin(at: day)?.contains("newer") == true)
-        record.noteOpening("/films/a.mp4")
+        record.recordOpening("/films/a.mp4")
         record.close()
         #expect(try folder.read(file) == newer, "it is left alone")
         // A directory in place of the file cannot be read, not even by root.

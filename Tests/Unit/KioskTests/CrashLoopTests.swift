@@ -24,7 +24,7 @@ import Testing
 
     private static func rig(_ path: String, isWall: Bool = false) -> KioskRig {
         KioskRig(in: path + "/", places: StateFolder(path: path + "/state")) {
-            $0.programme.playlist = [path + "/films"]
+            $0.settings.playlist = [path + "/films"]
             if isWall { $0.wall = .init() }
         }
     }
@@ -134,7 +134,7 @@ import Testing
         }
         let rig = Self.rig(path, isWall: true)
         rig.start()
-        #expect(rig.wait { rig.director.playback.wall?.line?.items.count == 2 })
+        #expect(rig.wait { rig.director.playback.wall?.timeline?.items.count == 2 })
         #expect(Self.hasSkipped(rig, "ill.mp4"))
         // The other screens may show it.
         #expect(

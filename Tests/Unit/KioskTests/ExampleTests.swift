@@ -10,6 +10,6 @@ import Testing
         for _ in 0..<4 { top.deleteLastPathComponent() }
         let bytes = try Data(contentsOf: top.appending(path: "Tools/package/kiosk.toml"))
         let kiosk = try KioskConfiguration(Array(bytes), file: "kiosk.toml", folder: "/etc/talkie")
-        #expect(kiosk.programme.playlist == ["/srv/kiosk"] && kiosk.parts.map(\.name) == ["morning"])
+        #expect(kiosk.settings.playlist == ["/srv/kiosk"] && kiosk.periods.map(\.name) == ["morning"])
     }
 }

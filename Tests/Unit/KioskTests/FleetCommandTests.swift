@@ -26,7 +26,7 @@ import Testing
         ("slate", ",\"words\":null", "slate"),
         ("slate", ",\"words\":\"Back at \\u0039\",\"more\":{\"a\":[1]}", "slate Back at 9"),
     ]) func everyCommandIsOneOfTheTable(word: String, rest: String, command: String) throws {
-        #expect(FleetCommand.words.contains(word))
+        #expect(FleetCommand.names.contains(word))
         let read = try read("{\"id\":7,\"do\":\"\(word)\"\(rest)}")
         let arguments = read.request.command.parameters.indices.compactMap { read.request.arguments[$0]?.mpvText }
         #expect(read.id == "7" && ([read.request.command.name] + arguments).joined(separator: " ") == command)
@@ -75,11 +75,11 @@ import Testing
         let first = evaluate(&filter, next(1))
         #expect(isCarriedOut(first, "1"))
         guard case .answer(let early) = evaluate(&filter, next(1)) else { return #expect(Bool(false)) }
-        #expect(early.isRepeated && !early.isDone && early.words == "The command is in progress.")
-        let isFirst = filter.recordAnswer(FleetAnswer(id: "1", isDone: true, words: "Film B plays."))
+        #expect(early.isRepeated && !early.isDone && early.detail == "The command is in progress.")
+        let isFirst = filter.recordAnswer(FleetAnswer(id: "1", isDone: true, detail: "Film B plays."))
         #expect(isFirst)
         guard case .answer(let late) = evaluate(&filter, next(1)) else { return #expect(Bool(false)) }
-        #expect(late.isRepeated && late.isDone && late.words == "Film B plays.")
+        #expect(late.isRepeated && late.isDone && late.detail == "Film B plays.")
         let isSecond = filter.recordAnswer(FleetAnswer(id: "1", isDone: false))
         #expect(!isSecond, "an answer is given once")
     }
@@ -164,13 +164,13 @@ import Testing
 
     @Test func answersAndStatesAreJSONThatIsBounded() {
         #expect(
-            FleetAnswer(id: "a\"b", isDone: false, words: "No.").json
+            FleetAnswer(id: "a\"b", isDone: false, detail: "No.").json
                 == "{\"id\":\"a\\\"b\",\"done\":false,\"words\":\"No.\"}")
         #expect(FleetAnswer(id: nil, isDone: false).json == "{\"id\":null,\"done\":false}")
         let path: JSONValue = .object([("filename", .text("/var/lib/talkie/screen.png"))])
-        #expect(FleetAnswer(id: "1", .success(path)).words == "screen.png")
+        #expect(FleetAnswer(id: "1", .success(path)).detail == "screen.png")
         let failure = ControlError(.failed, "Cannot write '/var/lib/talkie/screen.png'")
-        #expect(FleetAnswer(id: "1", .failure(failure)).words == "Cannot write 'screen.png'")
+        #expect(FleetAnswer(id: "1", .failure(failure)).detail == "Cannot write 'screen.png'")
         var state = KioskStateMessage()
         (state.release, state.phase, state.title) = (
             "1.0", "playing", "A\u{1B}[2J" + String(repeating: "t", count: 9999)

@@ -44,8 +44,8 @@ import Testing
     }
 
     @Test mutating func soundAgesWhileNoOutputIsConnected() {
-        #expect(reporter.health(of: seen { $0.lastSound = at(1) }, at: at(2)).sinceSound == .seconds(1))
-        #expect(reporter.health(of: seen(), at: at(9)).sinceSound == .seconds(8))
+        #expect(reporter.health(of: seen { $0.lastAudio = at(1) }, at: at(2)).sinceAudio == .seconds(1))
+        #expect(reporter.health(of: seen(), at: at(9)).sinceAudio == .seconds(8))
     }
 
     @Test mutating func aWallThatSkipsFilmsSaysThatItIsNotInStep() {
@@ -65,10 +65,10 @@ import Testing
     }
 
     @Test mutating func aConfigurationThatWasRefusedIsReportedUntilAGoodOneCame() {
-        reporter.noteRefusal("line 3: no such key")
+        reporter.recordRefusal("line 3: no such key")
         var configuration = reporter.health(of: seen(), at: at(1)).configuration
         #expect(configuration.refusals == 1 && configuration.refusal == "line 3: no such key")
-        reporter.noteConfiguration(at: WallTime(seconds: 1_700_000_100))
+        reporter.recordConfiguration(at: WallTime(seconds: 1_700_000_100))
         configuration = reporter.health(of: seen(), at: at(2)).configuration
         #expect(configuration.refusals == 1 && configuration.refusal == nil)
         #expect(configuration.loaded == WallTime(seconds: 1_700_000_100))

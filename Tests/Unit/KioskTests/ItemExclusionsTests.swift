@@ -19,7 +19,7 @@ import Testing
         for item in crashed {
             crashes.update { history in
                 for _ in 0..<2 {
-                    history.noteOpening(CrashHistory.key(of: item.address), edition: "")
+                    history.recordOpening(CrashHistory.key(of: item.address), edition: "")
                     _ = history.begin(at: WallTime(seconds: 1_700_000_000), afterCrash: true)
                 }
             }
@@ -61,10 +61,10 @@ import Testing
         var exclusions = exclusions()
         for number in 0..<5 { exclusions.exclude(items[0], for: .slow, at: start.advanced(by: .seconds(number))) }
         let late = start.advanced(by: .seconds(10_000))
-        exclusions.notePlaying(items[0], at: late.advanced(by: .seconds(-15)))
-        exclusions.noteProgress(of: items[0], at: late.advanced(by: .seconds(-1)))
+        exclusions.recordPlaying(items[0], at: late.advanced(by: .seconds(-15)))
+        exclusions.recordProgress(of: items[0], at: late.advanced(by: .seconds(-1)))
         #expect(exclusions.hasFailed(items[0]), "it may stop again")
-        exclusions.noteProgress(of: items[0], at: late)
+        exclusions.recordProgress(of: items[0], at: late)
         #expect(!exclusions.hasFailed(items[0]))
         exclusions.exclude(items[0], for: .slow, at: late)
         #expect(exclusions.admit(items, at: late.advanced(by: .seconds(60))).items.count == 3)
@@ -73,11 +73,11 @@ import Testing
     @Test func aShortItemThatPlayedToItsEndHasNotFailed() {
         var exclusions = exclusions()
         exclusions.exclude(items[0], for: .slow, at: start)
-        exclusions.notePlaying(items[0], at: start)
-        exclusions.noteEnded(at: start.advanced(by: .seconds(59)))
+        exclusions.recordPlaying(items[0], at: start)
+        exclusions.recordEnded(at: start.advanced(by: .seconds(59)))
         #expect(exclusions.hasFailed(items[0]), "an item that was passed over has not ended")
-        exclusions.notePlaying(items[0], at: start.advanced(by: .seconds(60)))
-        exclusions.noteEnded(at: start.advanced(by: .seconds(65)))
+        exclusions.recordPlaying(items[0], at: start.advanced(by: .seconds(60)))
+        exclusions.recordEnded(at: start.advanced(by: .seconds(65)))
         #expect(!exclusions.hasFailed(items[0]))
     }
 
@@ -148,22 +148,22 @@ import Testing
     /// Its media could not be decoded, so that playback waited before it began; the display was dead before and after.
     @Test func anUndecodableItemIsStuckAndTheItemsThatNoDisplayShowedAreNot() {
         var exclusions = exclusions()
-        exclusions.noteStalled(items[0], for: .picture, isDamaged: false)
-        exclusions.noteStalled(items[1], for: .waiting, isDamaged: true)
-        exclusions.noteStalled(items[2], for: .picture, isDamaged: false)
+        exclusions.recordStalled(items[0], for: .video, isDamaged: false)
+        exclusions.recordStalled(items[1], for: .waiting, isDamaged: true)
+        exclusions.recordStalled(items[2], for: .video, isDamaged: false)
         #expect(excluded(&exclusions) == [], "no other one has played")
-        let isExcluding = exclusions.noteAdvancing(items[0], hasSound: true, at: start)
+        let isExcluding = exclusions.recordAdvancing(items[0], hasAudio: true, at: start)
         #expect(isExcluding && excluded(&exclusions) == [items[1]])
         #expect(exclusions.sentences.first?.contains("is skipped for a day") == true)
     }
 
     @Test func aFaultThatIsNotInTheItemsIsChargedToNoneThatWasLeft() {
         var exclusions = exclusions()
-        exclusions.noteStalled(items[0], for: .picture, isDamaged: false)
-        let isCounted = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
-        exclusions.noteStalled(items[1], for: .decoder, isDamaged: false)
+        exclusions.recordStalled(items[0], for: .video, isDamaged: false)
+        let isCounted = exclusions.recordAdvancing(items[2], hasAudio: true, at: start)
+        exclusions.recordStalled(items[1], for: .decoder, isDamaged: false)
         exclusions.forgiveStuck()
-        let isExcluding = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        let isExcluding = exclusions.recordAdvancing(items[2], hasAudio: true, at: start)
         #expect(!isCounted && !isExcluding && excluded(&exclusions) == [])
         #expect(!exclusions.hasFailed(items[0]) && !exclusions.hasFailed(items[1]))
     }
@@ -172,8 +172,8 @@ import Testing
     private func withSuspect(_ body: (inout ItemExclusions) -> Void) {
         let state = StateFolder(path: folder.path)
         let before = CrashRecord(state, configuration: "a.toml")
-        before.noteOpening("/a.mp4")
-        before.noteFault()
+        before.recordOpening("/a.mp4")
+        before.recordFault()
         let crashes = CrashRecord(state, configuration: "a.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_000))
         var exclusions = ItemExclusions(crashes)
@@ -185,16 +185,16 @@ import Testing
     func aFileThatWasOnlyOpenedAheadIsNoSuspectOnceItHasPlayedForFiveSeconds(address: String) {
         let state = StateFolder(path: folder.path)
         let before = CrashRecord(state, configuration: "a.toml")
-        for opened in ["/a.mp4", address] { before.noteOpening(opened) }
-        before.noteFault()
+        for opened in ["/a.mp4", address] { before.recordOpening(opened) }
+        before.recordFault()
         let crashes = CrashRecord(state, configuration: "a.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_000))
         var exclusions = ItemExclusions(crashes)
         for item in [items[0], ItemExclusions.Item(address: address)] {
-            exclusions.noteLeft()
-            exclusions.notePlaying(item, at: start)
-            let isEarly = exclusions.noteProgress(of: item, at: start.advanced(by: .milliseconds(4900)))
-            let isProved = exclusions.noteProgress(of: item, at: start.advanced(by: .seconds(5)))
+            exclusions.recordLeft()
+            exclusions.recordPlaying(item, at: start)
+            let isEarly = exclusions.recordProgress(of: item, at: start.advanced(by: .milliseconds(4900)))
+            let isProved = exclusions.recordProgress(of: item, at: start.advanced(by: .seconds(5)))
             #expect(!isEarly && isProved == (item.address == "/next.mp4"))
             #expect(exclusions.isSuspect(item.address) == !isProved)
         }
@@ -202,22 +202,22 @@ import Testing
 
     @Test func onlyAnItemThatPlayedToItsEndIsNoSuspectAnyMore() {
         withSuspect { exclusions in
-            exclusions.notePlaying(items[0], at: start)
-            exclusions.noteLeft()
-            exclusions.noteBegan(items[1], at: start.advanced(by: .seconds(10)))
+            exclusions.recordPlaying(items[0], at: start)
+            exclusions.recordLeft()
+            exclusions.recordBegan(items[1], at: start.advanced(by: .seconds(10)))
             #expect(exclusions.isSuspect("/a.mp4"))
-            exclusions.noteBegan(items[0], at: start.advanced(by: .seconds(20)))
-            exclusions.noteBegan(items[1], at: start.advanced(by: .seconds(30)))
+            exclusions.recordBegan(items[0], at: start.advanced(by: .seconds(20)))
+            exclusions.recordBegan(items[1], at: start.advanced(by: .seconds(30)))
             #expect(!exclusions.isSuspect("/a.mp4"))
         }
     }
 
     @Test func anItemThatPlaysForTenMinutesIsNoSuspectAnyMore() {
         withSuspect { exclusions in
-            exclusions.notePlaying(items[0], at: start)
-            exclusions.noteProgress(of: items[0], at: start.advanced(by: .seconds(599)))
+            exclusions.recordPlaying(items[0], at: start)
+            exclusions.recordProgress(of: items[0], at: start.advanced(by: .seconds(599)))
             #expect(exclusions.isSuspect("/a.mp4"))
-            exclusions.noteProgress(of: items[0], at: start.advanced(by: .seconds(600)))
+            exclusions.recordProgress(of: items[0], at: start.advanced(by: .seconds(600)))
             #expect(!exclusions.isSuspect("/a.mp4"))
         }
     }
@@ -232,39 +232,39 @@ import Testing
 
     @Test func anItemWithoutProgressIsExcludedOnceAnotherOneHasPlayed() {
         var exclusions = exclusions()
-        exclusions.noteStalled(items[0], for: .hole, isDamaged: false)
-        exclusions.noteStalled(items[1], for: .silence, isDamaged: true)
+        exclusions.recordStalled(items[0], for: .hole, isDamaged: false)
+        exclusions.recordStalled(items[1], for: .silence, isDamaged: true)
         #expect(excluded(&exclusions) == [])
         // Only sound shows that the outputs accept some.
-        let isPicture = exclusions.noteAdvancing(items[2], hasSound: false, at: start)
+        let isPicture = exclusions.recordAdvancing(items[2], hasAudio: false, at: start)
         #expect(isPicture && excluded(&exclusions) == [items[0]])
-        let isSound = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        let isSound = exclusions.recordAdvancing(items[2], hasAudio: true, at: start)
         #expect(isSound && excluded(&exclusions) == [items[0], items[1]])
         #expect(exclusions.sentences.allSatisfy { $0.contains("showed neither picture nor sound") })
     }
 
     @Test func anItemThatAdvancesAfterAllIsNotExcluded() {
         var exclusions = exclusions()
-        exclusions.noteStalled(items[0], for: .frozen, isDamaged: false)
-        let isOwn = exclusions.noteAdvancing(items[0], hasSound: true, at: start)
-        let isOther = exclusions.noteAdvancing(items[1], hasSound: true, at: start)
+        exclusions.recordStalled(items[0], for: .frozen, isDamaged: false)
+        let isOwn = exclusions.recordAdvancing(items[0], hasAudio: true, at: start)
+        let isOther = exclusions.recordAdvancing(items[1], hasAudio: true, at: start)
         #expect(!isOwn && !isOther && excluded(&exclusions) == [])
     }
 
     /// A dead sound server, or a dead display.
-    @Test(arguments: [Liveness.Cause.sound, .picture])
+    @Test(arguments: [Liveness.Cause.audio, .video])
     func ifTwoItemsInARowLackOutputTheOutputIsTheFault(_ cause: Liveness.Cause) {
         var exclusions = exclusions()
         for item in [items[0], items[1], items[0], items[2], items[0]] {
-            exclusions.noteStalled(item, for: cause, isDamaged: false)
+            exclusions.recordStalled(item, for: cause, isDamaged: false)
         }
-        let isExcluding = exclusions.noteAdvancing(items[1], hasSound: true, at: start)
+        let isExcluding = exclusions.recordAdvancing(items[1], hasAudio: true, at: start)
         #expect(!isExcluding && excluded(&exclusions) == [])
         // A film without media is at fault all the same.
-        exclusions.noteStalled(items[0], for: .decoder, isDamaged: false)
-        exclusions.noteStalled(items[1], for: cause, isDamaged: false)
-        exclusions.noteStalled(items[2], for: cause, isDamaged: false)
-        let isDead = exclusions.noteAdvancing(items[1], hasSound: true, at: start)
+        exclusions.recordStalled(items[0], for: .decoder, isDamaged: false)
+        exclusions.recordStalled(items[1], for: cause, isDamaged: false)
+        exclusions.recordStalled(items[2], for: cause, isDamaged: false)
+        let isDead = exclusions.recordAdvancing(items[1], hasAudio: true, at: start)
         #expect(isDead && excluded(&exclusions) == [items[0]])
     }
 
@@ -272,9 +272,9 @@ import Testing
     @Test func itemsThatAreLeftInARowAreTriedAgainBeforeTheyAreExcluded() {
         var exclusions = exclusions()
         for pass in 1...2 {
-            exclusions.noteStalled(items[0], for: .frozen, isDamaged: false)
-            exclusions.noteStalled(items[1], for: .decoder, isDamaged: false)
-            let isExcluding = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+            exclusions.recordStalled(items[0], for: .frozen, isDamaged: false)
+            exclusions.recordStalled(items[1], for: .decoder, isDamaged: false)
+            let isExcluding = exclusions.recordAdvancing(items[2], hasAudio: true, at: start)
             #expect(isExcluding == (pass == 2))
             #expect(excluded(&exclusions) == (pass == 2 ? [items[0], items[1]] : []))
         }
@@ -283,20 +283,20 @@ import Testing
     /// Silence advances without a picture, whatever is wrong with the decoder.
     @Test func theTestSoundDoesNotProveThatFilmsInARowAreDamaged() {
         var exclusions = exclusions()
-        exclusions.noteStalled(items[0], for: .frozen, isDamaged: false)
+        exclusions.recordStalled(items[0], for: .frozen, isDamaged: false)
         #expect(!exclusions.suspectsSharedDecoder)
-        exclusions.noteStalled(items[1], for: .decoder, isDamaged: false)
+        exclusions.recordStalled(items[1], for: .decoder, isDamaged: false)
         let test = ItemExclusions.Item(address: "/test")
-        let isExcluding = exclusions.noteAdvancing(test, hasSound: true, at: start)
+        let isExcluding = exclusions.recordAdvancing(test, hasSound: true, at: start)
         #expect(!isExcluding)
-        exclusions.noteStalled(items[0], for: .frozen, isDamaged: false)
+        exclusions.recordStalled(items[0], for: .frozen, isDamaged: false)
         #expect(exclusions.suspectsSharedDecoder)
     }
 
     @Test func whatIsExcludedIsAdmittedOnceWhereNothingElseIsLeft() {
         var exclusions = exclusions(crashed: [items[1]])
-        exclusions.noteStalled(items[0], for: .hole, isDamaged: false)
-        _ = exclusions.noteAdvancing(ItemExclusions.Item(address: "/test"), hasSound: true, at: start)
+        exclusions.recordStalled(items[0], for: .hole, isDamaged: false)
+        _ = exclusions.recordAdvancing(ItemExclusions.Item(address: "/test"), hasSound: true, at: start)
         let none = exclusions.admit(Array(items.prefix(2)), at: start).items
         #expect(none.isEmpty)
         let later = start.advanced(by: .seconds(901))
@@ -312,16 +312,16 @@ import Testing
     /// Opened alone, nothing of it is decoded, and it is passed at once.
     @Test func anItemThatHasStalledAndThenCannotBePlayedIsExcluded() {
         var exclusions = exclusions()
-        for item in items.prefix(2) { exclusions.noteStalled(item, for: .hole, isDamaged: false) }
-        let isExcluding = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        for item in items.prefix(2) { exclusions.recordStalled(item, for: .hole, isDamaged: false) }
+        let isExcluding = exclusions.recordAdvancing(items[2], hasSound: true, at: start)
         #expect(!isExcluding)
         exclusions.noteFailed(items[0], isPresent: false)
-        let isExcludingMissing = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        let isExcludingMissing = exclusions.recordAdvancing(items[2], hasSound: true, at: start)
         #expect(!isExcludingMissing, "its file may be back in the next pass")
         exclusions.notePlaying(items[0], at: start)
         exclusions.noteFailed(items[0])
         exclusions.noteEnded(at: start)
-        let isExcludingNow = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        let isExcludingNow = exclusions.recordAdvancing(items[2], hasSound: true, at: start)
         #expect(isExcludingNow && excluded(&exclusions) == [items[0]])
         exclusions.noteFailed(items[2])
         #expect(!exclusions.hasFailed(items[2]), "it may be opened later")
@@ -329,31 +329,31 @@ import Testing
 
     @Test func whereNoItemHasSoundAFaultOfTheDisplayEndsWithAnItemThatIsSeen() {
         var exclusions = exclusions()
-        for item in items.prefix(2) { exclusions.noteStalled(item, for: .picture, isDamaged: false) }
+        for item in items.prefix(2) { exclusions.recordStalled(item, for: .video, isDamaged: false) }
         for pass in 0...2 {
-            let isExcluding = exclusions.noteAdvancing(items[2], hasSound: false, at: start)
+            let isExcluding = exclusions.recordAdvancing(items[2], hasAudio: false, at: start)
             #expect(isExcluding == (pass == 2))
-            exclusions.noteStalled(items[0], for: .picture, isDamaged: false)
+            exclusions.recordStalled(items[0], for: .video, isDamaged: false)
         }
         #expect(excluded(&exclusions) == [items[0]])
     }
 
     @Test func anItemThatIsOnlySeenDoesNotEndAFaultOfTheSound() {
         var exclusions = exclusions()
-        for item in items.prefix(2) { exclusions.noteStalled(item, for: .sound, isDamaged: false) }
+        for item in items.prefix(2) { exclusions.recordStalled(item, for: .audio, isDamaged: false) }
         for _ in 0...2 {
-            _ = exclusions.noteAdvancing(items[2], hasSound: false, at: start)
-            exclusions.noteStalled(items[0], for: .sound, isDamaged: false)
+            _ = exclusions.recordAdvancing(items[2], hasAudio: false, at: start)
+            exclusions.recordStalled(items[0], for: .audio, isDamaged: false)
         }
-        let isExcluding = exclusions.noteAdvancing(items[2], hasSound: true, at: start)
+        let isExcluding = exclusions.recordAdvancing(items[2], hasAudio: true, at: start)
         #expect(!isExcluding && !exclusions.hasFailed(items[0]))
     }
 
     @Test func anItemThatAloneLacksOutputIsExcludedTheSecondTime() {
         var exclusions = exclusions()
         for pass in 1...2 {
-            exclusions.noteStalled(items[0], for: .sound, isDamaged: false)
-            let isExcluding = exclusions.noteAdvancing(items[1], hasSound: true, at: start)
+            exclusions.recordStalled(items[0], for: .audio, isDamaged: false)
+            let isExcluding = exclusions.recordAdvancing(items[1], hasAudio: true, at: start)
             #expect(isExcluding == (pass == 2))
             #expect(exclusions.hasFailed(items[0]))
         }

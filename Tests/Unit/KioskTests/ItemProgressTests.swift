@@ -14,7 +14,7 @@ import Testing
         var progress = ItemProgress()
         progress.select(ItemProgress.Item(item))
         progress.expectOpening()
-        let isCommanded = progress.takeOpening()
+        let isCommanded = progress.consumeOpening()
         let opened = progress.open(item, isCommanded: true, isSeparate: false)
         let buffering = progress.enter(.buffering)
         let begun = progress.begin(item, at: .zero, origin: nil)
@@ -28,11 +28,11 @@ import Testing
         var progress = playing(a)
         progress.expectOpening()
         progress.expectOpening()
-        let first = progress.takeOpening()
+        let first = progress.consumeOpening()
         #expect(first == nil && progress.isReplaced)
-        let second = progress.takeOpening()
+        let second = progress.consumeOpening()
         #expect(second == true && !progress.isReplaced)
-        let third = progress.takeOpening()
+        let third = progress.consumeOpening()
         #expect(third == false, "no command led to it")
     }
 

@@ -20,7 +20,7 @@ import Testing
     @Test func aFolderIsFoundInNaturalOrderAndWatched() {
         let folder = Folder()
         for name in ["10.mp4", "9.mp4", "notes.txt"] { folder.write(name) }
-        let (found, folders) = ItemsWatch.findItems(for: [folder.path], programme: 1)
+        let (found, folders) = ItemsWatch.findItems(for: [folder.path], search: 1)
         #expect(found.items.map(\.address) == ["\(folder.path)/9.mp4", "\(folder.path)/10.mp4"])
         #expect(found.items.allSatisfy { $0.edition != nil })
         #expect(folders.contains(folder.path))
@@ -28,7 +28,7 @@ import Testing
 
     @Test func aFilmThatIsNotThereYetIsWaitedForInItsFolder() {
         let folder = Folder()
-        let (found, folders) = ItemsWatch.findItems(for: ["\(folder.path)/later/film.mp4"], programme: 1)
+        let (found, folders) = ItemsWatch.findItems(for: ["\(folder.path)/later/film.mp4"], search: 1)
         #expect(found.items.isEmpty)
         #expect(found.failure?.contains("there is no file") == true)
         #expect(folders == [folder.path])
@@ -38,7 +38,7 @@ import Testing
         let (lists, films) = (Folder(), Folder())
         films.write("a.mp4")
         lists.write("list.m3u", "\(films.path)/a.mp4\n")
-        let (found, folders) = ItemsWatch.findItems(for: ["\(lists.path)/list.m3u"], programme: 1)
+        let (found, folders) = ItemsWatch.findItems(for: ["\(lists.path)/list.m3u"], search: 1)
         #expect(found.items.map(\.address) == ["\(films.path)/a.mp4"])
         #expect(folders == [lists.path, films.path])
     }
@@ -94,14 +94,14 @@ import Testing
         #expect(!news6)
         let unfinished11 = watch.unfinished
         #expect(unfinished11 == [path])
-        let found13 = ItemsWatch.findItems(for: [folder.path], programme: 1, without: watch.unfinished).found.items
+        let found13 = ItemsWatch.findItems(for: [folder.path], search: 1, without: watch.unfinished).found.items
         #expect(found13.isEmpty)
         close(writer)
         let news7 = watch.hasChanged()
         #expect(news7)
         let unfinished12 = watch.unfinished
         #expect(unfinished12.isEmpty)
-        let found14 = ItemsWatch.findItems(for: [folder.path], programme: 1, without: watch.unfinished).found.items
+        let found14 = ItemsWatch.findItems(for: [folder.path], search: 1, without: watch.unfinished).found.items
         #expect(found14.count == 1)
     }
 

@@ -83,7 +83,7 @@ import Testing
         for isSilent in [true, false] {
             let rig = KioskRig(films: ["long.mp4"]) {
                 if isSilent {
-                    $0.programme.speakers = []
+                    $0.settings.speakers = []
                 } else {
                     $0.quietHours = [try! DaySpan(parsing: "22:10-22:30")]
                 }

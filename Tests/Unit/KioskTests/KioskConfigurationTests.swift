@@ -51,22 +51,22 @@ import Testing
             volume = 20
             """)
         #expect(
-            kiosk.programme.playlist == [
+            kiosk.settings.playlist == [
                 "/srv/kiosk/films", "/media/welcome.mp4", "https://example.org/list.m3u8",
             ])
         #expect(kiosk.speakerTimeout == .milliseconds(7500))
-        #expect(!kiosk.loops && kiosk.programme.order == .shuffled && kiosk.screen == .number(1))
+        #expect(!kiosk.loops && kiosk.settings.order == .shuffled && kiosk.screen == .number(1))
         #expect(kiosk.operatorScreen == .other)
-        #expect(kiosk.programme.speakers == ["Hall", "Foyer"] && kiosk.programme.fallbacks == ["Office"])
-        #expect(kiosk.programme.volume == 62.5 && kiosk.rotation == 90 && kiosk.overscan == .insetApplicationFrame(3))
+        #expect(kiosk.settings.speakers == ["Hall", "Foyer"] && kiosk.settings.fallbacks == ["Office"])
+        #expect(kiosk.settings.volume == 62.5 && kiosk.rotation == 90 && kiosk.overscan == .insetApplicationFrame(3))
         #expect(kiosk.mode == .fixed(width: 1920, height: 1080, rate: 50))
         #expect(kiosk.start == .time(try #require(TimeOfDay(hour: 9, minute: 30))))
-        #expect(kiosk.quietHours.map(\.words) == ["22:00-07:00"])
+        #expect(kiosk.quietHours.map(\.text) == ["22:00-07:00"])
         #expect(kiosk.slate == "/srv/kiosk/closed.png" && kiosk.onBrokenItem == .slate)
-        let part = try #require(kiosk.parts.first)
-        #expect(part.name == "morning" && part.span.words == "06:00-12:00" && part.days == [1, 7])
-        #expect(part.programme.playlist == ["/srv/kiosk/morning"] && part.programme.volume == 20)
-        #expect(part.programme.speakers == ["Hall", "Foyer"], "what a part does not say is as at other times")
+        let part = try #require(kiosk.periods.first)
+        #expect(part.name == "morning" && part.span.text == "06:00-12:00" && part.days == [1, 7])
+        #expect(part.settings.playlist == ["/srv/kiosk/morning"] && part.settings.volume == 20)
+        #expect(part.settings.speakers == ["Hall", "Foyer"], "what a part does not say is as at other times")
     }
 
     @Test func eachSpeakerHasALanguageOfItsOwn() throws {
@@ -83,9 +83,9 @@ import Testing
             speaker_languages = { Bar = "it" }
             """)
         #expect(
-            kiosk.programme.languages == ["Kitchen": ["de"], "Living room": ["fr", "en"], "local": ["en", "de"]])
-        #expect(kiosk.parts.first?.programme.languages == ["Bar": ["it"]])
-        #expect(SoundTiers(kiosk.programme).languages == kiosk.programme.languages)
+            kiosk.settings.languages == ["Kitchen": ["de"], "Living room": ["fr", "en"], "local": ["en", "de"]])
+        #expect(kiosk.periods.first?.settings.languages == ["Bar": ["it"]])
+        #expect(OutputTiers(kiosk.settings).languages == kiosk.settings.languages)
     }
 
     @Test func aWrongLanguageOfASpeakerIsReportedWithItsLine() {
@@ -129,9 +129,9 @@ import Testing
     @Test func oneLineIsEnough() throws {
         let kiosk = try read("playlist = \"film.mp4\"")
         var expected = KioskConfiguration()
-        expected.programme.playlist = ["/srv/kiosk/film.mp4"]
+        expected.settings.playlist = ["/srv/kiosk/film.mp4"]
         #expect(kiosk == expected)
-        #expect(kiosk.loops && kiosk.programme.speakers == ["local"])
+        #expect(kiosk.loops && kiosk.settings.speakers == ["local"])
     }
 
     @Test func healthIsAskedForWhereTheTableSays() throws {

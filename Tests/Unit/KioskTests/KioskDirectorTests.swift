@@ -52,7 +52,7 @@ import Testing
 
     @Test func aBrokenFilmInTheMiddleIsNamedOnTheSlateForTenSeconds() {
         let rig = KioskRig {
-            $0.programme.playlist = ["long1", "bad", "long2"].map { "http://server/\($0).mp4" }
+            $0.settings.playlist = ["long1", "bad", "long2"].map { "http://server/\($0).mp4" }
             $0.onBrokenItem = .slate
         }
         rig.start()
@@ -83,7 +83,7 @@ import Testing
 
     @Test func anIncompleteFilmIsNamedOnTheSlateAfterItsEnd() throws {
         let rig = KioskRig {
-            $0.programme.playlist = ["long1", "cut", "long2"].map { "http://server/\($0).mp4" }
+            $0.settings.playlist = ["long1", "cut", "long2"].map { "http://server/\($0).mp4" }
             $0.onBrokenItem = .slate
         }
         rig.start()
@@ -122,7 +122,7 @@ import Testing
 
     @Test func aFilmWithoutProgressIsNamedOnTheSlate() throws {
         let rig = KioskRig {
-            $0.programme.playlist = ["1", "long"].map { "http://server/\($0).mp4" }
+            $0.settings.playlist = ["1", "long"].map { "http://server/\($0).mp4" }
             $0.onBrokenItem = .slate
         }
         rig.unansweredOpenings.withLock { $0 = 1 }
@@ -135,7 +135,7 @@ import Testing
 
     @Test func aFilmWithoutProgressEndsTheKioskWhereThatIsWanted() {
         let rig = KioskRig {
-            $0.programme.playlist = ["1", "long"].map { "http://server/\($0).mp4" }
+            $0.settings.playlist = ["1", "long"].map { "http://server/\($0).mp4" }
             $0.onBrokenItem = .stop
         }
         rig.unansweredOpenings.withLock { $0 = 1 }
@@ -151,7 +151,7 @@ import Testing
     @Test(arguments: 3...9) func aShuffledListContinuesInItsOrderAfterTheSlate(_ count: Int) {
         let films = (1...count).map { "\($0).mp4" }
         let rig = KioskRig(films: films + ["bad.mp4"]) {
-            $0.programme.order = .shuffled
+            $0.settings.order = .shuffled
             $0.onBrokenItem = .slate
         }
         rig.start()
@@ -169,7 +169,7 @@ import Testing
     func aShuffledListIsShuffledAgainAfterASlateAtItsEnd(_ seed: UInt64) {
         let films = (1...5).map { "\($0).mp4" }
         let rig = KioskRig(films: films + ["bad.mp4"], seed: seed) {
-            $0.programme.order = .shuffled
+            $0.settings.order = .shuffled
             $0.onBrokenItem = .slate
         }
         rig.start()
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test func theSlateOfAnItemWithoutPictureNamesTheOutputsThatPlay() {
-        let rig = KioskRig(films: ["long.mp4"], hasScreen: true) { $0.programme.speakers = ["kitchen"] }
+        let rig = KioskRig(films: ["long.mp4"], hasScreen: true) { $0.settings.speakers = ["kitchen"] }
         var (commands, text): ([ScreenControl.Command], String?) = ([], nil)
         func isShown(_ wanted: String) -> Bool {
             commands.removeAll()
@@ -295,10 +295,10 @@ import Testing
         // 22:13:20.
         let span = try DaySpan(parsing: "22:00-23:00")
         let rig = KioskRig(films: ["long.mp4"]) {
-            var night = $0.programme
+            var night = $0.settings
             night.volume = volume
-            $0.programme.volume = 100
-            $0.parts = [.init(name: "night", span: span, days: Set(1...7), programme: night)]
+            $0.settings.volume = 100
+            $0.periods = [.init(name: "night", span: span, days: Set(1...7), settings: night)]
         }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
@@ -337,7 +337,7 @@ import Testing
         #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
         var fresh = rig.director.settings.configuration
         rig.write("2.mp4")
-        fresh.programme.playlist = [rig.folder + "/films/2.mp4"]
+        fresh.settings.playlist = [rig.folder + "/films/2.mp4"]
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
         #expect(rig.wait { rig.hasSaid("playing '2.mp4' (1 of 1)") })
@@ -349,10 +349,10 @@ import Testing
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
         var fresh = rig.director.settings.configuration
-        (fresh.programme.order, fresh.loops) = (.shuffled, false)
+        (fresh.settings.order, fresh.loops) = (.shuffled, false)
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
-        (fresh.programme.order, fresh.loops) = (.listed, true)
+        (fresh.settings.order, fresh.loops) = (.listed, true)
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
         rig.opened.withLock { $0 = [] }
@@ -456,7 +456,7 @@ import Testing
     }
 
     @Test func mediaThatWasLostIsTriedAgainAfterGrowingPausesUnderThePictureOfTheSlate() {
-        let rig = KioskRig(hasScreen: true) { $0.programme.playlist = ["http://server/stick.mp4"] }
+        let rig = KioskRig(hasScreen: true) { $0.settings.playlist = ["http://server/stick.mp4"] }
         rig.configure { $0.slate = "\(rig.folder)/closed.png" }
         _ = FileManager.default.createFile(atPath: "\(rig.folder)/closed.png", contents: Data("picture".utf8))
         rig.start()
@@ -567,7 +567,7 @@ import Testing
     }
 
     @Test func aFilmWhoseServerNeverAnswersIsPassedOverWithoutARestart() {
-        let rig = KioskRig { $0.programme.playlist = ["http://server/1.mp4", "http://server/long.mp4"] }
+        let rig = KioskRig { $0.settings.playlist = ["http://server/1.mp4", "http://server/long.mp4"] }
         rig.unansweredOpenings.withLock { $0 = 1 }
         let started = rig.clock.now
         rig.start()
@@ -592,8 +592,8 @@ import Testing
         let film = rig.folder + "/films/long1.mp4"
         // It was open when the last process ended.
         let record = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
-        record.noteOpening(film)
-        record.noteFault()
+        record.recordOpening(film)
+        record.recordFault()
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing 'long1.mp4'") && rig.health.withLock { $0.shown == .playing } })
         if isCommanded {
@@ -639,8 +639,8 @@ import Testing
         let rig = KioskRig(films: films)
         // They were open when the last process ended.
         let record = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
-        for film in films.prefix(2) { record.noteOpening("\(rig.folder)/films/\(film)") }
-        record.noteFault()
+        for film in films.prefix(2) { record.recordOpening("\(rig.folder)/films/\(film)") }
+        record.recordFault()
         rig.start()
         let opened = { rig.opened.withLock { $0 } }
         #expect(rig.wait { opened().count >= 3 })
@@ -659,8 +659,8 @@ import Testing
         let films = ["long1.mp4", "long2.mp4"].map { "\(rig.folder)/films/\($0)" }
         // They were open when the last process ended, the first one played.
         let record = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
-        for film in films { record.noteOpening(film) }
-        record.noteFault()
+        for film in films { record.recordOpening(film) }
+        record.recordFault()
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing 'long2.mp4'") && rig.player.state.phase == .playing })
         #expect(rig.opened.withLock { $0 } == ["long1.mp4", "long2.mp4"], "each was opened alone")
@@ -676,8 +676,8 @@ import Testing
         let places = StateFolder(path: rig.folder + "/state")
         // It was open when the last process ended.
         let before = CrashRecord(places, configuration: "wall.toml")
-        before.noteOpening(film)
-        before.noteFault()
+        before.recordOpening(film)
+        before.recordFault()
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing 'long1.mp4'") && rig.health.withLock { $0.shown == .playing } })
         rig.perform("playlist-next")
@@ -687,7 +687,7 @@ import Testing
             }
         )
         // The next process, after a crash.
-        rig.director.stage.crashes.noteFault()
+        rig.director.stage.crashes.recordFault()
         let crashes = CrashRecord(places, configuration: "wall.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_100))
         let (key, edition) = (CrashHistory.key(of: film), FileEdition(of: film)?.text ?? "")
@@ -703,7 +703,7 @@ import Testing
     }
 
     @Test func theFleetReceivesNoTokensOfAddresses() {
-        let rig = KioskRig { $0.programme.playlist = ["https://me:secret@host/long.mp4?token=hidden"] }
+        let rig = KioskRig { $0.settings.playlist = ["https://me:secret@host/long.mp4?token=hidden"] }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing && rig.health.withLock { $0.item != nil } })
         let message = rig.director.stateMessage
@@ -718,8 +718,8 @@ import Testing
         let record = NSTemporaryDirectory() + "talkie-kiosk-\(UUID().uuidString).jsonl"
         defer { try? FileManager.default.removeItem(atPath: record) }
         let rig = KioskRig(films: ["long.mp4"], timeline: record) {
-            $0.programme.speakers = ["kitchen"]
-            $0.programme.fallbacks = ["office"]
+            $0.settings.speakers = ["kitchen"]
+            $0.settings.fallbacks = ["office"]
         }
         rig.start()
         #expect(rig.wait { rig.hasSaid("the sound goes to kitchen") })
@@ -740,10 +740,10 @@ import Testing
         let state = StateFolder(path: first.folder + "/kept")
         // It was open when the last process ended.
         let before = CrashRecord(state, configuration: "wall.toml")
-        before.noteOpening(first.folder + "/films/1.mp4")
-        before.noteFault()
+        before.recordOpening(first.folder + "/films/1.mp4")
+        before.recordFault()
         let record = first.folder + "/record.jsonl"
-        let rig = KioskRig(places: state, timeline: record) { $0.programme.playlist = [first.folder + "/films"] }
+        let rig = KioskRig(places: state, timeline: record) { $0.settings.playlist = [first.folder + "/films"] }
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing '2.mp4'") })
         _ = rig.end()
@@ -756,11 +756,11 @@ import Testing
     }
 
     /// Stores the position of a kiosk that was killed 30 s after the beginning of a film.
-    private func killedKiosk(in film: String) throws -> (state: StateFolder, place: KioskResumePositions.Place) {
+    private func killedKiosk(in film: String) throws -> (state: StateFolder, place: KioskResumePositions.Position) {
         let state = StateFolder(path: NSTemporaryDirectory() + "talkie-kept-\(UUID().uuidString)")
-        let place = KioskResumePositions.Place(address: film, position: MediaTime(value: 30, timescale: 1))
+        let place = KioskResumePositions.Position(address: film, position: MediaTime(value: 30, timescale: 1))
         let kept = KioskResumePositions(state, configuration: "wall.toml", report: { _ in })
-        kept.scheduleWrite(KioskResumePositions.Kept(place: place, starts: 4, hasEndedWell: false))
+        kept.scheduleWrite(KioskResumePositions.Kept(position: place, starts: 4, hasEndedWell: false))
         kept.writePending()
         return (state, place)
     }
@@ -773,7 +773,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: state.path) }
         func start() -> KioskRig {
             let rig = KioskRig(places: state) {
-                $0.programme.playlist = [first.folder + "/films"]
+                $0.settings.playlist = [first.folder + "/films"]
                 if isQuiet { $0.quietHours = [quiet] } else { $0.start = .time(quiet.to) }
             }
             rig.start()
@@ -783,7 +783,7 @@ import Testing
         }
         _ = start().end()
         let kept = KioskResumePositions(state, configuration: "wall.toml", report: { _ in }).read().kept
-        #expect(kept == KioskResumePositions.Kept(place: place, starts: 5))
+        #expect(kept == KioskResumePositions.Kept(position: place, starts: 5))
         let rig = start()
         first.write("another.mp4")
         #expect(rig.wait { rig.hasSaid("the list now has 4 films") })
@@ -798,7 +798,7 @@ import Testing
         let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
         let (places, _) = try killedKiosk(in: first.folder + "/films/long.mp4")
         defer { try? FileManager.default.removeItem(atPath: places.path) }
-        let rig = KioskRig(places: places) { $0.programme.playlist = [first.folder + "/films"] }
+        let rig = KioskRig(places: places) { $0.settings.playlist = [first.folder + "/films"] }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
         #expect(rig.opened.withLock { $0.first } == "long.mp4")
@@ -816,13 +816,13 @@ import Testing
         try places.start()
         places.scheduleWrite(
             KioskResumePositions.Kept(
-                place: .init(address: address, position: MediaTime(value: 7, timescale: 1)), starts: 1))
+                position: .init(address: address, position: MediaTime(value: 7, timescale: 1)), starts: 1))
         places.stop()
         for name in folder.list("") {
             let text = try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
             #expect(!text.contains("secret") && !text.contains("hidden") && !text.contains("me:"), "\(text)")
         }
-        let place = try #require(places.read().kept.place)
+        let place = try #require(places.read().kept.position)
         #expect(place.position == MediaTime(value: 7, timescale: 1))
         let others = ["https://host/watch?v=1", "/watch"]
         #expect(place.film(among: others + [address]) == address, "films that differ in the query only")
@@ -846,14 +846,14 @@ import Testing
         }
         let (left, right) = (try places("left"), try places("right"))
         let inherited = left.read().kept
-        #expect(inherited.starts == 3 && inherited.place?.film(among: ["/films/a.mp4"]) != nil)
+        #expect(inherited.starts == 3 && inherited.position?.film(among: ["/films/a.mp4"]) != nil)
         for (places, film) in [(left, "/films/l.mp4"), (right, "/films/r.mp4")] {
             try places.start()
-            places.scheduleWrite(KioskResumePositions.Kept(place: .init(address: film, position: .zero)))
+            places.scheduleWrite(KioskResumePositions.Kept(position: .init(address: film, position: .zero)))
             places.stop()
         }
-        #expect(left.read().kept.place?.address == "/films/l.mp4")
-        #expect(right.read().kept.place?.address == "/films/r.mp4")
+        #expect(left.read().kept.position?.address == "/films/l.mp4")
+        #expect(right.read().kept.position?.address == "/films/r.mp4")
     }
 
     @Test func whatHasNotChangedIsNotWrittenAgain() throws {
@@ -865,7 +865,7 @@ import Testing
             return name.flatMap { try? FileManager.default.attributesOfItem(atPath: "\(folder.path)/\($0)") }
                 .flatMap { $0[.systemFileNumber] as? UInt64 }
         }
-        let kept = KioskResumePositions.Kept(place: .init(address: "/a.mp4", position: .zero), starts: 1)
+        let kept = KioskResumePositions.Kept(position: .init(address: "/a.mp4", position: .zero), starts: 1)
         places.scheduleWrite(kept)
         places.writePending()
         let first = file()
@@ -912,7 +912,7 @@ import Testing
     }
 
     @Test func eachLossOfASpeakerIsLogged() {
-        let rig = KioskRig(films: ["long.mp4"]) { $0.programme.speakers = ["kitchen"] }
+        let rig = KioskRig(films: ["long.mp4"]) { $0.settings.speakers = ["kitchen"] }
         rig.start()
         #expect(rig.wait { rig.hasSaid("the sound goes to kitchen") })
         let id = OutputID(rig.player.outputs!.number(of: rig.kitchen)!)
@@ -941,8 +941,8 @@ import Testing
 
     @Test func theSoundGoesToTheFallbackWhileASpeakerIsLostAndBack() {
         let rig = KioskRig(films: ["long.mp4"]) {
-            $0.programme.speakers = ["kitchen"]
-            $0.programme.fallbacks = ["office"]
+            $0.settings.speakers = ["kitchen"]
+            $0.settings.fallbacks = ["office"]
         }
         rig.start()
         #expect(rig.wait { rig.hasSaid("the sound goes to kitchen") })
@@ -959,7 +959,7 @@ import Testing
     }
 
     @Test func aSpeakerThatIsNotThereIsLookedForAndThisComputerPlaysMeanwhile() {
-        let rig = KioskRig(films: ["long.mp4"], present: ["local"]) { $0.programme.speakers = ["toy:kitchen"] }
+        let rig = KioskRig(films: ["long.mp4"], present: ["local"]) { $0.settings.speakers = ["toy:kitchen"] }
         rig.start()
         #expect(rig.wait { rig.hasSaid("no toy is in 'kitchen'; searching until it is available") })
         #expect(rig.wait { rig.hasSaid("the sound goes to card instead") })
@@ -969,7 +969,7 @@ import Testing
     }
 
     @Test func aSpeakerThatRefusesIsTriedAgainEveryFifteenSecondsAndThisComputerPlaysMeanwhile() {
-        let rig = KioskRig(films: ["long.mp4"], present: ["local"]) { $0.programme.speakers = ["toy:kitchen"] }
+        let rig = KioskRig(films: ["long.mp4"], present: ["local"]) { $0.settings.speakers = ["toy:kitchen"] }
         rig.kitchen.state.withLock { $0.refusal = OutputError(.failed, "no") }
         func attempts() -> Int { rig.kitchen.state.withLock { $0.preparations } }
         rig.start()
@@ -991,7 +991,7 @@ import Testing
 
     @Test(arguments: [OutputError.Code.busy, .notPermitted])
     func aSpeakerThatGaveUpIsTriedAgainAfterAMinute(code: OutputError.Code) {
-        let rig = KioskRig(films: ["long.mp4"]) { $0.programme.speakers = ["kitchen"] }
+        let rig = KioskRig(films: ["long.mp4"]) { $0.settings.speakers = ["kitchen"] }
         rig.start()
         #expect(rig.wait { rig.hasSaid("the sound goes to kitchen") })
         rig.mailbox.post(.output(OutputID(rig.player.outputs!.number(of: rig.kitchen)!), isLost: true))

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func theStartIsWhereTheLastRunWasOrTheItemAfterAnExcludedOne() {
-        let place = KioskResumePositions.Place(address: "b", position: MediaTime(value: 30, timescale: 1))
+        let place = KioskResumePositions.Position(address: "b", position: MediaTime(value: 30, timescale: 1))
         func start(_ items: KioskItems) -> String {
             let start = items.start(from: place)
             return "\(start.address ?? "-") \(start.position?.seconds ?? -1)"
@@ -55,11 +55,11 @@ import Testing
         var items = items("a", "b")
         let second = items.load(startingWith: "b") { _ in false }
         #expect(second.address == "b" && items.isUnopened)
-        let taken = items.takeUnopened()
+        let taken = items.consumeUnopened()
         #expect(taken?.first == taken?.items[1].id && !items.isUnopened)
         // In a shuffled order the first item is another one.
         let first = items.load(startingWith: nil) { _ in false }
-        let whole = items.takeUnopened()
+        let whole = items.consumeUnopened()
         #expect(first.address == "a" && whole?.items.count == 2 && whole?.first == nil)
     }
 
@@ -83,8 +83,8 @@ import Testing
         items.setFound(list("a", "b", "c"))
         #expect([isLogged("a"), isLogged("b")] == [true, false])
         // The next pass: another item plays.
-        items.noteOpened(item("c"))
-        items.noteEnded(item("c"))
+        items.recordOpened(item("c"))
+        items.recordEnded(item("c"))
         #expect([isLogged("a"), isLogged("b"), isLogged("b")] == [true, true, false])
         #expect(items.problemCount == 7)
     }
@@ -95,14 +95,14 @@ import Testing
         _ = items.recordProblem(of: item("b"), "b is no film", isSkipped: true)
         #expect(items.sentences(isSkipped: false) == ["a is damaged"])
         #expect(items.sentences(isSkipped: true) == ["b is no film"])
-        items.noteEnded(item("a"))
+        items.recordEnded(item("a"))
         #expect(items.sentences(isSkipped: false) == ["a is damaged"], "the end of the same playback")
-        items.noteOpened(item("a"))
+        items.recordOpened(item("a"))
         _ = items.recordProblem(of: item("a"), "a is still damaged", isSkipped: false)
-        items.noteEnded(item("a"))
+        items.recordEnded(item("a"))
         #expect(items.sentences(isSkipped: false) == ["a is still damaged"])
-        items.noteOpened(item("a"))
-        items.noteEnded(item("a"))
+        items.recordOpened(item("a"))
+        items.recordEnded(item("a"))
         #expect(items.sentences(isSkipped: false) == [])
         items.setFound(list("a"))
         #expect(items.sentences(isSkipped: true) == [])

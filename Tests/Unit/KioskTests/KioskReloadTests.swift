@@ -54,9 +54,9 @@ import Testing
     }
 
     /// Returns a part of the day that includes the current time.
-    private static func part(_ name: String, _ fresh: KioskConfiguration) -> KioskConfiguration.DayPart {
-        KioskConfiguration.DayPart(
-            name: name, span: try! DaySpan(parsing: "22:00-23:00"), days: Set(1...7), programme: fresh.programme)
+    private static func part(_ name: String, _ fresh: KioskConfiguration) -> KioskConfiguration.DayPeriod {
+        KioskConfiguration.DayPeriod(
+            name: name, span: try! DaySpan(parsing: "22:00-23:00"), days: Set(1...7), settings: fresh.settings)
     }
 
     private static func time(_ hour: Int) -> KioskConfiguration.Start { .time(TimeOfDay(hour: hour, minute: 0)!) }
@@ -74,55 +74,55 @@ import Testing
     /// By property names of `KioskConfiguration` and `Programme`.
     private static let cases: [String: Case] = [
         "playlist": Case(steps: [
-            Step({ $0.programme.playlist = [$1 + "/other"] }) { $0.hasSaid("there is no file") && $0.hasSaid("other") },
-            Step({ $0.programme.playlist = [$1 + "/third"] }) { $0.hasSaid("third") },
-            Step({ $0.programme.playlist = [$1 + "/films"] }) { $0.hasSaid("the list now has one film") },
+            Step({ $0.settings.playlist = [$1 + "/other"] }) { $0.hasSaid("there is no file") && $0.hasSaid("other") },
+            Step({ $0.settings.playlist = [$1 + "/third"] }) { $0.hasSaid("third") },
+            Step({ $0.settings.playlist = [$1 + "/films"] }) { $0.hasSaid("the list now has one film") },
         ]),
         "order": Case(
             films: ["long1.mp4", "long2.mp4"],
             steps: [KioskConfiguration.Order.shuffled, .listed].map { order in
-                Step({ fresh, _ in fresh.programme.order = order }) { $0.hasSaid("the list now has 2 films") }
+                Step({ fresh, _ in fresh.settings.order = order }) { $0.hasSaid("the list now has 2 films") }
             }),
         "speakers": Case(steps: [
-            Step({ fresh, _ in fresh.programme.speakers = ["kitchen"] }) { $0.hasSaid("the sound goes to kitchen") },
-            Step({ fresh, _ in fresh.programme.speakers = ["office"] }) { $0.hasSaid("the sound goes to office") },
-            Step({ fresh, _ in fresh.programme.speakers = [] }) {
+            Step({ fresh, _ in fresh.settings.speakers = ["kitchen"] }) { $0.hasSaid("the sound goes to kitchen") },
+            Step({ fresh, _ in fresh.settings.speakers = ["office"] }) { $0.hasSaid("the sound goes to office") },
+            Step({ fresh, _ in fresh.settings.speakers = [] }) {
                 $0.player.audioOutputs.map(\.name) == ["card"] && $0.card.state.withLock { $0.gains.last } == .some(0)
             },
-            Step({ fresh, _ in fresh.programme.speakers = ["local"] }) {
+            Step({ fresh, _ in fresh.settings.speakers = ["local"] }) {
                 $0.hasSaid("the sound goes to card") && $0.card.state.withLock { $0.gains.last } != .some(0)
             },
         ]),
-        "fallbacks": applies(\.programme.fallbacks, [["office"], ["kitchen"], []]) {
-            $0.director.sound?.tiers.fallbacks == $1
+        "fallbacks": applies(\.settings.fallbacks, [["office"], ["kitchen"], []]) {
+            $0.director.routeSupervisor?.tiers.fallbacks == $1
         },
         "languages": Case(steps: [
             Step({ fresh, _ in
-                fresh.programme.speakers = ["local", "kitchen"]
-                fresh.programme.languages = ["kitchen": ["de"]]
+                fresh.settings.speakers = ["local", "kitchen"]
+                fresh.settings.languages = ["kitchen": ["de"]]
             }) { $0.player.allOutputs.map(\.output.name) == ["card", "kitchen"] && $0.player.audioOutputs.count == 1 },
-            Step({ fresh, _ in fresh.programme.languages = ["kitchen": ["fr"]] }) {
-                $0.director.sound?.tiers.languages == ["kitchen": ["fr"]]
+            Step({ fresh, _ in fresh.settings.languages = ["kitchen": ["fr"]] }) {
+                $0.director.routeSupervisor?.tiers.languages == ["kitchen": ["fr"]]
             },
-            Step({ fresh, _ in fresh.programme.languages = [:] }) {
+            Step({ fresh, _ in fresh.settings.languages = [:] }) {
                 $0.player.audioOutputs.map(\.name) == ["card", "kitchen"]
             },
-            Step({ fresh, _ in fresh.programme.speakers = ["local"] }) {
+            Step({ fresh, _ in fresh.settings.speakers = ["local"] }) {
                 $0.player.audioOutputs.map(\.name) == ["card"]
             },
         ]),
-        "volume": applies(\.programme.volume, [40, 60, nil, 60]) { rig, volume in
+        "volume": applies(\.settings.volume, [40, 60, nil, 60]) { rig, volume in
             let gain = rig.card.state.withLock { $0.gains.last ?? nil }
             return rig.player.state.volume == volume ?? 100 && gain == volume.map { VolumeCurve.gain(volume: $0) }
         },
         "parts": Case(steps: [
-            Step({ fresh, _ in fresh.parts = [part("evening", fresh)] }) {
+            Step({ fresh, _ in fresh.periods = [part("evening", fresh)] }) {
                 $0.hasSaid("part of the day: 'evening'")
             },
-            Step({ fresh, _ in fresh.parts = [part("night", fresh)] }) {
+            Step({ fresh, _ in fresh.periods = [part("night", fresh)] }) {
                 $0.hasSaid("part of the day: 'night'")
             },
-            Step({ fresh, _ in fresh.parts = [] }) { $0.hasSaid("no part of the day applies") },
+            Step({ fresh, _ in fresh.periods = [] }) { $0.hasSaid("no part of the day applies") },
         ]),
         "loops": Case(
             films: ["1.mp4"], steps: [Step({ fresh, _ in fresh.loops = false }) { $0.director.result == .done }]),
@@ -177,7 +177,7 @@ import Testing
             $0.imageDurations.withLock { $0.last } == $1
         },
         "speakerTimeout": applies(\.speakerTimeout, [.seconds(8), .seconds(12), nil]) {
-            $0.director.sound?.answerTimeout == $1
+            $0.director.routeSupervisor?.answerTimeout == $1
         },
         "hooks": Case(steps: [
             Step({
@@ -226,7 +226,7 @@ import Testing
 
     @Test func everyKeyIsInTheTable() {
         let configuration = KioskConfiguration()
-        let names = [Mirror(reflecting: configuration), Mirror(reflecting: configuration.programme)]
+        let names = [Mirror(reflecting: configuration), Mirror(reflecting: configuration.settings)]
             .flatMap { $0.children.compactMap(\.label) }
         #expect(Set(names).subtracting(Self.others) == Set(Self.cases.keys))
     }
@@ -255,7 +255,7 @@ import Testing
         #expect(rig.wait { rig.player.state.phase == .playing })
         Self.reload(rig) { $0.screen = .number(1) }
         #expect(rig.hasSaid(Self.waiting + "screen"))
-        Self.reload(rig) { $0.programme.volume = 30 }
+        Self.reload(rig) { $0.settings.volume = 30 }
         #expect(rig.hasSaid(Self.waiting + "screen"))
         Self.reload(rig) { _ in }
         #expect(rig.hasSaid(Self.waiting + "screen"))
@@ -268,17 +268,17 @@ import Testing
         #expect(rig.wait { rig.director.hours.beginsAt != nil })
         Self.reload(rig) { $0.start = .atOnce }
         #expect(rig.wait { rig.player.state.phase == .playing })
-        Self.reload(rig) { $0.programme.volume = 30 }
+        Self.reload(rig) { $0.settings.volume = 30 }
         #expect(!rig.hasSaid(Self.waiting))
         _ = rig.end()
     }
 
     @Test func theFirstSpeakersOfASilentKioskWaitForTheNextStart() {
-        let rig = KioskRig(films: ["long.mp4"]) { $0.programme.speakers = [] }
+        let rig = KioskRig(films: ["long.mp4"]) { $0.settings.speakers = [] }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
         var fresh = rig.director.settings.configuration
-        fresh.programme.speakers = ["kitchen"]
+        fresh.settings.speakers = ["kitchen"]
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
         #expect(rig.wait { rig.hasSaid("these keys take effect at the next start: speakers") })
@@ -288,7 +288,7 @@ import Testing
     @Test func aWallTakesOverItsLoop() {
         let rig = KioskRig(films: ["long.mp4"]) { $0.wall = .init() }
         rig.start()
-        let line: @Sendable () -> WallLine? = { rig.director.playback.wall?.line }
+        let line: @Sendable () -> WallTimeline? = { rig.director.playback.wall?.timeline }
         #expect(rig.wait { line()?.loops == true })
         let epoch = line()?.epoch
         var fresh = rig.director.settings.configuration
@@ -307,7 +307,7 @@ import Testing
             $0.start = Self.time(22)
         }
         rig.start()
-        let line: @Sendable () -> WallLine? = { rig.director.playback.wall?.line }
+        let line: @Sendable () -> WallTimeline? = { rig.director.playback.wall?.timeline }
         #expect(rig.wait { line()?.items.count == 1 })
         let epoch = line()?.epoch
         Self.reload(rig) { $0.start = .atOnce }

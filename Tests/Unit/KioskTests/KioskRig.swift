@@ -83,8 +83,8 @@ final class KioskRig: @unchecked Sendable {
         try! FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
         for film in films { Self.write(film, in: folder) }
         var configuration = KioskConfiguration()
-        configuration.programme.playlist = [folder + "/films"]
-        configuration.programme.speakers = ["local"]
+        configuration.settings.playlist = [folder + "/films"]
+        configuration.settings.speakers = ["local"]
         change(&configuration)
         let first = configuration
         let screen = hasScreen ? ScreenControl() : nil
@@ -118,7 +118,7 @@ final class KioskRig: @unchecked Sendable {
             components: Player.Components(
                 open: { [opened, crashes, isStickPulled] (address, _) throws(MediaError) in
                     if address == TestSound.address { return TestSound() }
-                    crashes.noteOpening(address)
+                    crashes.recordOpening(address)
                     let name = String(address.split(separator: "/").last ?? "")
                     opened.withLock { $0.append(name) }
                     if name.hasPrefix("ill") { Glibc.raise(SIGILL) }
@@ -166,7 +166,7 @@ final class KioskRig: @unchecked Sendable {
         director = try! KioskDirector(
             stage: KioskStage(
                 player: player, screen: screen, distributor: distributor, registry: OutputRegistry([toys]),
-                places: KioskResumePositions(
+                resumePositions: KioskResumePositions(
                     places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", report: { _ in }),
                 crashes: crashes,
                 reload: { [next] () throws(KioskConfigurationError) in
@@ -191,7 +191,7 @@ final class KioskRig: @unchecked Sendable {
                 isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } }, clock: clock,
                 calendar: UTC(), run: { (_, _, body) in body() }, tasks: tasks,
                 releaseFreeMemory: { [releases] in releases.withLock { $0 += 1 } }, seed: seed),
-            configuration: configuration, outputs: configuration.hasSound ? group : nil, mailbox: mailbox)
+            configuration: configuration, outputs: configuration.hasAudio ? group : nil, mailbox: mailbox)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -430,7 +430,7 @@ final class KioskRig: @unchecked Sendable {
                 time: TimeOfDay(hour: time / 3600, minute: time / 60 % 60, second: time % 60)!)
         }
 
-        func moment(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
+        func wallTime(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
             WallTime(seconds: 1_699_920_000 + days * 86_400 + time.seconds)
         }
     }

@@ -18,7 +18,7 @@ struct CentralEurope: WallCalendar {
             time: TimeOfDay(hour: Int(parts.tm_hour), minute: Int(parts.tm_min), second: Int(parts.tm_sec))!)
     }
 
-    func moment(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
+    func wallTime(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
         var parts = tm()
         (parts.tm_year, parts.tm_mon) = (Int32(year - 1900), Int32(month - 1))
         (parts.tm_mday, parts.tm_sec) = (Int32(day + days), Int32(time.seconds))
@@ -37,13 +37,13 @@ struct CentralEurope: WallCalendar {
     }
 
     private func at(_ day: Int, _ time: String, month: Int = 6) throws -> WallTime {
-        calendar.moment(year: 2026, month: month, day: day, plusDays: 0, at: try TimeOfDay(parsing: time))
+        calendar.wallTime(year: 2026, month: month, day: day, plusDays: 0, at: try TimeOfDay(parsing: time))
     }
 
     private func words(_ moment: WallTime?) -> String? {
         moment.map {
             let local = calendar.local($0)
-            return "\(local.day). \(local.time.words)"
+            return "\(local.day). \(local.time.text)"
         }
     }
 
@@ -74,12 +74,12 @@ struct CentralEurope: WallCalendar {
                 playlist = "night"
                 """), calendar: calendar)
         // 2026-06-05 is a Friday.
-        #expect(schedule.shown(at: try at(5, "21:59:59")).part == nil)
-        #expect(schedule.shown(at: try at(5, "22:00")).part == "night")
-        #expect(schedule.shown(at: try at(6, "01:59")).part == "night", "what began on Friday")
-        #expect(schedule.shown(at: try at(6, "02:00")).part == nil)
-        #expect(schedule.shown(at: try at(6, "22:00")).part == nil, "Saturday has none")
-        #expect(schedule.shown(at: try at(5, "01:00")).part == nil, "nor had Thursday")
+        #expect(schedule.shown(at: try at(5, "21:59:59")).period == nil)
+        #expect(schedule.shown(at: try at(5, "22:00")).period == "night")
+        #expect(schedule.shown(at: try at(6, "01:59")).period == "night", "what began on Friday")
+        #expect(schedule.shown(at: try at(6, "02:00")).period == nil)
+        #expect(schedule.shown(at: try at(6, "22:00")).period == nil, "Saturday has none")
+        #expect(schedule.shown(at: try at(5, "01:00")).period == nil, "nor had Thursday")
         #expect(words(schedule.nextChange(after: try at(3, "12:00"))) == "5. 22:00")
         #expect(words(schedule.nextChange(after: try at(5, "22:00"))) == "6. 02:00")
         #expect(words(schedule.nextChange(after: try at(6, "02:00"))) == "12. 22:00")
@@ -98,8 +98,8 @@ struct CentralEurope: WallCalendar {
                 to = 13:00:00
                 volume = 10
                 """), calendar: calendar)
-        #expect(schedule.shown(at: try at(1, "12:30")).programme.volume == 10)
-        #expect(schedule.shown(at: try at(1, "13:00")).programme.volume == 50)
+        #expect(schedule.shown(at: try at(1, "12:30")).settings.volume == 10)
+        #expect(schedule.shown(at: try at(1, "13:00")).settings.volume == 50)
         #expect(words(schedule.nextChange(after: try at(1, "12:30"))) == "1. 13:00")
     }
 
@@ -115,7 +115,7 @@ struct CentralEurope: WallCalendar {
         #expect(KioskSchedule(try configuration(""), calendar: calendar).nextChange(after: try at(1, "00:00")) == nil)
         let allDay = try configuration("[day_parts.all]\nfrom = 00:00:00\nto = 00:00:00\nvolume = 3")
         let schedule = KioskSchedule(allDay, calendar: calendar)
-        #expect(schedule.shown(at: try at(1, "11:00")).part == "all")
+        #expect(schedule.shown(at: try at(1, "11:00")).period == "all")
         #expect(schedule.nextChange(after: try at(1, "00:00")) == nil)
     }
 
@@ -148,7 +148,7 @@ struct CentralEurope: WallCalendar {
         let system = SystemCalendar()
         for hour in [0, 5, 12, 23] {
             let time = try #require(TimeOfDay(hour: hour, minute: 17, second: 4))
-            let local = system.local(system.moment(year: 2026, month: 6, day: 29, plusDays: 3, at: time))
+            let local = system.local(system.wallTime(year: 2026, month: 6, day: 29, plusDays: 3, at: time))
             #expect(local.month == 7 && local.day == 2 && local.weekday == 4 && local.time == time)
         }
     }

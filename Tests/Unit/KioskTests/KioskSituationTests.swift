@@ -31,17 +31,17 @@ import Testing
             ])
         let plays = "Plays '/films/a.mp4' (2 of 5)"
         #expect(
-            all.map { $0.line() } == [
+            all.map { $0.summary() } == [
                 "Waiting for the network: '/films/a.mp4' (2 of 5)", plays, plays,
                 "Nothing is shown: 'b' is no film", plays, "Starts at 09:30",
                 "Quiet hours: screen and sound are off until 07:00",
             ])
-        #expect(all[1].line(naming: { _ in "a" }) == "Plays 'a' (2 of 5)")
+        #expect(all[1].summary(naming: { _ in "a" }) == "Plays 'a' (2 of 5)")
     }
 
     @Test func beforeFilmsAreFoundItSaysSo() {
-        #expect(KioskSituation().line() == "Searching for films")
+        #expect(KioskSituation().summary() == "Searching for films")
         #expect(KioskSituation().shown == .nothing("no films have been found yet"))
-        #expect(KioskSituation(slate: .nothing(nil)).line() == "Nothing is shown: no films have been found yet")
+        #expect(KioskSituation(slate: .nothing(nil)).summary() == "Nothing is shown: no films have been found yet")
     }
 }

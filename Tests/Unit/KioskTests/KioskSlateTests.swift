@@ -17,7 +17,7 @@ import Testing
         let screen = KioskScreen(stage, settings: settings, hookRunner: HookRunner(start: stage.run) { _ in })
         return KioskSlate(
             rig.player, messages: KioskMessages(stage.log, clock: rig.clock), settings: settings, screen: screen,
-            sound: nil)
+            routeSupervisor: nil)
     }
 
     @Test func theImageIsOpenedOnlyWhileNothingCanBePlayed() {
@@ -35,10 +35,10 @@ import Testing
     @Test func anImageThatAnAttemptHasReplacedIsOpenedAgain() {
         let slate = slate()
         var isOpened = [slate.showNothing("a", image: image), slate.showNothing("a", image: image)]
-        slate.noteImageReplaced()
+        slate.markImageReplaced()
         isOpened.append(slate.showNothing("a", image: image))
         // An image that cannot be shown at present.
-        slate.noteImageReplaced()
+        slate.markImageReplaced()
         isOpened.append(slate.showNothing("a", image: nil))
         #expect(isOpened == [true, false, true, false])
     }

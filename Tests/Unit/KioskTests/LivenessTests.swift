@@ -17,7 +17,7 @@ import Testing
             (beat.isExpected, beat.turns, beat.shown) = (true, second * 4, second * 24)
             beat.position = MediaTime(value: Int64(second), timescale: 1)
             beat.audioRead = MediaTime(value: Int64(second + 2), timescale: 1)
-            (beat.hasPicture, beat.hasSound, beat.soundAhead) = (true, true, .seconds(1))
+            (beat.hasVideo, beat.hasAudio, beat.audioAhead) = (true, true, .seconds(1))
             change(&beat, second)
             liveness.observe(beat, at: start.advanced(by: .seconds(second)))
         }
@@ -34,35 +34,35 @@ import Testing
 
     @Test func aPictureThatIsDueAndNotPresentedIsNoLife() {
         let verdict = verdict(after: 10) { beat, second in
-            if second >= 2 { beat.pictureOverdue = .seconds(second - 1) }
+            if second >= 2 { beat.frameOverdue = .seconds(second - 1) }
         }
-        #expect(verdict == .stalled(.picture, since: start.advanced(by: .seconds(2))))
+        #expect(verdict == .stalled(.video, since: start.advanced(by: .seconds(2))))
     }
 
     @Test func aScreenThatTakesNoPicturesIsNoHoleInTheFilm() {
         let verdict = verdict(after: 9) { beat, second in
             guard second > 3 else { return }
-            (beat.shown, beat.audioRead, beat.pictureOverdue) = (72, nil, .seconds(second - 3))
+            (beat.shown, beat.audioRead, beat.frameOverdue) = (72, nil, .seconds(second - 3))
         }
-        #expect(verdict == .stalled(.picture, since: start.advanced(by: .seconds(4))))
+        #expect(verdict == .stalled(.video, since: start.advanced(by: .seconds(4))))
     }
 
     @Test func audioThatNoOutputAcceptsIsNoLifeAlthoughPicturesMove() {
-        let verdict = verdict(after: 10) { beat, second in beat.soundAhead = .seconds(1 - second) }
-        #expect(verdict == .stalled(.sound, since: start.advanced(by: .seconds(2))))
+        let verdict = verdict(after: 10) { beat, second in beat.audioAhead = .seconds(1 - second) }
+        #expect(verdict == .stalled(.audio, since: start.advanced(by: .seconds(2))))
     }
 
     @Test func soundThatIsNotReadIsAFaultOfTheFilmAlthoughPicturesMove() {
         let verdict = verdict(after: 10) { beat, second in
-            (beat.soundAhead, beat.isSoundMissing) = (.seconds(1 - second), second > 1)
+            (beat.audioAhead, beat.isAudioMissing) = (.seconds(1 - second), second > 1)
         }
         #expect(verdict == .stalled(.silence, since: start.advanced(by: .seconds(2))))
         #expect(ItemExclusions.Reason(of: .silence) == .slow)
-        #expect(ItemExclusions.Reason(of: .sound) == nil)
+        #expect(ItemExclusions.Reason(of: .audio) == nil)
     }
 
     @Test func soundThatHasEndedBeforeThePictureIsNoStall() {
-        #expect(verdict(after: 60) { beat, _ in beat.soundAhead = nil } == .alive)
+        #expect(verdict(after: 60) { beat, _ in beat.audioAhead = nil } == .alive)
     }
 
     @Test func aDecoderThatGivesNothingIsNoLife() {
@@ -113,7 +113,7 @@ import Testing
             self.repeatBeginning(&beat, second)
             guard second > 3 else { return }
             beat.isStarved = second % 2 == 0
-            beat.pictureOverdue = second % 2 == 0 ? nil : .seconds(second - 3)
+            beat.frameOverdue = second % 2 == 0 ? nil : .seconds(second - 3)
         }
         #expect(verdict(after: 8, change) == .alive)
         #expect(verdict(after: 9, change) == .stalled(.decoder, since: start.advanced(by: .seconds(4))))
@@ -123,7 +123,7 @@ import Testing
         var liveness = Liveness()
         for second in 0...16 {
             var beat = Liveness.Beat()
-            (beat.isExpected, beat.hasPicture, beat.turns, beat.shown) = (true, true, second, min(second, 3))
+            (beat.isExpected, beat.hasVideo, beat.turns, beat.shown) = (true, true, second, min(second, 3))
             beat.position = MediaTime(value: Int64(second), timescale: 1)
             beat.audioRead = beat.position
             repeatBeginning(&beat, second)
@@ -137,7 +137,7 @@ import Testing
 
     @Test func aFilmOfFewPicturesIsGivenTheWholeTimeWhenItWaits() {
         let change = { (beat: inout Liveness.Beat, second: Int) in
-            (beat.shown, beat.audioRead, beat.picturePeriod) = (min(second, 50) / 10, nil, .seconds(10))
+            (beat.shown, beat.audioRead, beat.framePeriod) = (min(second, 50) / 10, nil, .seconds(10))
             beat.isWaiting = second > 19
         }
         #expect(verdict(after: 31, change) == .alive)
@@ -177,7 +177,7 @@ import Testing
         let verdict = verdict(after: 9) { beat, second in
             if second > 3 { (beat.shown, beat.audioRead) = (72, MediaTime(value: 3600, timescale: 1)) }
             // The feeder fills the gap with silence, which outputs accept.
-            beat.soundAhead = .seconds(2)
+            beat.audioAhead = .seconds(2)
         }
         #expect(verdict == .stalled(.hole, since: start.advanced(by: .seconds(4))))
     }
@@ -185,36 +185,36 @@ import Testing
     @Test func aFilmWithEndedVideoIsAliveWhileAudioContinues() {
         #expect(verdict(after: 60) { beat, _ in beat.shown = 72 } == .alive)
         let isHeard = verdict(after: 60) { beat, _ in
-            (beat.shown, beat.audioRead, beat.soundAhead) = (72, nil, nil)
-            beat.isSoundPlayingOut = true
+            (beat.shown, beat.audioRead, beat.audioAhead) = (72, nil, nil)
+            beat.isAudioPlayingOut = true
         }
         #expect(isHeard == .alive, "a speaker may hold minutes of sound that was read to its end")
     }
 
     @Test func stillsAndMusicAreExceptedByTheirKind() {
         let still = verdict(after: 60) { beat, _ in
-            (beat.isStill, beat.hasPicture, beat.shown) = (true, false, 1)
-            (beat.audioRead, beat.soundAhead, beat.hasSound) = (nil, nil, false)
+            (beat.isStill, beat.hasVideo, beat.shown) = (true, false, 1)
+            (beat.audioRead, beat.audioAhead, beat.hasAudio) = (nil, nil, false)
         }
         #expect(still == .alive)
-        let music = verdict(after: 60) { beat, _ in (beat.hasPicture, beat.shown) = (false, 0) }
+        let music = verdict(after: 60) { beat, _ in (beat.hasVideo, beat.shown) = (false, 0) }
         #expect(music == .alive)
     }
 
     @Test func aFilmOfFewPicturesIsGivenTheTimeBetweenThem() {
         let slow = verdict(after: 60) { beat, second in
-            (beat.shown, beat.audioRead, beat.picturePeriod) = (second / 10, nil, .seconds(10))
+            (beat.shown, beat.audioRead, beat.framePeriod) = (second / 10, nil, .seconds(10))
         }
         #expect(slow == .alive)
         #expect(verdict(after: 8) { beat, _ in (beat.shown, beat.audioRead) = (1, nil) } != .alive)
         // A file may state any frame rate; the check is not disabled for weeks.
         let stated = { (beat: inout Liveness.Beat, _: Int) in
-            (beat.shown, beat.audioRead, beat.picturePeriod) = (1, nil, .seconds(1_000_000))
+            (beat.shown, beat.audioRead, beat.framePeriod) = (1, nil, .seconds(1_000_000))
         }
         #expect(verdict(after: 119, stated) == .alive)
         #expect(verdict(after: 120, stated) == .stalled(.hole, since: start))
         let starved = verdict(after: 120) { beat, _ in
-            (beat.isStarved, beat.picturePeriod) = (true, .seconds(1_000_000))
+            (beat.isStarved, beat.framePeriod) = (true, .seconds(1_000_000))
         }
         #expect(starved == .stalled(.decoder, since: start))
     }
@@ -224,7 +224,7 @@ import Testing
         var faults: [Bool] = []
         for second in 0..<16 {
             var beat = Liveness.Beat()
-            (beat.isExpected, beat.turns, beat.hasPicture) = (true, second, true)
+            (beat.isExpected, beat.turns, beat.hasVideo) = (true, second, true)
             // Frozen from second 2 to second 9; a repair at second 8 shows one frame.
             let isFrozen = (2...9).contains(second)
             beat.position = MediaTime(value: Int64(isFrozen ? 2 : second), timescale: 1)
@@ -252,7 +252,7 @@ import Testing
             (beat.isExpected, beat.turns, beat.shown) = (true, second, second * 24)
             beat.position = MediaTime(value: Int64(second), timescale: 1)
             beat.audioRead = beat.position
-            (beat.hasPicture, beat.hasSound, beat.soundAhead, beat.isSoundMissing) = (true, true, .seconds(-1), true)
+            (beat.hasVideo, beat.hasAudio, beat.audioAhead, beat.isAudioMissing) = (true, true, .seconds(-1), true)
             liveness.observe(beat, at: now)
             if case .stalled = liveness.verdict { liveness.forgive(at: now) }
             faults.append(liveness.fault != nil)
@@ -281,7 +281,7 @@ import Testing
     }
 
     @Test func theOnlyFilmIsRepairedFromWhatIsHardlySeenToTheEndOfTheProgram() {
-        let stages = stages(for: .picture, seconds: [5, 10, 15, 20, 25]) { _ in onlyFilm }
+        let stages = stages(for: .video, seconds: [5, 10, 15, 20, 25]) { _ in onlyFilm }
         #expect(stages == [.anchor, .route, .window, .exit, .exit])
     }
 
@@ -314,7 +314,7 @@ import Testing
     @Test func aFilmThatFailedBeforeIsPassedOverWithoutRepairs() {
         let failed = RepairLadder.Item("a.mp4", hasFailed: true)
         #expect(stages(for: .decoder, seconds: [5]) { _ in failed } == [.next])
-        #expect(stages(for: .picture, seconds: [5]) { _ in failed } == [.anchor], "a fault of the screen")
+        #expect(stages(for: .video, seconds: [5]) { _ in failed } == [.anchor], "a fault of the screen")
         let only = RepairLadder.Item("a.mp4", hasOther: false, hasFailed: true)
         #expect(stages(for: .decoder, seconds: [5]) { _ in only } == [.anchor])
     }
@@ -329,11 +329,11 @@ import Testing
 
     @Test func playbackThatRunsForTenSecondsAfterARepairBeginsFromBelow() {
         var ladder = RepairLadder()
-        #expect(ladder.next(for: .picture, of: film, at: start) == .anchor)
-        ladder.noteAlive(at: start.advanced(by: .seconds(9)))
-        #expect(ladder.next(for: .picture, of: film, at: start.advanced(by: .seconds(9))) == .route)
-        ladder.noteAlive(at: start.advanced(by: .seconds(19)))
-        #expect(ladder.next(for: .picture, of: film, at: start.advanced(by: .seconds(20))) == .anchor)
+        #expect(ladder.next(for: .video, of: film, at: start) == .anchor)
+        ladder.recordAlive(at: start.advanced(by: .seconds(9)))
+        #expect(ladder.next(for: .video, of: film, at: start.advanced(by: .seconds(9))) == .route)
+        ladder.recordAlive(at: start.advanced(by: .seconds(19)))
+        #expect(ladder.next(for: .video, of: film, at: start.advanced(by: .seconds(20))) == .anchor)
     }
 
     @Test func aFilmThatDoesNotArriveIsPlayedLater() {
@@ -350,7 +350,7 @@ import Testing
     }
 
     @Test func noOtherWindowIsMadeForSoundThatIsNotAccepted() {
-        #expect(stages(for: .sound, seconds: [0, 10, 20, 30]) { _ in onlyFilm } == [.anchor, .route, .exit, .exit])
+        #expect(stages(for: .audio, seconds: [0, 10, 20, 30]) { _ in onlyFilm } == [.anchor, .route, .exit, .exit])
     }
 
     @Test func aBlockedThreadIsNotQueried() {

@@ -9,11 +9,11 @@ func fullHealth() -> KioskHealth {
     var health = KioskHealth(
         at: HostInstant(nanoseconds: 1_000_000_000), shown: .playing, uptime: .seconds(3600.5),
         configuration: .init(loaded: WallTime(seconds: 1_700_000_000)))
-    health.sincePicture = .milliseconds(20)
-    health.sinceSound = .milliseconds(90)
+    health.sinceFrame = .milliseconds(20)
+    health.sinceAudio = .milliseconds(90)
     health.offset = .microseconds(-1250)
     health.skew = .microseconds(300)
-    (health.pictures, health.dropped) = (90_000, 3)
+    (health.frames, health.dropped) = (90_000, 3)
     var hall = KioskHealth.Output("Hall \"A\\B\"\nnext")
     (hall.error, hall.buffered, hall.underruns, hall.clock) = (.microseconds(-100), .seconds(1.5), 2, .ready)
     var foyer = KioskHealth.Output("Foyer")

@@ -6,7 +6,7 @@ import Testing
 
 /// The text of the operator's display.
 struct OperatorBoardTests {
-    private func playing() -> OperatorBoard {
+    private func playing() -> OperatorDashboard {
         var health = KioskHealth(
             at: HostInstant(nanoseconds: 0), shown: .playing, uptime: .zero,
             configuration: KioskHealth.Configuration(loaded: WallTime(seconds: 0)))
@@ -14,15 +14,15 @@ struct OperatorBoardTests {
             "Sunrise", index: 1, began: WallTime(seconds: 0), position: MediaTime(value: 83_400, timescale: 1000))
         health.outputs = [KioskHealth.Output("Hall"), KioskHealth.Output("Foyer")]
         (health.offset, health.skew) = (.microseconds(-400), .microseconds(1250))
-        (health.pictures, health.dropped) = (2000, 3)
-        var operatorBoard = OperatorBoard(health: health)
+        (health.frames, health.dropped) = (2000, 3)
+        var operatorBoard = OperatorDashboard(health: health)
         (operatorBoard.status, operatorBoard.next) = ("Plays 'Sunrise' (1 of 2)", "Noon")
         operatorBoard.duration = MediaTime(value: 300, timescale: 1)
         return operatorBoard
     }
 
     @Test func whatPlaysWhatFollowsHowMuchIsLeftAndWhoIsHeardAreRead() {
-        let board = playing().board
+        let board = playing().content
         #expect(board.title == "Plays 'Sunrise' (1 of 2)")
         #expect(
             board.rows == [
@@ -39,19 +39,19 @@ struct OperatorBoardTests {
         operatorBoard.health.offset = .milliseconds(60)
         operatorBoard.health.configuration.refusal = "wall.toml line 1: playlist"
         #expect(
-            operatorBoard.board.rows.filter(\.isTrouble) == [
+            operatorBoard.content.rows.filter(\.isTrouble) == [
                 .init("Fault", "no picture since 5 s", isTrouble: true), .init("Lost", "Foyer", isTrouble: true),
                 .init("Lip sync", "sound 60.0 ms late", isTrouble: true),
                 .init("Configuration", "wall.toml line 1: playlist", isTrouble: true),
             ])
-        #expect(operatorBoard.board.rows.contains(.init("Rooms", "Hall")))
+        #expect(operatorBoard.content.rows.contains(.init("Rooms", "Hall")))
     }
 
     @Test func aFilmOfUnknownLengthAndAKioskWithoutSoundSayLess() {
         var operatorBoard = playing()
-        (operatorBoard.duration, operatorBoard.next, operatorBoard.hasSound) = (nil, nil, false)
+        (operatorBoard.duration, operatorBoard.next, operatorBoard.hasAudio) = (nil, nil, false)
         #expect(
-            operatorBoard.board.rows == [
+            operatorBoard.content.rows == [
                 .init("Played", "01:23"), .init("Next", "nothing"), .init("Pictures", "2000 shown, 3 dropped"),
             ])
     }
@@ -60,7 +60,7 @@ struct OperatorBoardTests {
         var operatorBoard = playing()
         operatorBoard.health.shown = .off("quiet hours")
         operatorBoard.status = "Quiet hours: screen and sound are off"
-        #expect(operatorBoard.board.title == "Quiet hours: screen and sound are off")
-        #expect(!operatorBoard.board.rows.contains { $0.label == "Left" })
+        #expect(operatorBoard.content.title == "Quiet hours: screen and sound are off")
+        #expect(!operatorBoard.content.rows.contains { $0.label == "Left" })
     }
 }

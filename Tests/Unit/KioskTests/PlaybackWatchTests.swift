@@ -55,7 +55,7 @@ import Testing
         var stages: [Int: RepairLadder.Stage] = [:]
         for second in 0..<16 {
             var beat = Liveness.Beat()
-            (beat.isExpected, beat.turns, beat.hasPicture) = (true, second, true)
+            (beat.isExpected, beat.turns, beat.hasVideo) = (true, second, true)
             beat.position = MediaTime(value: Int64(second), timescale: 1)
             beat.shown = min(second, 2) * 24 + (second > 8 ? 20 : 0)
             beat.isWaiting = second == 8
@@ -92,12 +92,12 @@ import Testing
         var state = PlayerState()
         state.handedUntil = time(5000)
         state.audioLosses = [MediaTimeRange(start: time(8000), end: time(9000))]
-        #expect(!state.isSoundUndecodable(at: time(6000)) && state.isSoundUndecodable(at: time(8500)))
+        #expect(!state.isAudioUndecodable(at: time(6000)) && state.isAudioUndecodable(at: time(8500)))
         state.audioLosses = [MediaTimeRange(start: time(5020), end: time(9000))]
-        #expect(state.isSoundUndecodable(at: time(6000)))
+        #expect(state.isAudioUndecodable(at: time(6000)))
         state.handedUntil = time(60_000)
-        #expect(state.isSoundUndecodable(at: time(6000)), "what follows the item was accepted")
-        #expect(!state.isSoundUndecodable(at: time(4000)))
+        #expect(state.isAudioUndecodable(at: time(6000)), "what follows the item was accepted")
+        #expect(!state.isAudioUndecodable(at: time(4000)))
     }
 
     @Test func aRepairThatHelpsLateIsNotTakenBack() {

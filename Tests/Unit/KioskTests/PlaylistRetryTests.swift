@@ -9,14 +9,14 @@ import Testing
 
     @Test func anAttemptIsTakenOnce() {
         var retry = PlaylistRetry()
-        var attempts = [retry.take()]
+        var attempts = [retry.begin()]
         retry.schedule(.skip, at: start)
         #expect(retry.due == start.advanced(by: PlaylistRetry.delay))
         retry.makeDue(at: start)
         #expect(retry.due == start)
-        attempts.append(retry.take())
+        attempts.append(retry.begin())
         #expect(retry.due == nil)
-        attempts.append(retry.take())
+        attempts.append(retry.begin())
         #expect(attempts == [.reopen, .skip, .reopen])
     }
 
@@ -25,10 +25,10 @@ import Testing
         var retry = PlaylistRetry()
         retry.schedule(.startOver, at: start)
         let isDue = [Duration.zero, PlaylistRetry.delay, PlaylistRetry.delay].map {
-            retry.takeDue(at: start.advanced(by: $0))
+            retry.consumeDue(at: start.advanced(by: $0))
         }
         #expect(isDue == [false, true, false])
-        let attempt = retry.take()
+        let attempt = retry.begin()
         #expect(attempt == .startOver)
     }
 
@@ -37,7 +37,7 @@ import Testing
         retry.schedule(.startOver, at: start)
         retry.cancel()
         #expect(retry.due == nil)
-        let attempt = retry.take()
+        let attempt = retry.begin()
         #expect(attempt == .startOver)
     }
 
@@ -45,7 +45,7 @@ import Testing
         var retry = PlaylistRetry()
         var pauses: [Duration?] = []
         for plays in [false, false, true] {
-            if plays { retry.notePlaying() }
+            if plays { retry.resetDelay() }
             retry.scheduleNextPass(at: start)
             pauses.append(retry.due.map { $0 - start })
         }

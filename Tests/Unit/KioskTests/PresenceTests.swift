@@ -17,8 +17,8 @@ import Testing
                 shown: number * 25, lastShown: second(number), isVisible: isVisible, isHeard: true, at: second(number))
             #expect(presence.fault(at: second(number)) == nil, "a window that is made anew is no fault")
         }
-        #expect(presence.pictures == 6 * 25)
-        #expect(presence.lastPicture == second(9))
+        #expect(presence.frames == 6 * 25)
+        #expect(presence.lastFrame == second(9))
     }
 
     @Test func aDisplayThatIsGoneIsAFaultWithinSixSecondsAndSoIsSoundThatNothingPlays() {

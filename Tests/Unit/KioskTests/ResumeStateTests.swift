@@ -10,7 +10,7 @@ import Testing
 @Suite struct ResumeStateTests {
     private let folder = NSTemporaryDirectory() + "talkie-resume-\(UUID().uuidString)"
     private let logged = Lock<[String]>([])
-    private let place = KioskResumePositions.Place(address: "/a.mp4", position: MediaTime(value: 7, timescale: 1))
+    private let place = KioskResumePositions.Position(address: "/a.mp4", position: MediaTime(value: 7, timescale: 1))
 
     /// A run of a kiosk: its state, and the store that writes it when the test calls `writePending`.
     private func run() -> (state: ResumeState, store: KioskResumePositions) {
@@ -22,16 +22,16 @@ import Testing
     /// What a run restores.
     private struct Start: Equatable {
         var restarts: Int
-        var place: KioskResumePositions.Place?
+        var place: KioskResumePositions.Position?
     }
 
     /// Runs a kiosk up to an end; nil: it is killed.
     private func run(until end: KioskEnd?) -> Start {
         let (state, store) = run()
         state.restore()
-        let resumed = state.takePlace()
+        let resumed = state.consumePosition()
         state.write(place, at: .now)
-        state.noteEnd(end)
+        state.recordEnd(end)
         state.write(nil, at: .now)
         store.writePending()
         return Start(restarts: state.restarts, place: resumed)
@@ -56,12 +56,12 @@ import Testing
         _ = run(until: nil)
         let (state, store) = run()
         state.restore()
-        #expect(state.takePlace() == place && state.takePlace() == nil)
+        #expect(state.consumePosition() == place && state.consumePosition() == nil)
         let start = HostInstant(nanoseconds: 1_000_000_000)
         #expect(state.isDue(at: start))
         state.write(nil, at: start)
         store.writePending()
-        #expect(store.read().kept.place == place, "nothing has played yet")
+        #expect(store.read().kept.position == place, "nothing has played yet")
         #expect(!state.isDue(at: start.advanced(by: .seconds(14))))
         #expect(state.isDue(at: start.advanced(by: ResumeState.interval)))
     }
@@ -69,7 +69,7 @@ import Testing
     @Test func aFailureToWriteIsLoggedOnceUntilItIsOver() {
         let state = run().state
         for failure in ["the disk is full", "the disk is full", nil, "the disk is full"] {
-            state.noteWriting(failure: failure)
+            state.recordWriting(failure: failure)
         }
         let text = "the kiosk's position can be stored again"
         #expect(logged.withLock { $0 } == ["the disk is full", text, "the disk is full"])

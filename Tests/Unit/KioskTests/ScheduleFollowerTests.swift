@@ -8,14 +8,14 @@ import Testing
     private let calendar = CentralEurope()
 
     private func at(_ hour: Int, _ minute: Int = 0) -> WallTime {
-        calendar.moment(year: 2026, month: 11, day: 10, plusDays: 0, at: TimeOfDay(hour: hour, minute: minute)!)
+        calendar.wallTime(year: 2026, month: 11, day: 10, plusDays: 0, at: TimeOfDay(hour: hour, minute: minute)!)
     }
 
     private func follower(
         at now: WallTime, _ change: (inout KioskConfiguration) -> Void
     ) -> (follower: ScheduleFollower, configuration: KioskConfiguration) {
         var configuration = KioskConfiguration()
-        configuration.programme.playlist = ["a.mp4"]
+        configuration.settings.playlist = ["a.mp4"]
         change(&configuration)
         return (ScheduleFollower(configuration, calendar: calendar, at: now), configuration)
     }

@@ -36,9 +36,9 @@ import Testing
 
     @Test mutating func aPauseWithoutWordsLeavesTheSlateOfTheKiosk() {
         slates.hold()
-        var hasChanged = slates.show(.sound(title: "Song"))
+        var hasChanged = slates.show(.audio(title: "Song"))
         #expect(hasChanged && slates.isHeld)
         hasChanged = slates.resume()
-        #expect(!hasChanged && slates.shown == .sound(title: "Song"))
+        #expect(!hasChanged && slates.shown == .audio(title: "Song"))
     }
 }

@@ -7,8 +7,8 @@ import Testing
     private func tiers(
         _ wanted: [String] = ["Kitchen", "Hall"], _ fallbacks: [String] = ["Office"], present: [String] = [],
         lost: [String] = [], waitsForWanted: Bool = false
-    ) -> SoundTiers {
-        var tiers = SoundTiers(wanted: wanted, fallbacks: fallbacks)
+    ) -> OutputTiers {
+        var tiers = OutputTiers(wanted: wanted, fallbacks: fallbacks)
         for name in present { tiers.setPresence(name, .present) }
         for name in lost { tiers.setPresence(name, .lost) }
         tiers.waitsForWanted = waitsForWanted
@@ -42,7 +42,7 @@ import Testing
         #expect(tiers.choice?.isFallback == true)
         tiers.setPresence("Kitchen", .present)
         #expect(
-            tiers.choice == SoundTiers.Choice(members: ["Kitchen", "Hall"], audible: ["Kitchen"], isFallback: false))
+            tiers.choice == OutputTiers.Choice(members: ["Kitchen", "Hall"], audible: ["Kitchen"], isFallback: false))
     }
 
     @Test func thisComputerIsNoFallbackOfItself() {
@@ -51,7 +51,7 @@ import Testing
 
     @Test func withoutSpeakersThisComputerIsAMemberThatIsNotHeard() {
         let choice = tiers([], ["Office"], present: ["Office", "local"]).choice
-        #expect(choice == SoundTiers.Choice(members: ["local"], audible: [], isFallback: false))
+        #expect(choice == OutputTiers.Choice(members: ["local"], audible: [], isFallback: false))
     }
 
     @Test func withoutOutputsNothingIsChosen() { #expect(tiers().choice == nil) }

@@ -24,8 +24,8 @@ import Testing
         ) {
             // In a folder, the order is that of the names.
             guard films.count > 1 else { return }
-            let folder = $0.programme.playlist[0]
-            $0.programme.playlist = films.map { "\(folder)/\($0)" }
+            let folder = $0.settings.playlist[0]
+            $0.settings.playlist = films.map { "\(folder)/\($0)" }
         }
     }
 

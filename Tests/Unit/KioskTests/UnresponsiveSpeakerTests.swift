@@ -32,7 +32,7 @@ import Testing
         ) { _ in }
         supervisor = KioskRouteSupervisor(
             player: player, group: group, registry: OutputRegistry([ToyProvider([:])]),
-            tiers: SoundTiers(wanted: ["kitchen"], fallbacks: fallbacks), at: start, answerTimeout: timeout
+            tiers: OutputTiers(wanted: ["kitchen"], fallbacks: fallbacks), at: start, answerTimeout: timeout
         ) { _ in }
         _ = supervisor.handle(.found("local", [card]), at: start)
         _ = supervisor.handle(.found("kitchen", [kitchen]), at: start)
@@ -73,10 +73,10 @@ import Testing
     }
 
     @Test func theOnlyOutputIsAudibleAfterItWasToBeReopened() {
-        supervisor.want(SoundTiers(wanted: ["local"], fallbacks: []), at: start)
-        #expect(supervisor.places == "card")
+        supervisor.want(OutputTiers(wanted: ["local"], fallbacks: []), at: start)
+        #expect(supervisor.outputNames == "card")
         supervisor.reopen()
-        #expect(supervisor.places == "card")
+        #expect(supervisor.outputNames == "card")
         player.shutDown()
     }
 

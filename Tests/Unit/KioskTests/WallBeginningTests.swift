@@ -13,7 +13,7 @@ import Testing
                 year: 2026, month: 1, day: 1 + day, weekday: 1,
                 time: TimeOfDay(hour: rest / 3600, minute: rest / 60 % 60, second: rest % 60)!)
         }
-        func moment(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
+        func wallTime(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
             WallTime(seconds: (day - 1 + days) * 86400 + time.seconds)
         }
     }
@@ -33,10 +33,10 @@ import Testing
         #expect(beginning(nine, at: hours(3)) == -15, "yesterday's is joined")
         #expect(beginning(nine, at: hours(14), WallInstant(hours(-39))) == -39, "it began the day before yesterday")
         #expect(KioskConfiguration.Start.atOnce.wallBeginning(at: hours(14), calendar: Plain()).nanoseconds == 0)
-        let written = WrittenMoment(
+        let written = WrittenDateTime(
             year: 2026, month: 12, day: 1, time: try #require(TimeOfDay(hour: 9, minute: 0)), offsetMinutes: 60)
         #expect(
-            KioskConfiguration.Start.moment(written).wallBeginning(at: hours(1)).nanoseconds
+            KioskConfiguration.Start.dateTime(written).wallBeginning(at: hours(1)).nanoseconds
                 == 1_796_112_000_000_000_000)
     }
 }

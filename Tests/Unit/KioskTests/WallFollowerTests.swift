@@ -14,18 +14,18 @@ private final class WallScreen {
     let messages = Lock<[String]>([])
     /// The current item and its position on the player's timeline.
     let playing = Lock<WallFollower.Playing?>(nil)
-    let line: WallLine
+    let line: WallTimeline
     private(set) var jumps = 0
 
     init(_ machine: WallRig.Machine, follows: Bool = true) {
         rig = WallRig(machine)
         synchronizer = RenderSynchronizer(clock: rig.clock)
-        line = WallLine(
+        line = WallTimeline(
             epoch: WallRig.epoch.advanced(by: .seconds(30)),
             items: [30, 12, 45].map { FilmExtent(end: MediaTime(value: $0, timescale: 1)) })!
         let (playing, messages) = (playing, messages)
         follower = WallFollower(
-            clock: rig.wall, line: line, playing: { playing.withLock { $0 } },
+            clock: rig.wall, timeline: line, playing: { playing.withLock { $0 } },
             report: { item in messages.withLock { $0.append(item) } })
         if follows { synchronizer.setTimelineSource(follower) }
     }
@@ -58,7 +58,8 @@ private final class WallScreen {
 
     /// How far the perceived film time is from that of the wall by true time; positive is ahead.
     var error: Double? {
-        guard let place = line.place(at: rig.truth), let now = playing.withLock({ $0 }), place.item == now.item else {
+        guard let place = line.position(at: rig.truth), let now = playing.withLock({ $0 }), place.item == now.item
+        else {
             return nil
         }
         return (synchronizer.currentTime() - now.timelineOffset - place.position).seconds

@@ -12,30 +12,30 @@ import Testing
         FilmExtent(start: MediaTime(value: 3, timescale: 1), end: MediaTime(value: 55, timescale: 10)),
         FilmExtent(end: MediaTime(value: 22, timescale: 3)),
     ]
-    private var line: WallLine { WallLine(epoch: epoch, items: items)! }
+    private var line: WallTimeline { WallTimeline(epoch: epoch, items: items)! }
 
     private func after(_ seconds: Double) -> WallInstant {
         epoch.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded())))
     }
-    private func words(_ place: WallLine.Place?) -> String {
+    private func words(_ place: WallTimeline.Position?) -> String {
         place.map { "\($0.item) at \(Decimals.short($0.position.seconds, atMost: 3))" } ?? "nothing"
     }
 
     @Test func everyMomentHasOnePlace() {
-        #expect(words(line.place(at: after(-0.001))) == "nothing")
-        #expect(words(line.place(at: after(0))) == "0 at 0")
-        #expect(words(line.place(at: after(9.999))) == "0 at 9.999")
-        #expect(words(line.place(at: after(10))) == "1 at 3")
-        #expect(words(line.place(at: after(12.5))) == "2 at 0")
+        #expect(words(line.position(at: after(-0.001))) == "nothing")
+        #expect(words(line.position(at: after(0))) == "0 at 0")
+        #expect(words(line.position(at: after(9.999))) == "0 at 9.999")
+        #expect(words(line.position(at: after(10))) == "1 at 3")
+        #expect(words(line.position(at: after(12.5))) == "2 at 0")
         let round = 10 + 2.5 + 22.0 / 3
-        #expect(words(line.place(at: after(round + 0.5))) == "0 at 0.5")
-        #expect(words(line.place(at: after(1000 * round + 11))) == "1 at 4")
+        #expect(words(line.position(at: after(round + 0.5))) == "0 at 0.5")
+        #expect(words(line.position(at: after(1000 * round + 11))) == "1 at 4")
     }
 
     @Test func aListThatIsPlayedOnceEnds() {
-        let once = WallLine(epoch: epoch, items: items, loops: false)!
-        #expect(words(once.place(at: after(19.8))) == "2 at 7.3")
-        #expect(once.place(at: after(19.9)) == nil)
+        let once = WallTimeline(epoch: epoch, items: items, loops: false)!
+        #expect(words(once.position(at: after(19.8))) == "2 at 7.3")
+        #expect(once.position(at: after(19.9)) == nil)
         #expect(once.meeting(notBefore: after(30)) == nil)
     }
 
@@ -46,7 +46,7 @@ import Testing
         #expect(line.begin(of: 0, nearest: after(-100)) == epoch, "there is none before the first")
         #expect(line.begin(of: 3, nearest: epoch) == nil)
         for moment in stride(from: 0.0, to: 200, by: 0.37) {
-            let place = try #require(line.place(at: after(moment)))
+            let place = try #require(line.position(at: after(moment)))
             #expect(line.begin(of: place.item, nearest: place.began) == place.began)
         }
     }
@@ -63,24 +63,25 @@ import Testing
     }
 
     @Test func aListOfNothingIsNoLine() {
-        #expect(WallLine(epoch: epoch, items: []) == nil)
-        #expect(WallLine(epoch: epoch, items: [FilmExtent(end: .zero)]) == nil)
+        #expect(WallTimeline(epoch: epoch, items: []) == nil)
+        #expect(WallTimeline(epoch: epoch, items: [FilmExtent(end: .zero)]) == nil)
         let endless = FilmExtent(end: MediaTime(nanoseconds: .max))
-        #expect(WallLine(epoch: epoch, items: [endless, endless]) == nil)
+        #expect(WallTimeline(epoch: epoch, items: [endless, endless]) == nil)
     }
 
     @Test func itemsOfNoLengthAreNeverPerceived() {
-        let line = WallLine(epoch: epoch, items: [FilmExtent(end: .zero), items[0], FilmExtent(end: .zero)])!
-        #expect(words(line.place(at: after(0))) == "1 at 0")
-        #expect(words(line.place(at: after(10))) == "1 at 0")
+        let line = WallTimeline(epoch: epoch, items: [FilmExtent(end: .zero), items[0], FilmExtent(end: .zero)])!
+        #expect(words(line.position(at: after(0))) == "1 at 0")
+        #expect(words(line.position(at: after(10))) == "1 at 0")
     }
 
     @Test func yearsLaterItIsStillExact() throws {
-        let frame = WallLine(epoch: epoch, items: [FilmExtent(end: MediaTime(value: 1001 * 250, timescale: 24000))])!
+        let frame = WallTimeline(
+            epoch: epoch, items: [FilmExtent(end: MediaTime(value: 1001 * 250, timescale: 24000))])!
         let rounds: Int64 = 20_000_000
         let length = MediaTime(value: 1001 * 250, timescale: 24000).nanoseconds
         let moment = epoch.advanced(by: .nanoseconds(rounds * length))
         #expect(frame.begin(of: 0, nearest: moment) == moment)
-        #expect(try #require(frame.place(at: moment)).position == .zero)
+        #expect(try #require(frame.position(at: moment)).position == .zero)
     }
 }

@@ -254,9 +254,9 @@ import Testing
         var health = KioskHealth(
             at: start, shown: .playing, uptime: .seconds(3600.5),
             configuration: .init(loaded: WallTime(seconds: 1_700_000_000)))
-        (health.sincePicture, health.sinceSound) = (.milliseconds(20), .milliseconds(90))
+        (health.sinceFrame, health.sinceAudio) = (.milliseconds(20), .milliseconds(90))
         (health.offset, health.skew) = (.microseconds(-1250), .microseconds(300))
-        (health.pictures, health.dropped, health.restarts, health.skippedItems) = (90_000, 3, 1, 2)
+        (health.frames, health.dropped, health.restarts, health.skippedItems) = (90_000, 3, 1, 2)
         health.degradations = ["DEGRADED"]
         var hall = KioskHealth.Output("Hall")
         (hall.error, hall.buffered, hall.underruns, hall.clock) = (.microseconds(-100), .seconds(1.5), 2, .ready)
@@ -290,10 +290,10 @@ import Testing
         var state = KioskStateMessage()
         (state.release, state.phase, state.title, state.item, state.items) = ("1.0", "playing", "Title", 2, 3)
         (state.position, state.duration) = (MediaTime(value: 5, timescale: 2), MediaTime(value: 60, timescale: 1))
-        (state.part, state.speakers, state.volume) = ("morning", ["Hall"], 40)
+        (state.dayPeriod, state.speakers, state.volume) = ("morning", ["Hall"], 40)
         (state.clock, state.wallOffset) = (WallStanding.synchronised.rawValue, .microseconds(-1500))
         (state.uptime, state.repairs, state.problems) = (.seconds(3600), 1, ["PROBLEM"])
-        var again = FleetAnswer(id: "1", isDone: true, words: "WORDS")
+        var again = FleetAnswer(id: "1", isDone: true, detail: "WORDS")
         again.isRepeated = true
         let clocks: [WallStanding] = [.unknown, .synchronised, .remembered, .system]
         try expect(
@@ -301,9 +301,9 @@ import Testing
             \(topics.state) \(state.json)
             \(topics.state) \(KioskStateMessage().json)
             \(topics.online) 1
-            \(topics.answer) \(FleetAnswer(id: nil, isDone: false, words: "WORDS").json)
+            \(topics.answer) \(FleetAnswer(id: nil, isDone: false, detail: "WORDS").json)
             \(topics.answer) \(again.json)
-            \(topics.command) \(FleetCommand.words.joined(separator: " "))
+            \(topics.command) \(FleetCommand.names.joined(separator: " "))
             \(topics.commandToAll)
             clock: \(clocks.map(\.rawValue).joined(separator: " "))
 
@@ -353,13 +353,13 @@ import Testing
         try places.start()
         places.scheduleWrite(
             .init(
-                place: .init(address: "https://example.org/a.mp4?b", position: MediaTime(value: 5, timescale: 2)),
+                position: .init(address: "https://example.org/a.mp4?b", position: MediaTime(value: 5, timescale: 2)),
                 starts: 3, hasEndedWell: false))
         places.stop()
         var crashes = CrashHistory()
-        crashes.noteOpening(CrashHistory.key(of: "a.mp4"), edition: "1 2 3")
+        crashes.recordOpening(CrashHistory.key(of: "a.mp4"), edition: "1 2 3")
         _ = crashes.begin(at: WallTime(seconds: 1_700_000_000), afterCrash: true)
-        crashes.noteOpening(CrashHistory.key(of: "b.mp4"), edition: "4 5 6")
+        crashes.recordOpening(CrashHistory.key(of: "b.mp4"), edition: "4 5 6")
         try state.write("kiosk-items", crashes.record.encoded())
         let files = (FileManager.default.enumerator(atPath: state.path)?.allObjects as? [String] ?? []).filter {
             (try? FileManager.default.contentsOfDirectory(atPath: "\(state.path)/\($0)")) == nil

@@ -3,8 +3,8 @@ internal import Playback
 internal import ScreenOutput
 internal import SyncRendering
 
-/// The content of the operator's board: current and next item, remaining time, lip sync, speakers. A value.
-struct OperatorBoard: Sendable, Equatable {
+/// The content of the operator's dashboard: current and next item, remaining time, lip sync, speakers. A value.
+struct OperatorDashboard: Sendable, Equatable {
     /// The state of the kiosk as one line.
     var status = ""
     var health: KioskHealth
@@ -13,7 +13,7 @@ struct OperatorBoard: Sendable, Equatable {
     /// The name of the next item; nil if none is known.
     var next: String?
     /// True if the kiosk has audio outputs.
-    var hasSound = true
+    var hasAudio = true
 
     /// The maximum A/V offset that is not marked as trouble. ITU-R BT.1359-1, section 1: detectable from 45 ms early to
     /// 125 ms late audio; the smaller value is used for both.
@@ -26,55 +26,55 @@ struct OperatorBoard: Sendable, Equatable {
         return String(last)
     }
 
-    /// The board as title and lines.
-    var board: DashboardContent {
-        var lines: [DashboardContent.Row] = []
-        if let fault = health.fault { lines.append(DashboardContent.Row("Fault", fault, isTrouble: true)) }
-        lines += health.degradations.map { DashboardContent.Row("Degraded", $0, isTrouble: true) }
+    /// The dashboard as title and lines.
+    var content: DashboardContent {
+        var rows: [DashboardContent.Row] = []
+        if let fault = health.fault { rows.append(DashboardContent.Row("Fault", fault, isTrouble: true)) }
+        rows += health.degradations.map { DashboardContent.Row("Degraded", $0, isTrouble: true) }
         if let item = health.item, health.shown == .playing {
             let position = item.position ?? .zero
-            var words = Decimals.clock(seconds: max(0, position.seconds))
+            var text = Decimals.clock(seconds: max(0, position.seconds))
             if let duration {
-                words += " of \(Decimals.clock(seconds: duration.seconds))"
-                lines.append(DashboardContent.Row("Played", words))
+                text += " of \(Decimals.clock(seconds: duration.seconds))"
+                rows.append(DashboardContent.Row("Played", text))
                 let left = max(0, (duration - position).seconds.rounded(.up))
-                lines.append(DashboardContent.Row("Left", Decimals.clock(seconds: left)))
+                rows.append(DashboardContent.Row("Left", Decimals.clock(seconds: left)))
             } else {
-                lines.append(DashboardContent.Row("Played", words))
+                rows.append(DashboardContent.Row("Played", text))
             }
         }
-        lines.append(DashboardContent.Row("Next", next ?? "nothing"))
-        if hasSound { lines += sound }
-        lines.append(DashboardContent.Row("Pictures", "\(health.pictures) shown, \(health.dropped) dropped"))
+        rows.append(DashboardContent.Row("Next", next ?? "nothing"))
+        if hasAudio { rows += audioRows }
+        rows.append(DashboardContent.Row("Pictures", "\(health.frames) shown, \(health.dropped) dropped"))
         if let refusal = health.configuration.refusal {
-            lines.append(DashboardContent.Row("Configuration", refusal, isTrouble: true))
+            rows.append(DashboardContent.Row("Configuration", refusal, isTrouble: true))
         }
-        return DashboardContent(title: status, rows: lines)
+        return DashboardContent(title: status, rows: rows)
     }
 
-    private var sound: [DashboardContent.Row] {
+    private var audioRows: [DashboardContent.Row] {
         let lost = health.outputs.filter { !$0.isConnected }.map(\.name)
         let connected = health.outputs.filter(\.isConnected).map(\.name)
-        var lines = [
+        var rows = [
             DashboardContent.Row(
                 "Rooms", connected.isEmpty ? "no sound" : connected.joined(separator: ", "),
                 isTrouble: connected.isEmpty)
         ]
         if !lost.isEmpty {
-            lines.append(DashboardContent.Row("Lost", lost.joined(separator: ", "), isTrouble: true))
+            rows.append(DashboardContent.Row("Lost", lost.joined(separator: ", "), isTrouble: true))
         }
         if let offset = health.offset {
             let side = offset < .zero ? "early" : "late"
-            lines.append(
+            rows.append(
                 DashboardContent.Row(
                     "Lip sync", "sound \(Self.milliseconds(offset)) ms \(side)",
                     isTrouble: offset > Self.farthest || offset < .zero - Self.farthest))
         }
         if health.outputs.count > 1, let skew = health.skew {
-            lines.append(
+            rows.append(
                 DashboardContent.Row("Between rooms", "\(Self.milliseconds(skew)) ms", isTrouble: skew > Self.farthest))
         }
-        return lines
+        return rows
     }
 
     private static func milliseconds(_ duration: Duration) -> String {

@@ -3,9 +3,9 @@ import Playback
 
 /// The schedule of a wall: the items of a playlist in sequence, from one instant of the wall's time on. A value, equal
 /// on all screens whenever they were started.
-struct WallLine: Sendable, Hashable {
+struct WallTimeline: Sendable, Hashable {
     /// A position in the playlist at an instant.
-    struct Place: Sendable, Hashable {
+    struct Position: Sendable, Hashable {
         /// The index in the playlist, from 0.
         var item: Int
         /// The media time in the item.
@@ -37,18 +37,18 @@ struct WallLine: Sendable, Hashable {
     private var total: Int64 { begins[begins.count - 1] }
 
     /// Returns what is perceived at an instant; nil before the epoch, and after the end of a playlist without loop.
-    func place(at instant: WallInstant) -> Place? {
+    func position(at instant: WallInstant) -> Position? {
         let elapsed = epoch.duration(to: instant).wholeNanoseconds
         guard elapsed >= 0, loops || elapsed < total else { return nil }
         let round = elapsed / total * total
         // The last item that has started; items of zero duration are never current.
         let item = begins.lastIndex { $0 <= elapsed - round } ?? 0
-        return place(of: min(item, items.count - 1), round: round, at: elapsed)
+        return position(of: min(item, items.count - 1), round: round, at: elapsed)
     }
 
-    private func place(of item: Int, round: Int64, at elapsed: Int64) -> Place {
+    private func position(of item: Int, round: Int64, at elapsed: Int64) -> Position {
         let began = round.addingClamped(begins[item])
-        return Place(
+        return Position(
             item: item, position: items[item].start + MediaTime(nanoseconds: elapsed - began),
             began: epoch.advanced(by: .nanoseconds(began)),
             ends: epoch.advanced(by: .nanoseconds(round.addingClamped(begins[item + 1]))))
@@ -71,15 +71,15 @@ struct WallLine: Sendable, Hashable {
     ///
     /// - Parameter minDuration: The minimum remainder of an item.
     func meeting(notBefore instant: WallInstant, minDuration: Duration = .seconds(2)) -> (
-        place: Place, at: WallInstant
+        place: Position, at: WallInstant
     )? {
         let instant = max(instant, epoch)
-        guard let place = place(at: instant) else { return nil }
-        guard place.began < instant, instant.duration(to: place.ends) < minDuration,
-            let next = self.place(at: place.ends)
+        guard let position = position(at: instant) else { return nil }
+        guard position.began < instant, instant.duration(to: position.ends) < minDuration,
+            let next = self.position(at: position.ends)
         else {
-            return (place, instant)
+            return (position, instant)
         }
-        return (next, place.ends)
+        return (next, position.ends)
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// The wanted outputs play while at least one is present. If all are lost, the first present fallback plays as well;
 /// the lost ones stay members, so that they rejoin automatically. The last fallback is the output of this computer.
-struct SoundTiers: Sendable, Equatable {
+struct OutputTiers: Sendable, Equatable {
     /// The availability of an output.
     enum Presence: Sendable, Hashable {
         /// Not found yet.
@@ -43,8 +43,8 @@ struct SoundTiers: Sendable, Equatable {
     }
 
     /// Creates the outputs of a programme.
-    init(_ programme: KioskConfiguration.Programme) {
-        self.init(wanted: programme.speakers, fallbacks: programme.fallbacks, languages: programme.languages)
+    init(_ settings: KioskConfiguration.DaySettings) {
+        self.init(wanted: settings.speakers, fallbacks: settings.fallbacks, languages: settings.languages)
     }
 
     /// The names not found yet.
