@@ -330,13 +330,13 @@ package final class SessionCore: SenderSessionCore {
     /// Records in the trace what its messages do not show.
     private func recordFacts() {
         guard let trace = configuration.trace, stream != nil else { return }
-        let role = configuration.lessons.learned.clockRole ?? configuration.clockRole
+        let role = configuration.observations.learned.clockRole ?? configuration.clockRole
         trace.record([
             ("route", .text(configuration.route.rawValue)), ("clock_role", .text("\(role)")),
             ("clock", .text("\(clock.readiness)")),
             ("timing_requests", .optional(ptp.flatMap { ptp in remote.flatMap { ptp.peer($0)?.readiness.probes } })),
-            ("sent_bytes", .whole(Int(shared.writer?.sentBytes ?? 0))),
-            ("resent_packets", .whole(Int(shared.writer?.resentPackets ?? 0))),
+            ("sent_bytes", .integer(Int(shared.writer?.sentBytes ?? 0))),
+            ("resent_packets", .integer(Int(shared.writer?.resentPackets ?? 0))),
         ])
     }
 

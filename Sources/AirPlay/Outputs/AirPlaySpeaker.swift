@@ -141,7 +141,7 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
     package func close() {
         endSession()
         // A route that has not played is no reason to give up a better one.
-        guard !configuration.lessons.learned.contains(.played) else { return }
+        guard !configuration.observations.learned.contains(.played) else { return }
         state.withLock { $0.details.routes = $0.details.allRoutes }
     }
 

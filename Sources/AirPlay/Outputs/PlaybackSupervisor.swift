@@ -134,13 +134,13 @@ final class PlaybackSupervisor: Sendable {
             }
             if segment.rate == 0 { return try stop(segment, core: core, speaker: speaker, sent: &sent) ?? wait }
             if let instant = checkClock(core, &sent) { return instant }
-            if sent.line != nil, isUnread(core, &sent) {
+            if sent.anchor != nil, isUnread(core, &sent) {
                 let error = OutputError(
                     .notPermitted, "\(speaker.name) has accepted the audio stream but does not read it.",
                     remedy: speaker.remedyForUnreadAudio)
                 // It has accepted a start, but it has not played.
-                speaker.configuration.lessons.forget()
-                speaker.giveUp(error.saying(speaker.configuration.phrases.inErrors))
+                speaker.configuration.observations.forget()
+                speaker.abandon(error.saying(speaker.configuration.phrases.inErrors))
                 return nil
             }
             // `accept` requests a call once there is enough.

@@ -120,7 +120,7 @@ struct ChosenSpeaker: Sendable {
     func configuration(_ knowledge: SpeakerKnowledge, sender: SenderIdentity) -> AirPlaySession.Configuration {
         var configuration = AirPlaySession.Configuration(address: address, identity: sender)
         configuration.traits = speaker.traits
-        configuration.lessons = SpeakerObservations(isProven: memory?.route == route)
+        configuration.observations = SpeakerObservations(isProven: memory?.route == route)
         configuration.id = speaker.id
         if credentials != SpeakerCredentials() { configuration.expected = speaker.id }
         configuration.password = credentials.password

@@ -32,15 +32,15 @@ package final class ConversationTrace: Sendable {
         let received = HostInstant.now
         add { redaction in
             var line: [(String, JSONValue)] = [
-                ("ms", .whole(Self.milliseconds(sent - start))), ("method", .text(String(request.method.prefix(32)))),
+                ("ms", .integer(Self.milliseconds(sent - start))), ("method", .text(String(request.method.prefix(32)))),
                 ("target", .text(redaction.target(request.target))), ("headers", redaction.headers(request.headers)),
                 ("body", redaction.body(request.body, of: request.target, type: request.headers["Content-Type"])),
-                ("took_ms", .whole(Self.milliseconds(received - sent))),
+                ("took_ms", .integer(Self.milliseconds(received - sent))),
             ]
             switch outcome {
             case .success(let response):
                 line += [
-                    ("status", .whole(response.status)), ("reply_headers", redaction.headers(response.headers)),
+                    ("status", .integer(response.status)), ("reply_headers", redaction.headers(response.headers)),
                     (
                         "reply",
                         redaction.body(response.body, of: request.target, type: response.headers["Content-Type"])
@@ -57,7 +57,7 @@ package final class ConversationTrace: Sendable {
     package func record(event list: PropertyList) {
         add { redaction in
             .object([
-                ("ms", .whole(Self.milliseconds(.now - start))),
+                ("ms", .integer(Self.milliseconds(.now - start))),
                 ("event", redaction.list(list)),
             ])
         }
@@ -65,7 +65,7 @@ package final class ConversationTrace: Sendable {
 
     /// Records what this computer knows of a session when it ends. The values must identify nothing.
     package func record(_ facts: [(String, JSONValue)]) {
-        add { _ in .object([("ms", .whole(Self.milliseconds(.now - start)))] + facts) }
+        add { _ in .object([("ms", .integer(Self.milliseconds(.now - start)))] + facts) }
     }
 
     private func add(_ line: (inout TraceRedaction) -> JSONValue) {
@@ -88,8 +88,8 @@ package final class ConversationTrace: Sendable {
     /// - Parameter release: The version of the program.
     package func text(release: String) -> String {
         let (lines, omitted) = state.withLock { ($0.lines, $0.omitted) }
-        let head = JSONValue.object([("talkie_trace", .whole(1)), ("version", .text(release))])
-        let tail = omitted > 0 ? [JSONValue.object([("omitted", .whole(omitted))])] : []
+        let head = JSONValue.object([("talkie_trace", .integer(1)), ("version", .text(release))])
+        let tail = omitted > 0 ? [JSONValue.object([("omitted", .integer(omitted))])] : []
         return ([head] + lines + tail).map { $0.compact + "\n" }.joined()
     }
 }

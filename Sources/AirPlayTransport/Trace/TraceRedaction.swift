@@ -74,7 +74,7 @@ struct TraceRedaction {
         // ignored: see above.
         if target.hasPrefix("/pair-"), let items = try? TLV8(decoding: body) { return pairing(items) }
         if type.hasPrefix("text/parameters"), let text = parameters(body) { return text }
-        return .object([("bytes", .whole(body.count))])
+        return .object([("bytes", .integer(body.count))])
     }
 
     private func pairing(_ message: TLV8) -> JSONValue {
@@ -85,8 +85,8 @@ struct TraceRedaction {
                     message.items.map { item in
                         let isPlain = [.state, .error, .method, .flags].contains(item.tag) && item.value.count <= 4
                         return .object([
-                            ("type", .whole(Int(item.tag.rawValue))), ("bytes", .whole(item.value.count)),
-                            ("value", isPlain ? .array(item.value.map { .whole(Int($0)) }) : .null),
+                            ("type", .integer(Int(item.tag.rawValue))), ("bytes", .integer(item.value.count)),
+                            ("value", isPlain ? .array(item.value.map { .integer(Int($0)) }) : .null),
                         ])
                     })
             )
@@ -121,7 +121,7 @@ struct TraceRedaction {
         let key = member.lowercased()
         switch value {
         case .integer(let number):
-            if Self.isPlainNumber(number, of: key) { return .whole(Int(number)) }
+            if Self.isPlainNumber(number, of: key) { return .integer(Int(number)) }
             return .object([("number", .text(replacement(of: String(number))))])
         case .unsigned(let number):
             let text = String(number)
@@ -133,7 +133,7 @@ struct TraceRedaction {
         case .string(let text):
             let isHarmless = Self.harmlessMembers.contains(key) && Self.isHarmless(text)
             return .text(isHarmless ? text : replacement(of: text))
-        case .data(let bytes): return .object([("bytes", .whole(bytes.count))])
+        case .data(let bytes): return .object([("bytes", .integer(bytes.count))])
         case .date: return .object([("date", .null)])
         case .uid: return .object([("uid", .null)])
         case .null: return .null

@@ -285,7 +285,7 @@ final class KioskPlayback {
             return end(.needsRestart("several films in a row show no picture, and silence advances"))
         }
         let test = Item(address: TestSound.address)
-        guard exclusions.recordAdvancing(test, hasSound: player.state.hasAudio, at: now) else { return open() }
+        guard exclusions.recordAdvancing(test, hasAudio: player.state.hasAudio, at: now) else { return open() }
         applyExclusions()
     }
 
@@ -392,7 +392,7 @@ final class KioskPlayback {
     /// of it was read and nothing could be decoded, it ends early. So is one that has stalled before, and cannot be
     /// played.
     private func recordEnded(_ item: Item) {
-        if unplayable.take() == item.address { exclusions.noteFailed(item) }
+        if unplayable.take() == item.address { exclusions.recordFailed(item) }
         guard let (address, cause) = stalledItem, address == item.address, items.hasProblem(item) else {
             return items.recordEnded(item)
         }
@@ -775,7 +775,7 @@ final class KioskPlayback {
         let hasOther = rules.allowsSeeking && (items.count > 1 || !isListed || !configuration.loops)
         var item = RepairLadder.Item(
             address, isRemote: InputCheck.isAddress(address), hasOther: hasOther, otherCount: items.count - 1,
-            hasFailed: exclusions.hasFailed(current), isTestable: rules.allowsSeeking && configuration.hasSound)
+            hasFailed: exclusions.hasFailed(current), isTestable: rules.allowsSeeking && configuration.hasAudio)
         item.isUnplayable = unplayable == address
         item.wasExcluded = exclusions.wasExcluded(current)
         return item

@@ -122,7 +122,7 @@ struct RepairLadder: Sendable {
     /// Returns true if the test sound can be played instead of a stalled item, because no other item can.
     func canTest(_ item: Item, for cause: Liveness.Cause) -> Bool {
         item.isTestable && !canPass(item, for: cause)
-            && (ItemExclusions.Reason(of: cause) != nil || cause == .sound && !item.hasOther)
+            && (ItemExclusions.Reason(of: cause) != nil || cause == .audio && !item.hasOther)
     }
 
     private func choice(

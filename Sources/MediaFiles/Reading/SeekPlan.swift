@@ -60,7 +60,7 @@ struct SeekPlan {
             }
             if isLast, landed == nil, isVideo, mode != .syncAfter {
                 // No sync sample, as where the media was overwritten: the decoder reports the damage.
-                try reached(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
+                try position(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
                 return try readToStart(context, packager, needsSync: false)
             }
             // Timestamps before the film's start belong to a part after an unknown discontinuity.

@@ -36,13 +36,13 @@ final class VideoReader: @unchecked Sendable {
     /// Creates a reader from an opened source and a decoder, both at the start.
     init(film: any MediaSource, source: any SampleSource, decoder: any VideoFrameDecoder) {
         (self.film, self.source) = (film, source)
-        frames = FrameDecoder(decoder, duration: source.track.isPicture ? source.track.duration : nil)
+        frames = FrameDecoder(decoder, duration: source.track.isStillImage ? source.track.duration : nil)
     }
 
     /// Whether the track is cover art, a single frame for the whole item.
     var isStill: Bool { source.track.isCoverArt }
     /// Whether the track has a single frame: cover art, or an image file.
-    var isSingleFrame: Bool { isStill || source.track.isPicture }
+    var isSingleFrame: Bool { isStill || source.track.isStillImage }
 
     /// Seeks to a media time. A source that is not seekable keeps its position.
     ///

@@ -251,7 +251,7 @@ struct GroupMembers {
     func consumeUndecodableAudio() -> [UndecodableAudio] {
         var first: [UndecodableAudio] = []
         for feed in feeds {
-            let lost = feed.state.withLock { $0.takeUndecodable() }
+            let lost = feed.state.withLock { $0.consumeUndecodable() }
             if first.isEmpty { first = lost }
         }
         return first

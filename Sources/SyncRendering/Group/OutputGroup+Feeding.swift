@@ -21,7 +21,7 @@ extension OutputGroup {
             }
             for feed in feeds { feed.restart(from: moment) }
         }
-        changes.noteMove()
+        changes.wake()
     }
 
     /// The result of `run`.

@@ -46,7 +46,7 @@ package struct SpeakerTrace {
         let outcome: Result<Void, TalkieError>
         do throws(TalkieError) {
             let outputs = try registry.outputs(
-                at: try registry.places(named: [name], until: interruption, notice: { _ in }))
+                at: try registry.destinations(named: [name], until: interruption, notice: { _ in }))
             outcome = play(on: outputs, until: interruption)
         } catch {
             outcome = .failure(error)

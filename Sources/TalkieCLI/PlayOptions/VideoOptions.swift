@@ -39,9 +39,9 @@ struct VideoOptions: ParsableArguments {
         help: ArgumentHelp(
             "Hardware decoding: never, if available, or through VA-API; everything else is decoded by the CPU.",
             valueName: "no|auto|vaapi"),
-        completion: .list(HardwareDecoding.allCases.map(\.rawValue)),
+        completion: .list(HardwareDecodingOption.allCases.map(\.rawValue)),
         transform: valueChoice("--hwdec must be no, auto or vaapi"))
-    var hwdec: HardwareDecoding = .no
+    var hwdec: HardwareDecodingOption = .no
 
     @Option(
         help: ArgumentHelp(
@@ -122,7 +122,7 @@ struct VideoOptions: ParsableArguments {
     }
 
     /// The values of mpv's option. Those with "copy" copy frames to system memory, which the others do here as well.
-    enum HardwareDecoding: String, CaseIterable {
+    enum HardwareDecodingOption: String, CaseIterable {
         case no = "no"
         case auto = "auto"
         case autoCopy = "auto-copy"

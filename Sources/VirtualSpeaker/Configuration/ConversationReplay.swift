@@ -30,7 +30,7 @@ final class ConversationReplay: Sendable {
     ///
     /// - Throws: `badOption` if it is unreadable or no trace.
     convenience init(file: String) throws(SpeakerError) {
-        try self.init(TextFile.whole(file, limit: Self.maxBytes), name: file)
+        try self.init(TextFile.contents(file, limit: Self.maxBytes), name: file)
     }
 
     /// Parses a trace.
@@ -45,7 +45,7 @@ final class ConversationReplay: Sendable {
             if case .tooLarge? = reader.failure { continue }
             guard let value else { throw Self.unusable(name) }
             guard let method = value["method"]?.text, let target = value["target"]?.text else { continue }
-            guard let status = value["status"]?.whole, (100...999).contains(status) else { continue }
+            guard let status = value["status"]?.integer, (100...999).contains(status) else { continue }
             let isStream = value["body"]?["list"]?["streams"] != nil
             responses[Self.kind(method, target, isStream: isStream), default: []].append(
                 Response(
@@ -91,7 +91,7 @@ final class ConversationReplay: Sendable {
     /// Returns the recorded property list with this speaker's own values where they were replaced, and its own ports.
     static func merged(_ recorded: JSONValue, _ own: PropertyList?, of member: String = "") -> PropertyList {
         switch recorded {
-        case .whole(let number):
+        case .integer(let number):
             return member.lowercased().hasSuffix("port") ? own ?? .integer(Int64(number)) : .integer(Int64(number))
         case .real(let number, _): return .real(number)
         case .flag(let flag): return .boolean(flag)
@@ -119,7 +119,7 @@ final class ConversationReplay: Sendable {
         switch member {
         case ("number", .text(let text)): UInt64(text).map { PropertyList($0) } ?? own ?? 0
         case ("real", let value): value.number.map { .real($0) }
-        case ("bytes", .whole(let count)):
+        case ("bytes", .integer(let count)):
             own ?? .data([UInt8](repeating: 0, count: max(0, min(count, maxData))))
         case ("date", _): own ?? .date(0)
         case ("uid", _): own ?? .uid(0)

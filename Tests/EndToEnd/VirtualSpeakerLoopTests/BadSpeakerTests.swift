@@ -178,7 +178,7 @@ extension LoopTests {
             play(speaker, seconds: 8)
             #expect(eventually(within: .seconds(25)) { speaker.failure != nil })
             #expect(speaker.failure?.message.contains("does not read it") == true, "\(speaker.failure?.message ?? "")")
-            #expect(speaker.failure?.remedy?.place == "Test;route=realtime")
+            #expect(speaker.failure?.remedy?.outputName == "Test;route=realtime")
         }
 
         @Test func aReceiverGetsTheRateBeforeItsFirstAnchor() throws {

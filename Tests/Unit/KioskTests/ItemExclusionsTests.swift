@@ -287,7 +287,7 @@ import Testing
         #expect(!exclusions.suspectsSharedDecoder)
         exclusions.recordStalled(items[1], for: .decoder, isDamaged: false)
         let test = ItemExclusions.Item(address: "/test")
-        let isExcluding = exclusions.recordAdvancing(test, hasSound: true, at: start)
+        let isExcluding = exclusions.recordAdvancing(test, hasAudio: true, at: start)
         #expect(!isExcluding)
         exclusions.recordStalled(items[0], for: .frozen, isDamaged: false)
         #expect(exclusions.suspectsSharedDecoder)
@@ -296,7 +296,7 @@ import Testing
     @Test func whatIsExcludedIsAdmittedOnceWhereNothingElseIsLeft() {
         var exclusions = exclusions(crashed: [items[1]])
         exclusions.recordStalled(items[0], for: .hole, isDamaged: false)
-        _ = exclusions.recordAdvancing(ItemExclusions.Item(address: "/test"), hasSound: true, at: start)
+        _ = exclusions.recordAdvancing(ItemExclusions.Item(address: "/test"), hasAudio: true, at: start)
         let none = exclusions.admit(Array(items.prefix(2)), at: start).items
         #expect(none.isEmpty)
         let later = start.advanced(by: .seconds(901))
@@ -313,17 +313,17 @@ import Testing
     @Test func anItemThatHasStalledAndThenCannotBePlayedIsExcluded() {
         var exclusions = exclusions()
         for item in items.prefix(2) { exclusions.recordStalled(item, for: .hole, isDamaged: false) }
-        let isExcluding = exclusions.recordAdvancing(items[2], hasSound: true, at: start)
+        let isExcluding = exclusions.recordAdvancing(items[2], hasAudio: true, at: start)
         #expect(!isExcluding)
-        exclusions.noteFailed(items[0], isPresent: false)
-        let isExcludingMissing = exclusions.recordAdvancing(items[2], hasSound: true, at: start)
+        exclusions.recordFailed(items[0], isPresent: false)
+        let isExcludingMissing = exclusions.recordAdvancing(items[2], hasAudio: true, at: start)
         #expect(!isExcludingMissing, "its file may be back in the next pass")
-        exclusions.notePlaying(items[0], at: start)
-        exclusions.noteFailed(items[0])
-        exclusions.noteEnded(at: start)
-        let isExcludingNow = exclusions.recordAdvancing(items[2], hasSound: true, at: start)
+        exclusions.recordPlaying(items[0], at: start)
+        exclusions.recordFailed(items[0])
+        exclusions.recordEnded(at: start)
+        let isExcludingNow = exclusions.recordAdvancing(items[2], hasAudio: true, at: start)
         #expect(isExcludingNow && excluded(&exclusions) == [items[0]])
-        exclusions.noteFailed(items[2])
+        exclusions.recordFailed(items[2])
         #expect(!exclusions.hasFailed(items[2]), "it may be opened later")
     }
 

@@ -287,10 +287,10 @@ import Testing
 
     @Test func theOnlyFilmIsLeftForTheTestSoundUnlessTheScreenIsAtFault() {
         let only = RepairLadder.Item("a.mp4", hasOther: false, isTestable: true)
-        for cause in [Liveness.Cause.hole, .silence, .sound] {
+        for cause in [Liveness.Cause.hole, .silence, .audio] {
             #expect(stages(for: cause, seconds: [5, 10, 14, 25]) { _ in only } == [.anchor, .route, .test, .test])
         }
-        #expect(stages(for: .picture, seconds: [5, 10, 14]) { _ in only } == [.anchor, .route, .window])
+        #expect(stages(for: .video, seconds: [5, 10, 14]) { _ in only } == [.anchor, .route, .window])
         #expect(stages(for: .waiting, seconds: [13]) { _ in only } == [.test])
         var ladder = RepairLadder()
         #expect(ladder.next(for: .silence, of: only, isOverdue: true, at: start) == .test)

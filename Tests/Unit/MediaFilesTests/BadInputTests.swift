@@ -206,7 +206,7 @@ import Testing
         let path = try TestClips.make(
             "overwritten.mp4",
             ["-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=4"]
-                + TestClips.words("-c:v libx264 -g 25 -movflags +faststart"))
+                + TestClips.arguments("-c:v libx264 -g 25 -movflags +faststart"))
         var bytes = try TestClips.bytes(of: path)
         let media = try #require(bytes.firstRange(of: Array("mdat".utf8))).upperBound
         bytes.replaceSubrange(media..., with: [UInt8](repeating: 0, count: bytes.count - media))

@@ -112,7 +112,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     @Test func aChangeThatComesTooLateIsTriedAgainFurtherAheadAndThenRestartsTheOutput() {
         var change = startedChange()
         func place() -> MediaTime? {
-            change.place(until: second(60), playhead: second(10), rate: 1, lead: .milliseconds(100))
+            change.restartTime(until: second(60), playhead: second(10), rate: 1, lead: .milliseconds(100))
         }
         #expect(place() == millisecond(10_160))
         for attempt in 1...5 {
@@ -138,11 +138,11 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
 
     @Test func withoutFlushesAChangeWaitsForTwoSecondsOfBufferAtMost() {
         let change = ProcessingChange()
-        #expect(change.place(until: second(12), playhead: second(10), rate: 1, lead: nil) == second(12))
-        #expect(change.place(until: second(13), playhead: second(10), rate: 1, lead: nil) == nil)
-        #expect(change.place(until: second(60), playhead: second(10), rate: 0, lead: .seconds(1)) == second(10))
+        #expect(change.restartTime(until: second(12), playhead: second(10), rate: 1, lead: nil) == second(12))
+        #expect(change.restartTime(until: second(13), playhead: second(10), rate: 1, lead: nil) == nil)
+        #expect(change.restartTime(until: second(60), playhead: second(10), rate: 0, lead: .seconds(1)) == second(10))
         #expect(
-            change.place(until: millisecond(10_500), playhead: second(10), rate: 1, lead: .seconds(1))
+            change.restartTime(until: millisecond(10_500), playhead: second(10), rate: 1, lead: .seconds(1))
                 == millisecond(10_500))
     }
 }

@@ -206,7 +206,7 @@ import Testing
         let start = TimebaseSegment(mediaAnchor: .zero, hostAnchor: clock.now, rate: 1)
         synchronizer.timebase.publish(TimebaseSnapshot(current: start, scheduled: nil, generation: 1))
         // From now on each decoded frame advances the clock, which makes the next ones due.
-        #expect(layer.takeFrame(upTo: .zero).picture != nil)
+        #expect(layer.dequeueFrame(upTo: .zero).frame != nil)
         var dropped = 0
         try wait(for: layer) {
             _ = layer.dequeueFrame(upTo: synchronizer.timebase.currentTime)

@@ -24,7 +24,7 @@ import Testing
 
         init(_ source: ReorderedSource, _ edit: (inout PlaybackList.ScheduledItem) -> Void = { _ in }) throws {
             self.source = source
-            let film = CountedFilm(1, pictures: source.count, soundFrames: 0)
+            let film = CountedFilm(1, frameCount: source.count, audioFrameCount: 0)
             var list = PlaybackList()
             _ = list.apply(.append([QueueItem("film")]))
             serial = list.newSerial()
@@ -74,7 +74,7 @@ import Testing
         /// Takes frames and steps until the stage waits without frames.
         func play() throws {
             repeat {
-                while let next = layer.nextTime, let picture = layer.takeFrame(upTo: next).picture?.picture {
+                while let next = layer.nextTime, let picture = layer.dequeueFrame(upTo: next).frame?.videoFrame {
                     shown.append((picture as? NumberedFrame)?.number ?? -1)
                 }
                 try fill()
@@ -199,7 +199,7 @@ import Testing
         #expect(try rig.entry.losses.failures.isEmpty && rig.intake.report.isSated)
         try rig.play()
         let failure = try #require(try rig.entry.losses.failures.first)
-        #expect(failure.error.code == .readFailed && failure.place == Self.frame * 49)
+        #expect(failure.error.code == .readFailed && failure.position == Self.frame * 49)
         #expect(rig.hasEnded && rig.shown == Array(0..<49))
     }
 
@@ -227,7 +227,7 @@ import Testing
         try rig.readAhead(to: 75)
         try rig.play()
         let failure = try #require(try rig.entry.losses.failures.first)
-        #expect(failure.error.code == .unsupported && failure.place == Self.frame * 22)
+        #expect(failure.error.code == .unsupported && failure.position == Self.frame * 22)
         #expect(rig.hasEnded && rig.shown == Array(0..<22))
     }
 }

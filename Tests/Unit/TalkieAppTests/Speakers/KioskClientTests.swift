@@ -106,7 +106,7 @@ import Testing
     ])
     func aMicrophoneWithPluginsIsRefused(name: String) {
         let request = JSONValue.object([
-            ("speakers", .array([.text("Hall")])), ("events", .whole(40)), ("microphone", .text(name)),
+            ("speakers", .array([.text("Hall")])), ("events", .integer(40)), ("microphone", .text(name)),
         ]).compact
         #expect(throws: TalkieError.self) { try KioskCalibrationRequest(parsing: request) }
     }
@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: ["default", "pulse", "hw:1", "plughw:CARD=Microphone,DEV=0"])
     func aDeviceIsAMicrophone(name: String) throws {
         let request = JSONValue.object([
-            ("speakers", .array([.text("Hall")])), ("events", .whole(40)), ("microphone", .text(name)),
+            ("speakers", .array([.text("Hall")])), ("events", .integer(40)), ("microphone", .text(name)),
         ]).compact
         guard case .microphone(name) = try KioskCalibrationRequest(parsing: request).arguments.way else {
             Issue.record("another way")
