@@ -281,9 +281,9 @@ struct ItemExclusions {
         return true
     }
 
-    /// Forgets an exclusion whose time is over.
+    /// Forgets an exclusion whose time is over, and the stalls of an item that has recovered since.
     private mutating func readmit(_ item: Item, at now: HostInstant) {
-        stallCounts[item] = nil
+        if !stalls.contains(where: { $0.item == item }) { stallCounts[item] = nil }
         if let entry = entries[item], entry.until <= now { entries[item] = nil }
     }
 

@@ -320,6 +320,8 @@ import Testing
         #expect(!isExcludingMissing, "its file may be back in the next pass")
         exclusions.recordPlaying(items[0], at: start)
         exclusions.recordFailed(items[0])
+        // The phase of the item that follows comes before its beginning.
+        exclusions.recordPlaying(items[0], at: start)
         exclusions.recordEnded(at: start)
         let isExcludingNow = exclusions.recordAdvancing(items[2], hasAudio: true, at: start)
         #expect(isExcludingNow && excluded(&exclusions) == [items[0]])
