@@ -39,7 +39,7 @@ extension AirPlaySpeaker: PartialFlushing {
     }
 
     /// Opens a session and a stream, unless the open stream fits. Blocks until the speaker has responded. Called by the
-    /// feeder.
+    /// opening thread.
     ///
     /// - Throws: `OutputError`; no session is held then.
     package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {

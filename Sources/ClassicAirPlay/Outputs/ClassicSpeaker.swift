@@ -79,7 +79,7 @@ package final class ClassicSpeaker: SpeakerOutput, OwnClockOutput {
             bitRate: 0, bitsPerRawSample: Int32(format.bitsPerSample), framesPerPacket: Int32(format.framesPerPacket)),
         sampleRate: format.sampleRate, layout: .stereo)
 
-    /// Opens a session, unless one is open. Blocks until the receiver has responded. Called by the feeder.
+    /// Opens a session, unless one is open. Blocks until the receiver has responded. Called by the opening thread.
     ///
     /// - Throws: `OutputError`; no session is held then.
     package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {

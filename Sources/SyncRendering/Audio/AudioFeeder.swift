@@ -1,6 +1,6 @@
 package import MediaCore
 
-/// The work of a renderer: opens its outputs, runs the feeder of a single one, and reports progress. Confined to the
+/// The work of a renderer: opens its outputs, runs the feeder of one of them, and reports progress. Confined to the
 /// renderer's thread.
 package struct AudioFeeder {
     let renderer: AudioRenderer

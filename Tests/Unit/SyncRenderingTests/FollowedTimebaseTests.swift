@@ -19,5 +19,11 @@ import Testing
         // A user-provided delay shifts every member equally.
         whole.delay = .zero
         #expect(try #require(member.snapshot.scheduled).hostAnchor - start == .milliseconds(-30))
+        // The current segment is shifted as the scheduled one is.
+        synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
+        clock.advance(by: .seconds(2))
+        #expect(member.currentTime == millisecond(2030))
+        whole.delay = .milliseconds(100)
+        #expect(whole.currentTime == millisecond(1900) && member.currentTime == millisecond(1930))
     }
 }
