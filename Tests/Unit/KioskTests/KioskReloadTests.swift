@@ -115,7 +115,7 @@ import Testing
             let gain = rig.card.state.withLock { $0.gains.last ?? nil }
             return rig.player.state.volume == volume ?? 100 && gain == volume.map { VolumeCurve.gain(volume: $0) }
         },
-        "parts": Case(steps: [
+        "periods": Case(steps: [
             Step({ fresh, _ in fresh.periods = [part("evening", fresh)] }) {
                 $0.hasSaid("part of the day: 'evening'")
             },
@@ -212,7 +212,7 @@ import Testing
     ]
 
     /// Properties that are not keys.
-    private static let others: Set<String> = ["programme", "remarks", "lines"]
+    private static let others: Set<String> = ["settings", "remarks", "lines"]
 
     /// Reloads a changed configuration and waits for the report; earlier messages are discarded.
     private static func reload(_ rig: KioskRig, _ change: (inout KioskConfiguration) -> Void) {
