@@ -548,9 +548,10 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func run(_ repair: PlaybackWatch.Repair) {
+        // An item of which nothing can be decoded is left at once.
+        let time = repair.duration < .seconds(1) ? "" : " for \(Decimals.text(repair.duration.inSeconds, 0)) s"
         messages.sayAlways(
-            .error,
-            "\(repair.cause.rawValue) for \(Decimals.text(repair.duration.inSeconds, 0)) s: \(repair.stage.logText)",
+            .error, "\(repair.cause.rawValue)\(time): \(repair.stage.logText)",
             KioskNote(.repair, item: repair.item, stage: repair.stage.name))
         // Neither the item nor the test sound advances: the outputs are at fault.
         guard !playback.isTesting else { return end(.needsRestart(repair.cause.rawValue)) }

@@ -157,7 +157,7 @@ package struct AudioFeeder {
 
     /// Starts the next pending partial flush, or completes the one that the outputs have decided.
     private mutating func servePartialFlush() {
-        if let request = partialFlush, let outputs, let result = outputs.partialFlushResult {
+        if let request = partialFlush, let outputs, let result = outputs.partialFlushResult(from: request.time) {
             partialFlush = nil
             let until = outputs.acceptedUntil
             if result.isFlushed { renderer.state.withLock { $0.cut(at: request.time, until: until) } }
@@ -179,7 +179,7 @@ package struct AudioFeeder {
         outputs.beginPartialFlush(from: request.time)
         partialFlush = request
         // Many outputs decide at once.
-        if outputs.partialFlushResult != nil { servePartialFlush() }
+        if outputs.partialFlushResult(from: request.time) != nil { servePartialFlush() }
     }
 
     /// Cancels all partial flushes, because another operation discards the audio.

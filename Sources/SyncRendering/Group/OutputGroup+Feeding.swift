@@ -80,12 +80,14 @@ extension OutputGroup {
         ballot.begin(while: isCurrent) { writable?.raise() }
     }
 
-    /// The result for the group; nil until every member has decided.
+    /// Returns the result for the group; nil until every member has decided.
     ///
     /// Refused only if every member refuses. If only some refuse, they are flushed completely, and the result is
     /// `flushed`.
-    var partialFlushResult: PartialFlushResult? {
-        guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: .zero) }
+    ///
+    /// - Parameter time: The media time of the flush, which a group that was closed meanwhile answers.
+    func partialFlushResult(from time: MediaTime) -> PartialFlushResult? {
+        guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: time) }
         guard let (result, refusing) = ballot.result else { return nil }
         // The other members have flushed: those that refused restart at the playhead.
         for feed in refusing { feed.change { $0.restartAfterCut() } }
