@@ -15,34 +15,34 @@ public import SyncRendering
 /// `f` and a double click toggle full screen; `q` and the close button end `run`. Without a display, video frames are
 /// dropped, playback continues, and `failure` contains the reason.
 ///
-/// `run` must be called on the process's main thread, as the window system requires; all other methods on any thread.
-/// It also serves `DispatchQueue.main` and the main actor.
-public final class PlayerWindow: Sendable {
-    private let screen: ScreenControl
-    private let loop: MainThreadLoop
+/// A window belongs to the main actor, as the window system requires; `run` also serves the main actor and
+/// `DispatchQueue.main`.
+@MainActor
+public final class PlayerWindow {
+    private nonisolated let screen: ScreenControl
+    /// Nil once `run` was called.
+    private var loop: ScreenLoop?
     private let expectsToMapTones: Bool
-    private let lost = Lock<OutputError?>(nil)
-    private let onKey: @Sendable (String) -> Void
-    /// The player whose video is shown; guarded by its lock.
-    private let shown = Lock(Shown())
-
-    private struct Shown: Sendable { weak var player: Player? }
+    private nonisolated let lost = Lock<OutputError?>(nil)
+    private let onKey: (String) -> Void
+    /// The player whose video is shown.
+    private weak var player: Player?
 
     /// Creates a window; it opens with the first video frame.
     ///
     /// - Parameters:
     ///   - title: The title of the window.
     ///   - options: The options of the screen; their title is replaced.
-    ///   - onKey: Receives other keys by mpv's names (`"SPACE"`, `"Shift+RIGHT"`, `"WHEEL_UP"`), on any thread.
+    ///   - onKey: Receives other keys by mpv's names (`"SPACE"`, `"Shift+RIGHT"`, `"WHEEL_UP"`).
     public init(
-        title: String, options: ScreenOptions = ScreenOptions(), onKey: @escaping @Sendable (String) -> Void = { _ in }
+        title: String, options: ScreenOptions = ScreenOptions(), onKey: @escaping (String) -> Void = { _ in }
     ) {
         var options = options
         options.title = title
         let loop = ScreenLoop(options: options, converter: SoftwareFrameConverter(drawing: options.drawing))
         expectsToMapTones = loop.mapsTones
-        self.loop = MainThreadLoop(loop)
-        screen = self.loop.control
+        screen = loop.control
+        self.loop = loop
         self.onKey = onKey
     }
 
@@ -50,32 +50,34 @@ public final class PlayerWindow: Sendable {
     public func show(_ player: Player) {
         // An estimate for frames decoded before the window is open; the open window sets the actual value.
         if !screen.status.isVisible { player.layer.toneMapping.isDoneByScreen = expectsToMapTones }
-        shown.withLock { $0.player = player }
+        self.player = player
         reportScreen()
         screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
     }
 
     /// Shows a layer of a synchronizer instead of a player, for applications that feed renderers themselves.
     public func show(_ layer: DisplayLayer, on synchronizer: RenderSynchronizer) {
-        shown.withLock { $0.player = nil }
+        player = nil
         screen.attach(layer, to: synchronizer)
     }
 
-    /// Runs the window until it is closed. Must be called once, on the process's main thread; traps on a second call.
+    /// Runs the window until it is closed. Must be called once; traps on a second call.
     public func run() {
+        guard let loop else { preconditionFailure("a window is served once") }
+        self.loop = nil
         let inputs = screen.inputs
-        Task.detached { [self] in for await input in inputs { handle(input) } }
+        Task { for await input in inputs { handle(input) } }
         loop.run()
     }
 
     /// Ends `run` and closes the window. Any thread.
-    public func close() { screen.stop() }
+    public nonisolated func close() { screen.stop() }
 
     /// Why there is no window; nil while it works. Any thread.
-    public var failure: String? { lost.withLock { $0?.message } }
+    public nonisolated var failure: String? { lost.withLock { $0?.message } }
 
     /// The state of the window: its size, and the number of shown and skipped video frames. Any thread.
-    public var status: ScreenControl.Status { screen.status }
+    public nonisolated var status: ScreenControl.Status { screen.status }
 
     private func handle(_ input: ScreenInput) {
         switch input {
@@ -91,27 +93,7 @@ public final class PlayerWindow: Sendable {
     /// Reports the screen to the player, once the window is visible.
     private func reportScreen() {
         let status = screen.status
-        guard status.isVisible, let player = shown.withLock({ $0.player }) else { return }
+        guard status.isVisible, let player else { return }
         player.setScreen(status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
-    }
-}
-
-/// The window's loop, which runs on the main thread.
-///
-/// `@unchecked Sendable`: `run` removes the loop from its lock once, for the thread that runs it; `control` is callable
-/// from any thread.
-private final class MainThreadLoop: @unchecked Sendable {
-    let control: ScreenControl
-    private let loop: Lock<ScreenLoop?>
-
-    init(_ loop: ScreenLoop) {
-        self.loop = Lock(loop)
-        control = loop.control
-    }
-
-    func run() {
-        let taken = loop.withLock { $0.take() }
-        guard let taken else { preconditionFailure("a window is served once") }
-        taken.run()
     }
 }

@@ -60,7 +60,9 @@ package struct NowPlayingUpdates {
     }
 
     private static func text(of item: NowPlaying) -> NowPlaying {
-        NowPlaying(title: item.title, artist: item.artist, album: item.album, duration: item.duration)
+        NowPlaying(
+            title: item.title, artist: item.artist, album: item.album, genre: item.genre, trackNumber: item.trackNumber,
+            duration: item.duration)
     }
 
     /// Returns the next request, and assumes that it is sent; nil: none is due.
@@ -200,7 +202,9 @@ extension NowPlayingUpdates.Request {
 
 extension NowPlaying {
     fileprivate var metadata: TrackMetadata {
-        TrackMetadata(title: title, artist: artist ?? "", album: album ?? "", duration: duration?.duration)
+        TrackMetadata(
+            title: title, artist: artist ?? "", album: album ?? "", genre: genre ?? "",
+            number: trackNumber.flatMap { UInt16(exactly: $0) } ?? 1, duration: duration?.duration)
     }
 }
 

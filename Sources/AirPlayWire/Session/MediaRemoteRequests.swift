@@ -35,6 +35,8 @@ package enum MediaRemoteRequests {
         members["Title"] = .string(track.title)
         if !track.artist.isEmpty { members["Artist"] = .string(track.artist) }
         if !track.album.isEmpty { members["Album"] = .string(track.album) }
+        if !track.genre.isEmpty { members["Genre"] = .string(track.genre) }
+        members["TrackNumber"] = .integer(Int64(track.number))
         if let duration = track.duration { members["Duration"] = .real(duration.inSeconds) }
         // A receiver that shows music expects this value; that of films is not verified.
         members["MediaType"] = "MRMediaRemoteMediaTypeMusic"

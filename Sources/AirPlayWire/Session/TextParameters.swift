@@ -46,11 +46,18 @@ package struct TrackMetadata: Hashable, Sendable {
     package var title: String
     package var artist: String
     package var album: String
+    package var genre: String
+    /// The number of the track on its album; 1 if it is unknown, as other senders state.
+    package var number: UInt16
     /// Nil: unknown.
     package var duration: Duration?
 
-    package init(title: String, artist: String = "", album: String = "", duration: Duration? = nil) {
-        (self.title, self.artist, self.album, self.duration) = (title, artist, album, duration)
+    package init(
+        title: String, artist: String = "", album: String = "", genre: String = "", number: UInt16 = 1,
+        duration: Duration? = nil
+    ) {
+        (self.title, self.artist, self.album, self.genre) = (title, artist, album, genre)
+        (self.number, self.duration) = (number, duration)
     }
 
     /// Reads an untrusted body; nil if it has no title.
@@ -68,13 +75,15 @@ package struct TrackMetadata: Hashable, Sendable {
         guard let list = next(), list.tag.elementsEqual("mlit".utf8) else { return nil }
         rest = list.value
         var title: String?
-        (artist, album) = ("", "")
+        (artist, album, genre, number) = ("", "", "", 1)
         for _ in 0..<Self.maxItems {
             guard let item = next() else { break }
             switch String(decoding: item.tag, as: UTF8.self) {
             case "minm": title = text(item.value)
             case "asar": artist = text(item.value)
             case "asal": album = text(item.value)
+            case "asgn": genre = text(item.value)
+            case "astn" where item.value.count == 2: number = item.value.reduce(0) { $0 << 8 | UInt16($1) }
             case "astm" where item.value.count == 4:
                 duration = .milliseconds(item.value.reduce(0) { $0 << 8 | Int64($1) })
             default: break
@@ -84,7 +93,7 @@ package struct TrackMetadata: Hashable, Sendable {
         self.title = title
     }
 
-    /// The body: title, artist, album, track number, duration.
+    /// The body: title, artist, album, genre, track number, duration.
     package var body: [UInt8] {
         func item(_ tag: String, _ value: [UInt8]) -> [UInt8] { Array(tag.utf8) + Self.bytes(value.count) + value }
         func text(_ text: String) -> [UInt8] {
@@ -96,7 +105,8 @@ package struct TrackMetadata: Hashable, Sendable {
         // 2: an audio item.
         var fields =
             item("mikd", [2]) + item("minm", text(title)) + item("asar", text(artist)) + item("asal", text(album))
-            + item("astn", [0, 1])
+        if !genre.isEmpty { fields += item("asgn", text(genre)) }
+        fields += item("astn", [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)])
         if let duration { fields += item("astm", Self.bytes(Int(clamping: duration.wholeNanoseconds / 1_000_000))) }
         return item("mlit", fields)
     }

@@ -106,6 +106,10 @@ public struct MediaSummary: Sendable {
     public package(set) var artist: String?
     /// The album in the metadata; nil if there is none.
     public package(set) var album: String?
+    /// The genre in the metadata; nil if there is none.
+    public package(set) var genre: String?
+    /// The number of the recording on its album, 1…9999; nil if there is none.
+    public package(set) var trackNumber: Int?
     /// True if `seek` is supported by the sources.
     public var isSeekable: Bool
     /// True if all tracks share one demuxer, because the input cannot be opened twice (a pipe, a live stream). Tracks

@@ -132,6 +132,7 @@ public final class MediaFile: MediaSource {
             chapters: ChapterReading.chapters(of: context, origin: starts.origin.common))
         summary.isDurationStated = duration != nil && context.statesDuration
         (summary.artist, summary.album) = (tags.artist, tags.album)
+        (summary.genre, summary.trackNumber) = (tags.genre, tags.trackNumber)
         summary.hasUnreadSubtitles = context.hasUnreadSubtitles
         if let sheet {
             summary.chapters = sheet.files[0].tracks.sorted { $0.start < $1.start }

@@ -39,6 +39,9 @@ enum ReadingErrors {
                     .unsupported,
                     "none of the segments of \(name) can be played; check whether another player opens it")
             }
+            if [".m3u", ".m3u8", ".pls", ".xspf"].contains(where: address.text.lowercased().hasSuffix) {
+                return MediaError(.notMedia, "\(name) is a playlist; open its entries, which QueueItem.list returns")
+            }
             if isCutOff(address) {
                 return MediaError(
                     .notMedia, "\(name) is truncated before its index, which is at the end; copy or download it again")

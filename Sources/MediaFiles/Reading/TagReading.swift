@@ -1,7 +1,7 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Reads the tags of a recording: title, artist, album.
+/// Reads the tags of a recording: title, artist, album, genre, track number.
 struct TagReading {
     /// The maximum length of a tag in characters; damaged tags have megabytes.
     private static let longest = 200
@@ -9,6 +9,9 @@ struct TagReading {
     var title: String?
     var artist: String?
     var album: String?
+    var genre: String?
+    /// From 1.
+    var trackNumber: Int?
 
     init(_ context: DemuxContext) {
         // Ogg stores tags with its stream.
@@ -24,5 +27,9 @@ struct TagReading {
         title = tag("title")
         artist = tag("artist") ?? tag("album_artist")
         album = tag("album")
+        genre = tag("genre")
+        // ID3v2.4, TRCK: the number alone, or "3/12".
+        let number = tag("track")?.split(separator: "/").first.flatMap { Int($0) }
+        trackNumber = number.flatMap { (1...9999).contains($0) ? $0 : nil }
     }
 }

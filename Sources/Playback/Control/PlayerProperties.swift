@@ -146,7 +146,7 @@ extension ControlProperty {
             }),
         .text("media-title", "the title of the film, or its file name", read: { $0.current == nil ? nil : $0.title }),
         ControlProperty(
-            "metadata", .node, "the tags of the file: `title`, `artist`, `album`",
+            "metadata", .node, "the tags of the file: `title`, `artist`, `album`, `genre`, `track`",
             read: { $0.current == nil ? nil : $0.metadataNode }),
         ControlProperty(
             "track-list", .node,

@@ -54,10 +54,11 @@ extension PlayerState {
     }
 
     var metadataNode: JSONValue {
-        .object(
-            [("title", title), ("artist", artist), ("album", album)].compactMap { name, value in
-                value.flatMap { $0.isEmpty ? nil : (name, .text($0)) }
-            })
+        let texts = [("title", title), ("artist", artist), ("album", album), ("genre", genre)]
+        let members = texts.compactMap { name, value -> (String, JSONValue)? in
+            value.flatMap { $0.isEmpty ? nil : (name, .text($0)) }
+        }
+        return .object(members + (trackNumber.map { [("track", .text(String($0)))] } ?? []))
     }
 
     var trackListNode: JSONValue {

@@ -94,6 +94,7 @@ final class PlayerStatus {
             (state.failure, state.mediaFailure) = (nil, nil)
             state.title = item.title ?? item.name
             (state.artist, state.album, state.artwork) = (nil, nil, nil)
+            (state.genre, state.trackNumber) = (nil, nil)
             state.current = item
             state.describe(list)
         }
@@ -115,6 +116,7 @@ final class PlayerStatus {
             }
             state.title = entry.title
             (state.artist, state.album) = (summary.artist, summary.album)
+            (state.genre, state.trackNumber) = (summary.genre, summary.trackNumber)
             state.current = entry.item
             state.describe(list)
             (state.duration, state.chapters) = (summary.duration, summary.chapters)

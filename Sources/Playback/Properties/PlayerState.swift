@@ -49,6 +49,10 @@ public struct PlayerState: Sendable, Equatable {
     public internal(set) var artist: String?
     /// The album stated by the media.
     public internal(set) var album: String?
+    /// The genre stated by the media.
+    public internal(set) var genre: String?
+    /// The number of the recording on its album, stated by the media.
+    public internal(set) var trackNumber: Int?
     /// The cover of the item, or a frame of it, for displays; nil if there is none, and until it is loaded. See
     /// `PlayerOptions.loadsArtwork`.
     public internal(set) var artwork: NowPlaying.Artwork? {
@@ -174,7 +178,7 @@ public struct PlayerState: Sendable, Equatable {
     public var nowPlaying: NowPlaying? {
         guard current != nil else { return nil }
         return NowPlaying(
-            title: title, artist: artist, album: album, artwork: artwork,
+            title: title, artist: artist, album: album, genre: genre, trackNumber: trackNumber, artwork: artwork,
             duration: heldPosition == nil ? duration : nil, start: timelineOffset)
     }
 

@@ -10,8 +10,8 @@ internal import Synchronization
 /// Signals are emitted for changes only. Covers are shown with `PlayerOptions.loadsArtwork`. Without a session bus it
 /// does nothing. Any thread may call the members.
 public final class MPRISService: Sendable {
-    /// The name on the bus. Further players have `.instance` and their process ID after it.
-    static let name = "org.mpris.MediaPlayer2.talkie"
+    /// The beginning of the name on the bus (MPRIS 2.2, "Bus Name Policy").
+    private static let prefix = "org.mpris.MediaPlayer2."
     /// The maximum number of calls that wait for the player; the bus holds further ones.
     static let maxPendingCalls = 32
     /// The delays between attempts to connect to a lost or silent bus.
@@ -37,6 +37,8 @@ public final class MPRISService: Sendable {
 
     private let control: PlayerControl
     private let ownsControl: Bool
+    /// The name on the bus. Further players have `.instance` and their process ID after it.
+    private let name: String
     private let identity: String
     private let desktopEntry: String?
     private let connect: @Sendable () throws(BusFailure) -> any MessageBus
@@ -50,10 +52,21 @@ public final class MPRISService: Sendable {
     /// - Parameters:
     ///   - identity: The name of the application for the user.
     ///   - desktopEntry: The name of the application's desktop file without `.desktop`; nil: none.
-    public convenience init(_ player: Player, identity: String, desktopEntry: String? = nil) {
+    ///   - busName: What follows `org.mpris.MediaPlayer2.` in the name on the bus: letters, digits, `_` and `-`, at most
+    ///     100 and no digit first; other characters are removed. Nil or empty: `talkie`.
+    public convenience init(
+        _ player: Player, identity: String, desktopEntry: String? = nil, busName: String? = nil
+    ) {
         self.init(
             PlayerControl(player), ownsControl: true, identity: identity, desktopEntry: desktopEntry,
-            connect: Self.sessionBus)
+            busName: Self.element(busName), connect: Self.sessionBus)
+    }
+
+    /// Returns an element of a bus name (D-Bus specification, "Bus names").
+    static func element(_ name: String?) -> String {
+        let allowed = (name ?? "").filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") }
+        let element = allowed.drop { $0.isNumber }.prefix(100)
+        return element.isEmpty ? "talkie" : String(element)
     }
 
     /// Creates a service of a program.
@@ -66,15 +79,17 @@ public final class MPRISService: Sendable {
         connect: @escaping @Sendable () throws(BusFailure) -> any MessageBus = MPRISService.sessionBus
     ) {
         self.init(
-            control, ownsControl: false, identity: identity, desktopEntry: desktopEntry, connect: connect)
+            control, ownsControl: false, identity: identity, desktopEntry: desktopEntry, busName: Self.element(nil),
+            connect: connect)
     }
 
     private init(
-        _ control: PlayerControl, ownsControl: Bool, identity: String, desktopEntry: String?,
+        _ control: PlayerControl, ownsControl: Bool, identity: String, desktopEntry: String?, busName: String,
         connect: @escaping @Sendable () throws(BusFailure) -> any MessageBus
     ) {
         (self.control, self.ownsControl, self.identity) = (control, ownsControl, identity)
         (self.desktopEntry, self.connect) = (desktopEntry, connect)
+        name = Self.prefix + busName
     }
 
     /// Connects to the session bus of the environment.
@@ -163,8 +178,8 @@ public final class MPRISService: Sendable {
     }
 
     private func requestName(_ bus: any MessageBus) throws(BusFailure) {
-        if try bus.requestName(Self.name) { return }
-        guard try bus.requestName("\(Self.name).instance\(getpid())") else { throw BusFailure(code: EEXIST) }
+        if try bus.requestName(name) { return }
+        guard try bus.requestName("\(name).instance\(getpid())") else { throw BusFailure(code: EEXIST) }
     }
 
     private func observe() throws(BusFailure) -> [Int] {

@@ -105,6 +105,12 @@ struct MPRISState {
                 members.append(("xesam:artist", .array(of: "s", [.text(artist)])))
             }
             if let album = values["metadata"]?["album"]?.text { members.append(("xesam:album", .text(album))) }
+            if let genre = values["metadata"]?["genre"]?.text {
+                members.append(("xesam:genre", .array(of: "s", [.text(genre)])))
+            }
+            if let number = values["metadata"]?["track"]?.text.flatMap({ Int32($0) }) {
+                members.append(("xesam:trackNumber", .int32(number)))
+            }
             if let artwork { members.append(("mpris:artUrl", .text(artwork))) }
         }
         if let title { members.append(("xesam:title", .text(title))) }

@@ -38,6 +38,10 @@ public struct NowPlaying: Hashable, Sendable {
     public var artist: String?
     /// The album; nil: unknown.
     public var album: String?
+    /// The genre; nil: unknown.
+    public var genre: String?
+    /// The number of the track on its album, from 1; nil: unknown.
+    public var trackNumber: Int?
     /// The image; nil: none.
     public var artwork: Artwork?
     /// The duration; nil: unknown, as of a live stream.
@@ -47,10 +51,11 @@ public struct NowPlaying: Hashable, Sendable {
 
     /// Creates a description.
     public init(
-        title: String, artist: String? = nil, album: String? = nil, artwork: Artwork? = nil,
-        duration: MediaTime? = nil, start: MediaTime = .zero
+        title: String, artist: String? = nil, album: String? = nil, genre: String? = nil, trackNumber: Int? = nil,
+        artwork: Artwork? = nil, duration: MediaTime? = nil, start: MediaTime = .zero
     ) {
         (self.title, self.artist, self.album, self.artwork) = (title, artist, album, artwork)
+        (self.genre, self.trackNumber) = (genre, trackNumber)
         (self.duration, self.start) = (duration, start)
     }
 

@@ -52,6 +52,8 @@ extension RenderSynchronizer {
     /// A margin beyond the slowest output's lead for a late commanding thread. Ten times the wake-up latency of a busy
     /// machine.
     private static let commandMargin: Duration = .milliseconds(3)
+    /// Media that arrives from a slow source takes less.
+    private static let maxUnreportedWait: Duration = .seconds(5)
 
     /// Starts a pending start at an instant without waiting further. Does nothing if it has begun or was replaced
     /// meanwhile. Any thread.
@@ -86,7 +88,7 @@ extension RenderSynchronizer {
         let snapshot = publish(Double(start.rate), time, at: instant)
         roster.withLock { roster in
             roster.pending = nil
-            roster.lastWait = nil
+            roster.longestWait = nil
             roster.monitor.begin(snapshot, isAppointed: start.appointment != nil)
         }
         return snapshot
@@ -96,7 +98,7 @@ extension RenderSynchronizer {
     func forgetStart() {
         roster.withLock { roster in
             roster.pending = nil
-            roster.lastWait = nil
+            roster.longestWait = nil
             roster.monitor.end()
         }
         isStartOpen.store(false, ordering: .releasing)
@@ -134,13 +136,26 @@ extension RenderSynchronizer {
             appointment: isAppointed ? snapshot.upcoming.hostAnchor : nil)
     }
 
-    /// Logs the wait if another one has become the longest.
+    /// Logs the wait if another one has become the longest. Without a log, the developer is told of missing media.
     private func logWait(_ wait: OutputWait?) {
         guard let wait else { return }
-        let isChange = roster.withLock { roster in
-            defer { roster.lastWait = wait }
-            return roster.lastWait?.cause != wait.cause || roster.lastWait?.output != wait.output
+        let now = clock.now
+        let (isChange, isOverdue) = roster.withLock { roster -> (Bool, Bool) in
+            guard var known = roster.longestWait, known.cause == wait.cause, known.output == wait.output else {
+                roster.longestWait = Roster.Wait(cause: wait.cause, output: wait.output, since: now)
+                return (true, false)
+            }
+            guard wait.cause.isMaterial, !known.isReported, now - known.since >= Self.maxUnreportedWait else {
+                return (false, false)
+            }
+            known.isReported = true
+            roster.longestWait = known
+            return (false, true)
         }
         if isChange { events?.append(.startWaits(cause: wait.cause, output: wait.id)) }
+        guard isOverdue, events == nil else { return }
+        Complaint.write(
+            "RenderSynchronizer: the start has been \(wait) for \(Self.maxUnreportedWait.components.seconds) s; enqueue "
+                + "media, remove the renderer, or set delaysRateChangeUntilHasSufficientMediaData to false")
     }
 }

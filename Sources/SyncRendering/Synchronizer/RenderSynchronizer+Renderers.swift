@@ -8,6 +8,15 @@ struct Roster: Sendable {
         var removal: (id: UInt64, completion: (@Sendable (Bool) -> Void)?)?
     }
 
+    /// A reported wait of the pending start.
+    struct Wait: Sendable {
+        var cause: OutputWait.Cause
+        var output: String
+        var since: HostInstant
+        /// Whether the developer was told.
+        var isReported = false
+    }
+
     var entries: [Entry] = [] { didSet { renderers = entries.map(\.renderer) } }
     /// The renderers of `entries`; a copy that callers iterate without the lock and without an allocation.
     private(set) var renderers: [any QueuedSampleBufferRendering] = []
@@ -15,8 +24,8 @@ struct Roster: Sendable {
     /// The last requested rate.
     private(set) var rate: Float = 0
     var pending: PendingStart?
-    /// The last logged wait.
-    var lastWait: OutputWait?
+    /// The longest wait of the pending start.
+    var longestWait: Wait?
     var monitor = StartMonitor()
     var suspensions = SuspensionWatch(MonotonicClock())
     var lastRemoval: UInt64 = 0

@@ -47,7 +47,12 @@ public final class RenderSynchronizer: Sendable {
         roster.withLock { $0.suspensions = SuspensionWatch(clock) }
     }
 
-    deinit { observation.stop() }
+    deinit {
+        observation.stop()
+        let isAbandoned = roster.withLock { !$0.renderers.isEmpty && $0.rate > 0 }
+        guard isAbandoned, events == nil else { return }
+        Complaint.write("RenderSynchronizer: it was released while its renderers play; keep a reference to it")
+    }
 
     /// Whether the clock advances in real time, so that observers, removals and feeders have threads.
     var isRealTime: Bool { clock.isRealTime }

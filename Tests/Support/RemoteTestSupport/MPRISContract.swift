@@ -68,6 +68,8 @@ package struct MPRISContract<Client: MPRISClient> {
         #expect(metadata?["mpris:length"] == .int64(60_000_000))
         #expect(metadata?["xesam:title"] == .text("Zwei") && metadata?["xesam:album"] == .text("Album"))
         #expect(metadata?["xesam:artist"] == .array(of: "s", [.text("Ada")]))
+        #expect(metadata?["xesam:genre"] == .array(of: "s", [.text("Folk")]))
+        #expect(metadata?["xesam:trackNumber"] == .int32(3))
         #expect(metadata?["xesam:url"] == .text("file:///films/12%20%C3%A4.mkv"))
         #expect(try get("Tracks", of: Self.trackList)?.elements?.count == 3)
         let tracks = try client.call(

@@ -26,7 +26,10 @@ package final class TablePlayer: Sendable {
                 "speed": .real(1, decimals: 6), "volume": .real(80, decimals: 6), "volume-max": .real(130, decimals: 6),
                 "loop-file": .flag(false), "loop-playlist": .flag(false), "shuffle": .flag(false),
                 "duration": .real(60, decimals: 6), "time-pos": .real(10, decimals: 6), "media-title": .text("Zwei"),
-                "metadata": .object([("artist", .text("Ada")), ("album", .text("Album"))]), "fullscreen": .flag(false),
+                "metadata": .object([
+                    ("artist", .text("Ada")), ("album", .text("Album")), ("genre", .text("Folk")),
+                    ("track", .text("3")),
+                ]), "fullscreen": .flag(false),
             ]
         }
         setPlaylist([11, 12, 13], current: 12)

@@ -10,7 +10,8 @@ import Testing
     private static let every: FeatureBits = [.textMetadata, .progress, .artwork]
     private let cover = NowPlaying.Artwork([0xFF, 0xD8, 0xFF, 1])
     private let film = NowPlaying(
-        title: "Film", artist: "Studio", album: "Album", duration: MediaTime(value: 100, timescale: 1),
+        title: "Film", artist: "Studio", album: "Album", genre: "Drama", trackNumber: 3,
+        duration: MediaTime(value: 100, timescale: 1),
         start: MediaTime(value: -10, timescale: 1))
 
     private func updates(_ features: FeatureBits = every) -> NowPlayingUpdates {
@@ -49,6 +50,7 @@ import Testing
             return
         }
         #expect(text.title == "Film" && text.artist == "Studio" && text.album == "Album")
+        #expect(text.genre == "Drama" && text.trackNumber == 3)
         #expect(moment.rawValue == 105_000)
         // 15 s of the item have elapsed, 85 s follow.
         #expect(requests[1] == progress(90_000, 105_000, 190_000))

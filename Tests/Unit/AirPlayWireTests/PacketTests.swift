@@ -161,7 +161,8 @@ import Testing
     }
 
     @Test func metadataIsReadBackAndBounded() throws {
-        let track = TrackMetadata(title: "千と千尋", artist: "Studio", album: "", duration: .milliseconds(7_505_250))
+        let track = TrackMetadata(
+            title: "千と千尋", artist: "Studio", album: "", genre: "Anime", number: 312, duration: .milliseconds(7_505_250))
         #expect(TrackMetadata(body: track.body) == track)
         #expect(TrackMetadata(body: TrackMetadata(title: "Live").body)?.duration == nil)
         // A cut does not split a character.
@@ -177,7 +178,8 @@ import Testing
     @Test func listsOfMediaRemoteHaveTheirForm() throws {
         let position = MediaRemoteRequests.Position(elapsed: .seconds(15), rate: 0, date: 800_000_000)
         let item = MediaRemoteRequests.item(
-            TrackMetadata(title: "Film", artist: "Studio", duration: .seconds(60)), identifier: 7,
+            TrackMetadata(title: "Film", artist: "Studio", genre: "Drama", number: 3, duration: .seconds(60)),
+            identifier: 7,
             artwork: ([1, 2], "image/jpeg"), at: position)
         #expect(try PropertyList(binary: item.binary()) == item)
         #expect(item["type"] == "updateMRNowPlayingInfo")
@@ -186,6 +188,7 @@ import Testing
         let prefix = "kMRMediaRemoteNowPlayingInfo"
         func value(_ key: String) -> PropertyList? { params["params"]?[prefix + key] }
         #expect(value("Title") == "Film" && value("Artist") == "Studio" && value("Album") == nil)
+        #expect(value("Genre") == "Drama" && value("TrackNumber") == 3)
         #expect(
             value("Duration") == .real(60) && value("ElapsedTime") == .real(15) && value("PlaybackRate") == .real(0))
         #expect(value("ArtworkData") == .data([1, 2]) && value("ArtworkMIMEType") == "image/jpeg")

@@ -48,6 +48,15 @@ import Testing
         #expect(try #require(failure(path)).code == .notMedia)
     }
 
+    @Test(arguments: ["list.m3u", "List.M3U8", "list.pls", "list.xspf"])
+    func aPlaylistIsNamedAsSuch(_ name: String) throws {
+        let path = try folder.write(Array("film.mkv\nsong.flac\n".utf8), to: name)
+        let error = try #require(failure(path))
+        #expect(
+            error.code == .notMedia
+                && error.message.hasSuffix("is a playlist; open its entries, which QueueItem.list returns"))
+    }
+
     @Test func aScriptThatNamesOtherFilesIsNoFilm() throws {
         let path = folder.path("self.mp4")
         try folder.write(Array("ffconcat version 1.0\nfile self.mp4\n".utf8), to: "self.mp4")

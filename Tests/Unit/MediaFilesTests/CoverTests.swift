@@ -9,7 +9,8 @@ import Testing
 @Suite struct CoverTests {
     private let folder = TemporaryFolder()
 
-    private static let tags = "-metadata title=Lied -metadata artist=Sänger -metadata album=Platte"
+    private static let tags =
+        "-metadata title=Lied -metadata artist=Sänger -metadata album=Platte -metadata genre=Polka -metadata track=3/12"
 
     private func cover(_ name: String = "cover.jpg", size: String = "60x40") throws -> String {
         try TestClips.make(name, ["-f", "lavfi", "-i", "testsrc=s=\(size)", "-frames:v", "1"])
@@ -42,6 +43,7 @@ import Testing
             #expect(track.isCoverArt && track.videoFormat?.size == PixelSize(width: 60, height: 40))
             #expect(try decoded(film) == PixelSize(width: 60, height: 40))
             #expect(film.summary.title == "Lied" && film.summary.artist == "Sänger" && film.summary.album == "Platte")
+            #expect(film.summary.genre == "Polka" && film.summary.trackNumber == 3)
             #expect(film.warnings.isEmpty)
         }
     }
@@ -49,6 +51,7 @@ import Testing
     @Test func tagsOfOggAreItsStreams() throws {
         let film = try MediaFile.open(try song("song.ogg", "-c:a libvorbis", cover: nil))
         #expect(film.summary.title == "Lied" && film.summary.artist == "Sänger" && film.summary.album == "Platte")
+        #expect(film.summary.genre == "Polka" && film.summary.trackNumber == 3)
     }
 
     @Test func anImageBesideARecordingIsItsCover() throws {

@@ -47,6 +47,15 @@ import Testing
         try withService { player, bus in try body(MPRISContract(player, Client(bus: bus))) }
     }
 
+    @Test(
+        arguments: [
+            (nil, "talkie"), ("", "talkie"), ("ж", "talkie"), ("My Player.3", "MyPlayer3"), ("7up", "up"),
+        ] as [(String?, String)]) func anApplicationNamesItsPlayerOnTheBus(name: String?, element: String)
+    {
+        #expect(MPRISService.element(name) == element)
+        #expect(MPRISService.element(String(repeating: "a", count: 300)).count == 100)
+    }
+
     @Test func propertiesDescribeThePlayer() throws { try check { try $0.propertiesDescribeThePlayer() } }
     @Test func whatIsUnknownIsLeftOut() throws { try check { try $0.whatIsUnknownIsLeftOut() } }
     @Test func callsBecomeCommands() throws { try check { try $0.callsBecomeCommands() } }

@@ -197,13 +197,53 @@ import Testing
             let renderer = AudioRenderer(codecs: SyntheticCodecs())
             tests.synchronizer.addRenderer(renderer)
             RenderSynchronizer(clock: ManualClock()).addRenderer(renderer)
-            for rate in [-1, 16, 16, 1] as [Float] { tests.synchronizer.setRate(rate, time: .zero) }
+            for rate in [-1, 16, 16, 0] as [Float] { tests.synchronizer.setRate(rate, time: .zero) }
         }
         let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
         let reported = lines.filter { $0.hasPrefix("RenderSynchronizer: ") }
         #expect(reported.count == 2, "\(lines)")
         #expect(reported.first?.contains("this renderer has a synchronizer; remove it there first") == true)
         #expect(reported.last == "RenderSynchronizer: the rate -1.0 is not supported; 0.0 is used")
+    }
+
+    /// In a separate process, whose standard error is captured.
+    @Test func aStartThatWaitsForAnUnfedLayerIsReportedOnceUnlessThereIsALog() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let clock = ManualClock()
+            for events in [nil, EventLog(clock: clock, minimumCapacity: 16)] {
+                let synchronizer = RenderSynchronizer(clock: clock, events: events)
+                synchronizer.addRenderer(DisplayLayer(depth: 4))
+                synchronizer.setRate(1)
+                for _ in 0..<20 {
+                    clock.advance(by: .seconds(1))
+                    synchronizer.serviceTimeline()
+                }
+                #expect(synchronizer.pendingStart?.waits.map(\.cause) == [.video])
+                synchronizer.setRate(0)
+            }
+        }
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        let lines = said.split(separator: "\n").filter { $0.hasPrefix("RenderSynchronizer: ") }
+        #expect(
+            lines == [
+                "RenderSynchronizer: the start has been waiting for the picture for 5 s; enqueue media, remove the "
+                    + "renderer, or set delaysRateChangeUntilHasSufficientMediaData to false"
+            ])
+    }
+
+    /// In a separate process, whose standard error is captured.
+    @Test func aSynchronizerThatIsReleasedWhileItsRenderersPlaySaysSo() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let layers = [DisplayLayer(depth: 4), DisplayLayer(depth: 4)]
+            for (layer, rate) in zip(layers, [0, 1] as [Float]) {
+                let synchronizer = RenderSynchronizer(clock: ManualClock())
+                synchronizer.addRenderer(layer)
+                synchronizer.setRate(rate)
+            }
+        }
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        let lines = said.split(separator: "\n").filter { $0.hasPrefix("RenderSynchronizer: ") }
+        #expect(lines.count == 1 && lines[0].contains("keep a reference"), "\(said)")
     }
 
     /// In a separate process, which ends.
