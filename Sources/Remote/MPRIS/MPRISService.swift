@@ -52,7 +52,7 @@ public final class MPRISService: Sendable {
     /// - Parameters:
     ///   - identity: The name of the application for the user.
     ///   - desktopEntry: The name of the application's desktop file without `.desktop`; nil: none.
-    ///   - busName: What follows `org.mpris.MediaPlayer2.` in the name on the bus: letters, digits, `_` and `-`, at most
+    ///   - busName: What follows `org.mpris.MediaPlayer2.` in the name on the bus: letters, digits, `_`, `-`, at most
     ///     100 and no digit first; other characters are removed. Nil or empty: `talkie`.
     public convenience init(
         _ player: Player, identity: String, desktopEntry: String? = nil, busName: String? = nil

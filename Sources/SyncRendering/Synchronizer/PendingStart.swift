@@ -136,7 +136,7 @@ extension RenderSynchronizer {
             appointment: isAppointed ? snapshot.upcoming.hostAnchor : nil)
     }
 
-    /// Logs the wait if another one has become the longest. Without a log, the developer is told of missing media.
+    /// Logs the wait if another one has become the longest. Without a log, missing media is reported to the developer.
     private func logWait(_ wait: OutputWait?) {
         guard let wait else { return }
         let now = clock.now

@@ -13,7 +13,7 @@ struct Roster: Sendable {
         var cause: OutputWait.Cause
         var output: String
         var since: HostInstant
-        /// Whether the developer was told.
+        /// Whether it was reported to the developer.
         var isReported = false
     }
 
