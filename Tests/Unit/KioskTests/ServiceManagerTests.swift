@@ -109,7 +109,7 @@ import Testing
 
 @Suite struct WatchdogTests {
     /// A watchdog in virtual time, in seconds since its creation.
-    private struct Rig {
+    private struct ServiceManagerFixture {
         private let start = HostInstant(nanoseconds: 5_000_000_000)
         private var dog: Watchdog
 
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func aSignIsGivenAtHalfOfTheTime() throws {
-        var rig = try Rig(timeout: 30)
+        var rig = try ServiceManagerFixture(timeout: 30)
         #expect(rig.next == 15 && rig.end == 30)
         let given = [14.9, 15, 15, 29, 30].map { rig.gives(at: $0) }
         #expect(given == [false, true, false, false, true])
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func withoutLifeThereIsNoSign() throws {
-        var rig = try Rig(timeout: 8)
+        var rig = try ServiceManagerFixture(timeout: 8)
         var moment = 0.0
         while moment < 60 {
             let isGiven = rig.gives(at: moment, isAlive: false)
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test func aRecoveredSessionIsInTime() throws {
-        var rig = try Rig(timeout: 8)
+        var rig = try ServiceManagerFixture(timeout: 8)
         let first = rig.gives(at: 4, isAlive: false)
         #expect(!first && rig.next == 5)
         let second = rig.gives(at: 5)

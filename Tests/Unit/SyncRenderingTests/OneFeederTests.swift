@@ -8,7 +8,7 @@ import Testing
 /// changes.
 @Suite struct OneFeederTests {
     /// A renderer, its feeder, and the feeders of members that would have separate threads.
-    private final class Rig {
+    private final class OneFeederFixture {
         let clock = ManualClock()
         let synchronizer: RenderSynchronizer
         let renderer: AudioRenderer
@@ -81,7 +81,7 @@ import Testing
 
     @Test func soundForTheOnlyMemberPassesOneFeederOnTheRenderersThread() throws {
         let output = RecordingOutput(capacity: 10_000)
-        let rig = Rig(output)
+        let rig = OneFeederFixture(output)
         try rig.enqueue(24)
         rig.runIteration()
         #expect(rig.threads == 0)
@@ -97,7 +97,7 @@ import Testing
 
     @Test(arguments: [false, true]) func severalMembersHaveIndependentFeeders(isFirstStuck: Bool) throws {
         let (quick, stuck) = (RecordingOutput(capacity: 1_000_000), RecordingOutput(capacity: 1_000))
-        let rig = isFirstStuck ? Rig(stuck, quick) : Rig(quick, stuck)
+        let rig = isFirstStuck ? OneFeederFixture(stuck, quick) : OneFeederFixture(quick, stuck)
         try rig.enqueue(24)
         rig.runUntilIdle()
         #expect(rig.threads == 1, "one shares the renderer's thread")
@@ -107,7 +107,7 @@ import Testing
 
     @Test func feedersFollowTheMembersAndNoSampleIsLostOrDouble() throws {
         let (first, second) = (RecordingOutput(capacity: 20_000), RecordingOutput(capacity: 20_000))
-        let rig = Rig(first)
+        let rig = OneFeederFixture(first)
         try rig.fill()
         rig.runUntilIdle()
         rig.synchronizer.setRate(1)
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test func theEndOfTheAcceptedAudioIsLoggedOncePerSecondAndAtASeek() throws {
-        let rig = Rig(RecordingOutput(capacity: 1_000_000))
+        let rig = OneFeederFixture(RecordingOutput(capacity: 1_000_000))
         func logged() -> [Int64] {
             var times: [Int64] = []
             while let entry = rig.renderer.events.removeFirst() {
@@ -162,7 +162,7 @@ import Testing
     /// Outputs that are notified of changes, such as network speakers, do not poll the timeline.
     @Test func aLeavingOutputReceivesItsStopOnceTheStartBeforeItIsPerceived() throws {
         let (first, second) = (RecordingOutput(capacity: 50_000), RecordingOutput(capacity: 50_000))
-        let rig = Rig(first)
+        let rig = OneFeederFixture(first)
         try rig.fill()
         rig.runUntilIdle()
         rig.synchronizer.setRate(1, atHostTime: rig.clock.now.advanced(by: .milliseconds(100)))
@@ -184,7 +184,7 @@ import Testing
     /// On a busy machine the renderer's feeder may be late by the duration of a change of outputs.
     @Test func aJoiningMemberStartsWithAudioNotYetFed() throws {
         let (first, second) = (RecordingOutput(capacity: 5_000), RecordingOutput(capacity: 50_000))
-        let rig = Rig(first)
+        let rig = OneFeederFixture(first)
         try rig.fill()
         rig.runIteration()
         rig.change(to: second)
@@ -203,7 +203,7 @@ import Testing
     @Test func aMemberThatJoinsDuringAPartialFlushReceivesNoAudioThatIsFlushed() throws {
         let (first, second) = (RecordingOutput(capacity: 10_000), RecordingOutput(capacity: 10_000))
         let third = RecordingOutput(capacity: 200_000)
-        let rig = Rig(first, second)
+        let rig = OneFeederFixture(first, second)
         try rig.enqueue(24)
         rig.runUntilIdle()
         let result = Lock<PartialFlushResult?>(nil)
@@ -225,7 +225,7 @@ import Testing
 
     @Test func theFinalProgressIsReportedNoLaterThanTheEnd() throws {
         let output = RecordingOutput(capacity: 1_000_000)
-        let rig = Rig(output)
+        let rig = OneFeederFixture(output)
         let isReportedInTime = Lock(true)
         let renderer = rig.renderer
         rig.renderer.onEvent { _ in
@@ -249,7 +249,7 @@ import Testing
 
     @Test func aFlushReachesTheOnlyMemberAndLaterAudioRestarts() throws {
         let output = RecordingOutput(capacity: 10_000)
-        let rig = Rig(output)
+        let rig = OneFeederFixture(output)
         try rig.enqueue(10)
         rig.runIteration()
         rig.renderer.flush()
@@ -261,7 +261,7 @@ import Testing
 
     @Test func aStalledOnlyMemberContinuesNearThePlayhead() throws {
         let output = RecordingOutput(capacity: 1_000)
-        let rig = Rig(output)
+        let rig = OneFeederFixture(output)
         try rig.fill()
         rig.runIteration()
         rig.synchronizer.setRate(1, atHostTime: rig.clock.now)
@@ -281,7 +281,7 @@ import Testing
 
     @Test func whatTheOnlyMemberHadGoesAlongToAnotherOutput() throws {
         let (first, second) = (RecordingOutput(capacity: 100_000), RecordingOutput(capacity: 100_000))
-        let rig = Rig(first)
+        let rig = OneFeederFixture(first)
         try rig.fill()
         rig.runIteration()
         // With a new output, accepted but not yet audible audio is moved to it.

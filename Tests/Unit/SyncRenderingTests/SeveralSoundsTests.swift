@@ -8,7 +8,7 @@ import Testing
 /// Several long-form audio renderers on one synchronizer, each with a separate output.
 @Suite struct SeveralSoundsTests {
     /// A stage with a second renderer and a second card.
-    private final class Rig {
+    private final class SeveralSoundsFixture {
         let stage: VirtualStage
         let renderer: AudioRenderer
         let card: VirtualSoundCard
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func aStartWaitsForBothAndBothBeginTogether() throws {
-        let rig = try Rig()
+        let rig = try SeveralSoundsFixture()
         let stage = rig.stage
         #expect(stage.synchronizer.addRenderer(rig.renderer) == nil)
         stage.feed(from: stage.sound)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func bothJumpTogether() throws {
-        let rig = try Rig()
+        let rig = try SeveralSoundsFixture()
         let stage = rig.stage
         stage.synchronizer.addRenderer(rig.renderer)
         let (first, second) = (stage.sound, stage.sound)
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func oneThatJoinsARunningFilmIsInStepAndTheOtherDoesNotNotice() throws {
-        let rig = try Rig()
+        let rig = try SeveralSoundsFixture()
         let stage = rig.stage
         stage.feed(from: stage.sound)
         stage.synchronizer.setRate(1, time: .zero)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func oneThatIsLostDoesNotStopTheOther() throws {
-        let rig = try Rig()
+        let rig = try SeveralSoundsFixture()
         let stage = rig.stage
         stage.synchronizer.addRenderer(rig.renderer)
         stage.feed(from: stage.sound)
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func oneThatCannotBeHadHoldsNoStart() throws {
-        let rig = try Rig()
+        let rig = try SeveralSoundsFixture()
         let stage = rig.stage
         rig.card.refusal = OutputError(.unavailable, "The kitchen is dark.")
         stage.synchronizer.addRenderer(rig.renderer)
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func anOutputPlaysOneLongSoundOnly() throws {
-        let rig = try Rig()
+        let rig = try SeveralSoundsFixture()
         let synchronizer = rig.stage.synchronizer
         let same = AudioRenderer(codecs: SyntheticCodecs())
         same.setOutput(rig.stage.card)

@@ -69,7 +69,7 @@ private final class CountedCodecs: AudioCodecs {
 /// Groups on a manually advanced clock: how often audio is decoded and encoded for their members, and that each member
 /// receives every sample once, at its time.
 @Suite struct SharedConversionTests {
-    private final class Rig {
+    private final class SharedConversionFixture {
         let clock = ManualClock()
         let codecs = CountedCodecs()
         let synchronizer: RenderSynchronizer
@@ -133,7 +133,7 @@ private final class CountedCodecs: AudioCodecs {
 
     @Test func alikeSpeakersShareOneDecoderAndOneEncoder() {
         let (first, second, third) = (PacketTape(), PacketTape(), PacketTape())
-        let rig = Rig(first, second, third)
+        let rig = SharedConversionFixture(first, second, third)
         rig.enqueue(5)
         rig.runUntilIdle()
         rig.enqueue(6)
@@ -145,7 +145,7 @@ private final class CountedCodecs: AudioCodecs {
 
     @Test func audioAfterTheEndContinuesTheSharedConversion() {
         let (first, second) = (PacketTape(), PacketTape())
-        let rig = Rig(first, second)
+        let rig = SharedConversionFixture(first, second)
         rig.enqueue(1)
         rig.finish()
         rig.runUntilIdle()
@@ -158,7 +158,7 @@ private final class CountedCodecs: AudioCodecs {
 
     @Test func aCardBesideASpeakerHasADecoderOfItsOwnAndNoEncoder() {
         let (card, speaker) = (TapeOutput(), PacketTape())
-        let rig = Rig(card, speaker)
+        let rig = SharedConversionFixture(card, speaker)
         rig.enqueue(4)
         rig.finish()
         rig.runUntilIdle()
@@ -168,7 +168,7 @@ private final class CountedCodecs: AudioCodecs {
     }
 
     @Test func packetsThatPassThroughAreNeitherDecodedNorEncoded() {
-        let rig = Rig(PacketTape(codec: "pcm_f32le"), PacketTape(codec: "pcm_f32le"))
+        let rig = SharedConversionFixture(PacketTape(codec: "pcm_f32le"), PacketTape(codec: "pcm_f32le"))
         rig.enqueue(4)
         rig.finish()
         rig.runUntilIdle()
@@ -177,7 +177,7 @@ private final class CountedCodecs: AudioCodecs {
 
     @Test func anOnlyMemberConvertsItsAudioItself() {
         let output = PacketTape()
-        let rig = Rig(output)
+        let rig = SharedConversionFixture(output)
         rig.enqueue(4)
         rig.finish()
         rig.runUntilIdle()
@@ -187,7 +187,7 @@ private final class CountedCodecs: AudioCodecs {
 
     @Test func aMemberWithAnotherGainIsConvertedSeparately() {
         let (first, second, loud) = (PacketTape(), PacketTape(), PacketTape())
-        let rig = Rig(first, second, loud)
+        let rig = SharedConversionFixture(first, second, loud)
         rig.group.setVolume(100)
         rig.group.setVolume(130, of: loud)
         rig.enqueue(4)
@@ -201,7 +201,7 @@ private final class CountedCodecs: AudioCodecs {
     /// A member that accepts no audio delays none of the others and later receives what they received.
     @Test func aMemberThatFallsBehindReadsWhatIsStored() {
         let (quick, stuck) = (PacketTape(), PacketTape())
-        let rig = Rig(quick, stuck)
+        let rig = SharedConversionFixture(quick, stuck)
         rig.enqueue(4)
         rig.runUntilIdle(only: 0)
         rig.enqueue(4)
@@ -216,7 +216,7 @@ private final class CountedCodecs: AudioCodecs {
 
     @Test func aMemberThatIsTooFarBehindConvertsItsAudioItselfWithoutALoss() {
         let (quick, slow) = (PacketTape(), PacketTape())
-        let rig = Rig(quick, slow, limits: .init(unread: 1 << 20, read: 1 << 19))
+        let rig = SharedConversionFixture(quick, slow, limits: .init(unread: 1 << 20, read: 1 << 19))
         rig.enqueue(2)
         rig.runUntilIdle()
         #expect(rig.codecs.used.converters == 1)
@@ -237,7 +237,7 @@ private final class CountedCodecs: AudioCodecs {
 
     @Test func aMemberThatRefusesAFlushConvertsItsAudioItselfWithoutALoss() {
         let (first, second) = (PacketTape(), PacketTape())
-        let rig = Rig(first, second)
+        let rig = SharedConversionFixture(first, second)
         rig.enqueue(4)
         rig.runUntilIdle()
         // This output cannot flush partially.
@@ -254,7 +254,7 @@ private final class CountedCodecs: AudioCodecs {
 
     @Test func aChangeOfProcessingOfOneMemberKeepsTheTimesOfAll() {
         let (first, second) = (PacketTape(desiredDepth: .seconds(1)), PacketTape(desiredDepth: .seconds(1)))
-        let rig = Rig(first, second)
+        let rig = SharedConversionFixture(first, second)
         rig.group.setVolume(100)
         rig.enqueue(10)
         rig.runUntilIdle()
@@ -270,7 +270,7 @@ private final class CountedCodecs: AudioCodecs {
 
     @Test func aJoiningMemberHasTheSamplesOfTheOthersAtTheSameTimes() {
         let (first, second, third) = (PacketTape(), PacketTape(), PacketTape())
-        let rig = Rig(first, second)
+        let rig = SharedConversionFixture(first, second)
         rig.enqueue(10)
         rig.runUntilIdle()
         let outcome = Lock<RouteChange?>(nil)

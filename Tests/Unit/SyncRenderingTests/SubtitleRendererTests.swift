@@ -6,7 +6,7 @@ import Testing
 
 /// A subtitle renderer with a layer and a screen, in virtual time.
 @Suite struct SubtitleRendererTests {
-    private final class Rig {
+    private final class SubtitleRendererFixture {
         let clock = ManualClock()
         let synchronizer: RenderSynchronizer
         let layer = DisplayLayer(depth: 8)
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func eachPictureBearsTheLinesOfItsOwnTime() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(
             CountedSubtitle(7, at: 1, for: 1), CountedSubtitle(8, at: 1.5, for: 1), CountedSubtitle(9, at: 4, for: 0.04)
         )
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func thoseOfASecondRendererLieOverThoseOfTheFirstAndLookTheSameForAsLongAsBothDo() throws {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         let above = SubtitleRenderer(over: rig.layer, isSecondary: true) { CountedDrawing() }
         rig.further = SteppedDrawer(above, clock: rig.clock)
         rig.synchronizer.addRenderer(above)
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func overlaysAreRedrawnForAnotherCanvasAtTheirTime() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         let canvas = SubtitleCanvas(
             area: PixelSize(width: 640, height: 360), video: PixelRect(x: 0, y: 0, width: 640, height: 360),
             storage: PixelSize(width: 640, height: 360))
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func aStaticSubtitleIsDrawnOnce() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(CountedSubtitle(7, at: 1, for: 3))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(5))
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func whatMovesIsDrawnForEachPictureAtItsTime() throws {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(CountedSubtitle(7, at: 1, for: 1, isAnimated: true))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(3))
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func aDelayMovesSubtitlesAlsoWhilePaused() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(CountedSubtitle(7, at: 1, for: 1))
         rig.renderer.delay = .milliseconds(400)
         rig.synchronizer.setRate(1, time: .zero)
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test func aDrawerRestsAlsoIfTheStartOfADelayedLineIsRoundedDown() throws {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         var line = CountedSubtitle(7, at: 0, for: 1)
         line.start = MediaTime(value: 55 * 1001, timescale: 24_000)
         rig.enqueue(line)
@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test func hiddenLinesAreNotSeenAndComeBack() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(CountedSubtitle(7, at: 0, for: 9))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(1))
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test func linesThatComeLateAreLaidOverThePictureThatIsOnScreen() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.run(for: .milliseconds(100))
         #expect(rig.seen == ["[]: 0...0"])
         rig.enqueue(CountedSubtitle(7, at: 0, for: 9))
@@ -207,7 +207,7 @@ import Testing
 
     @Test func aPictureThatStaysGetsItsLinesWhenTheyAreDue() {
         // Four seconds per frame, as in a slide show.
-        let rig = Rig(every: MediaTime(value: 4, timescale: 1))
+        let rig = SubtitleRendererFixture(every: MediaTime(value: 4, timescale: 1))
         rig.enqueue(CountedSubtitle(7, at: 1, for: 1), CountedSubtitle(8, at: 6, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(8050))
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test func afterAFlushNothingOfBeforeIsSeen() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(CountedSubtitle(7, at: 0, for: 9))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(1))
@@ -234,7 +234,7 @@ import Testing
     }
 
     @Test func moreIsWantedUntilTenSecondsAreKnownAndAgainWhenSixAreLeft() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         let format = SubtitleFormat(parameters: CodecParameters(codec: "none"))
         let signal = Signal()
         rig.renderer.requestMediaData(raising: signal)
@@ -254,7 +254,7 @@ import Testing
     }
 
     @Test func aSupplierThatIsRefusedWhileTheThreadRestsIsAskedAgain() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         let signal = Signal()
         rig.renderer.requestMediaData(raising: signal)
         rig.synchronizer.setRate(1, time: .zero)
@@ -298,7 +298,7 @@ import Testing
 
     @Test(arguments: [0.5, 1, 2, 4] as [Float])
     func sparseLinesAreSeenAfterAStartThatIsScheduled(_ speed: Float) {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         for line in Self.sparse { rig.enqueue(line) }
         rig.run(for: .milliseconds(200))
         rig.synchronizer.setRate(speed, time: .zero, atHostTime: rig.clock.now.advanced(by: .seconds(2)))
@@ -310,7 +310,7 @@ import Testing
     }
 
     @Test func sparseLinesAreSeenAfterAPauseAndAScheduledResumption() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         for line in Self.sparse { rig.enqueue(line) }
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(3))
@@ -322,7 +322,7 @@ import Testing
     }
 
     @Test func sparseLinesAreSeenAfterASeekWithAScheduledStart() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(CountedSubtitle(7, at: 1, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(1500))
@@ -341,7 +341,7 @@ import Testing
     }
 
     @Test func aLineIsSeenWhereAPictureBeforeTheTargetOfASeekCameAfterTheFirstDrawing() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(CountedSubtitle(7, at: 0, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(500))
@@ -358,7 +358,7 @@ import Testing
     }
 
     @Test func aLineIsSeenAfterAPausedSeekWhosePictureComesAfterTheLineWasDrawn() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(CountedSubtitle(7, at: 0, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(500))
@@ -373,7 +373,7 @@ import Testing
     }
 
     @Test(arguments: [true, false]) func aLineLongerThanThePassesOfALoopIsSeenOnceInEach(isDecoded: Bool) {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.enqueue(CountedSubtitle(7, at: 0, for: 60))
         for pass in 1...2 {
             // The second and third pass start after 1 and 2 seconds; the line starts 0.5 s before each.
@@ -388,7 +388,7 @@ import Testing
     }
 
     @Test func soundIsRefusedInASentence() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         rig.renderer.enqueue(NumberedFrame.buffer(1, every: rig.frame))
         #expect("\(rig.renderer.error.map { "\($0)" } ?? "")".contains("accepts subtitles"))
         rig.renderer.flush()
@@ -396,7 +396,7 @@ import Testing
     }
 
     @Test func excessLinesAreReportedOnce() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         for number in 0..<150 {
             rig.renderer.enqueue(CountedSubtitle(number, at: 0, for: 1 + Double(number) / 100).cue)
         }
@@ -447,7 +447,7 @@ import Testing
     }
 
     @Test func aStartWaitsForNoLine() {
-        let rig = Rig()
+        let rig = SubtitleRendererFixture()
         #expect(rig.renderer.hasSufficientMediaDataForReliablePlaybackStart)
         #expect(rig.renderer.startWait == nil)
     }

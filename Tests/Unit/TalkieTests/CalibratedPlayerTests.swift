@@ -23,7 +23,7 @@ import Testing
 
     private let words = TemporaryFolder()
 
-    private final class Rig {
+    private final class CalibratedPlayerFixture {
         let attic = RecordingOutput()
         let shed = RecordingOutput()
         let folder = TemporaryFolder()
@@ -54,12 +54,14 @@ import Testing
     }
 
     @Test func aPlayerAppliesTheStoredCalibrationOfItsOutput() throws {
-        let rig = try Rig([profile("attic", screen: "A", late: 40)])
+        let rig = try CalibratedPlayerFixture([profile("attic", screen: "A", late: 40)])
         #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
     }
 
     @Test func eachOfSeveralOutputsIsMovedByWhatIsKeptForIt() throws {
-        let rig = try Rig([profile("attic", screen: "A", late: 40), profile("shed", screen: "A", late: 30)]) {
+        let rig = try CalibratedPlayerFixture([
+            profile("attic", screen: "A", late: 40), profile("shed", screen: "A", late: 30),
+        ]) {
             [$0, $1]
         }
         #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
@@ -71,7 +73,7 @@ import Testing
         var options = PlayerOptions()
         options.startsPaused = true
         options.subtitleFiles = [words.write(SubtitleFiles.srt([.init(0, 60_000, "Good evening")]), to: "a.srt")]
-        let rig = try Rig([], options) { isSeveral ? [$0, $1] : [] }
+        let rig = try CalibratedPlayerFixture([], options) { isSeveral ? [$0, $1] : [] }
         defer { rig.player.shutDown() }
         rig.player.open(try TestClips.flashAndBeep("subtitled.mp4", "-c:v libx264 -g 25 -c:a aac", seconds: 4))
         let area = PixelSize(width: 640, height: 360)
@@ -89,14 +91,16 @@ import Testing
     }
 
     @Test func itsScreenDecidesWhichFindingHolds() throws {
-        let rig = try Rig([profile("attic", screen: "A", late: 40), profile("attic", screen: "B", late: 100)])
+        let rig = try CalibratedPlayerFixture([
+            profile("attic", screen: "A", late: 40), profile("attic", screen: "B", late: 100),
+        ])
         rig.player.setScreen("B", refreshRate: 60, isFullScreen: false)
         rig.player.setScreen("A", refreshRate: 60, isFullScreen: false)
         #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
     }
 
     @Test func anOutputThatIsChosenLaterIsMovedBeforeItIsHeard() async throws {
-        let rig = try Rig([profile("shed", screen: "A", late: 30)])
+        let rig = try CalibratedPlayerFixture([profile("shed", screen: "A", late: 30)])
         // Waits until the player has applied the delays of its first outputs.
         _ = await rig.player.apply(.removeAll)
         rig.player.setAudioOutputs([rig.shed]) { _ in }
@@ -105,7 +109,9 @@ import Testing
     }
 
     @Test func theOutputOfAFurtherSoundIsMovedToo() throws {
-        let rig = try Rig([profile("attic", screen: "A", late: 40), profile("shed", screen: "A", late: 30)])
+        let rig = try CalibratedPlayerFixture([
+            profile("attic", screen: "A", late: 40), profile("shed", screen: "A", late: 30),
+        ])
         let room = OutputGroup(members: [rig.shed], codecs: FloatCodecs())
         rig.player.addAudio(track: .number(2), to: room)
         #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
@@ -118,7 +124,7 @@ import Testing
         var own = PlayerOptions()
         own.calibration = .milliseconds(-25)
         for options in [off, own] {
-            let rig = try Rig([profile("attic", screen: "A", late: 40)], options)
+            let rig = try CalibratedPlayerFixture([profile("attic", screen: "A", late: 40)], options)
             rig.player.setScreen("A", refreshRate: 60, isFullScreen: false)
             #expect(rig.delay(of: rig.attic) == .zero)
         }

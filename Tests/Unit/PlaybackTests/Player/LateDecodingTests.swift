@@ -8,7 +8,7 @@ import Testing
 /// A video decoder that is too slow, always or after a stall of the machine, in virtual time.
 @Suite struct LateDecodingTests {
     /// A film of a minute with a sync frame every ten seconds, decoded by a stage and shown by a presenter.
-    private final class Rig {
+    private final class LateDecodingFixture {
         let clock = ManualClock()
         let layer = DisplayLayer(depth: 8)
         let events: EventLog
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func afterAStallFramesAreShownFromTheNextSyncFrameOn() throws {
-        let rig = try Rig(SlowPictureDecoder.Costs(decoding: .milliseconds(35)))
+        let rig = try LateDecodingFixture(SlowPictureDecoder.Costs(decoding: .milliseconds(35)))
         let shown = try rig.play(untilSecond: 50, stallAt: 8, for: .seconds(4))
         let gaps = zip(shown, shown.dropFirst()).filter { $1 - $0 > 1 }
         #expect(gaps.map(\.1) == [20], "the sync frame at 10 s was late")
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func aDecoderThatSkipsShowsFramesAgainBeforeTheNextSyncFrame() throws {
-        let rig = try Rig(SlowPictureDecoder.Costs(decoding: .milliseconds(20), canSkip: true))
+        let rig = try LateDecodingFixture(SlowPictureDecoder.Costs(decoding: .milliseconds(20), canSkip: true))
         let shown = try rig.play(untilSecond: 30, stallAt: 8, for: .seconds(2))
         let gaps = zip(shown, shown.dropFirst()).filter { $1 - $0 > 0.1 }
         #expect(gaps.count == 1 && gaps.allSatisfy { $0 < 8.4 && $1 < 14 }, "\(gaps)")
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func ifDecodingAndConversionAreTooSlowTheConversionIsFastBeforeFramesAreDropped() throws {
-        let rig = try Rig(
+        let rig = try LateDecodingFixture(
             SlowPictureDecoder.Costs(
                 decoding: .milliseconds(28), conversion: .milliseconds(16), fastConversion: .milliseconds(4)))
         let shown = try rig.play(untilSecond: 40)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func aFastMachineConvertsPrecisely() throws {
-        let rig = try Rig(
+        let rig = try LateDecodingFixture(
             SlowPictureDecoder.Costs(
                 decoding: .milliseconds(8), conversion: .milliseconds(8), fastConversion: .milliseconds(2)))
         _ = try rig.play(untilSecond: 20)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func aConversionOfSeveralFramesDurationShowsFewerFramesInTime() throws {
-        let rig = try Rig(
+        let rig = try LateDecodingFixture(
             SlowPictureDecoder.Costs(
                 decoding: .milliseconds(10), conversion: .milliseconds(150), fastConversion: .milliseconds(90),
                 canSkip: true))
@@ -140,7 +140,7 @@ import Testing
 
     /// Two thirds of the frames can be decoded in time, or none but sync frames.
     @Test(arguments: [50, 90]) func aFrameIsShownInTimeOrCountedAsDroppedOnce(decoding: Int) throws {
-        let rig = try Rig(
+        let rig = try LateDecodingFixture(
             SlowPictureDecoder.Costs(
                 decoding: .milliseconds(decoding), conversion: .milliseconds(8), fastConversion: .milliseconds(3),
                 canSkip: true))

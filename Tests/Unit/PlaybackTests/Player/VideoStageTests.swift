@@ -10,7 +10,7 @@ import Testing
 @Suite struct VideoStageTests {
     private static let frame = MediaTime(value: 1, timescale: 25)
 
-    private final class Rig {
+    private final class VideoStageFixture {
         let list = SharedPlaybackList()
         let layer = DisplayLayer(depth: 8)
         let intake = TrackIntake(clock: ManualClock())
@@ -91,7 +91,7 @@ import Testing
         func cut() { stage.cut(after: serial) }
     }
 
-    private func rig(_ count: Int = 202) throws -> Rig { try Rig(ReorderedSource(count)) }
+    private func rig(_ count: Int = 202) throws -> VideoStageFixture { try VideoStageFixture(ReorderedSource(count)) }
 
     @Test func allFramesAreShownInOrder() throws {
         let rig = try rig()
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: [9, 10, 11, 12]) func aSectionEndsAtItsLimitAlsoWithReorderedFrames(end: Int) throws {
-        let rig = try Rig(ReorderedSource(202)) { $0.begin(from: .zero, until: Self.frame * Int64(end)) }
+        let rig = try VideoStageFixture(ReorderedSource(202)) { $0.begin(from: .zero, until: Self.frame * Int64(end)) }
         try rig.readAhead(to: 75)
         try rig.play()
         #expect(rig.hasEnded && rig.shown == Array(0..<end))
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test func anExactSeekForwardDecodesTheQueuedPacketsAndReadsNothingAgain() throws {
-        let rig = try Rig(ReorderedSource(202, syncInterval: 48))
+        let rig = try VideoStageFixture(ReorderedSource(202, syncInterval: 48))
         try rig.readAhead(to: 75)
         let (seeks, reads) = (rig.source.seeks, rig.source.reads)
         try rig.seek(to: 40)
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func aSeekThatCannotBeDecodedForwardDropsTheQueuedPackets() throws {
-        let rig = try Rig(ReorderedSource(202, syncInterval: 48))
+        let rig = try VideoStageFixture(ReorderedSource(202, syncInterval: 48))
         try rig.readAhead(to: 75)
         try rig.seek(to: 100)
         #expect(rig.intake.report.readUntil == nil)
@@ -174,7 +174,7 @@ import Testing
     /// With about 20 KB for each packet besides its bytes.
     @Test(arguments: [(1 << 20, 32), (100, 1631)])
     func packetsAreReadAheadUpToThirtyTwoMegabytes(bytes: Int, packets: Int) throws {
-        let rig = try Rig(ReorderedSource(2002, bytes: bytes))
+        let rig = try VideoStageFixture(ReorderedSource(2002, bytes: bytes))
         try rig.fill()
         let before = rig.source.reads
         try rig.readAhead(to: 1990)
