@@ -52,9 +52,6 @@ package struct StreamFormat: Hashable, Sendable {
         lossless44100, lossless48000, aac44100, aac48000, aacSurround51, aacSurround71,
     ]
 
-    /// Whether a receiver offers it for buffered streams; true for one that states no formats.
-    package func isOffered(by info: ReceiverInfo) -> Bool { info.bufferedFormats?.contains(bit) ?? true }
-
     /// `channelConfiguration` of AAC (ISO/IEC 14496-3, table 1.19).
     package var channelConfiguration: Int { channels == 8 ? 7 : channels }
 }

@@ -105,3 +105,8 @@ package struct StreamSetup: Hashable, Sendable {
         arrivalToRender = latency.flatMap { (0...10_000).contains($0) ? .milliseconds($0) : nil }
     }
 }
+
+extension StreamFormat {
+    /// Whether a receiver offers it for buffered streams; true for one that states no formats.
+    package func isOffered(by info: ReceiverInfo) -> Bool { info.bufferedFormats?.contains(bit) ?? true }
+}

@@ -35,7 +35,9 @@ extension KioskConfiguration {
             }
         }
         if let file = remote?.tokenFile {
-            do throws(TalkieError) { _ = try KioskPage.token(file) } catch { warn("remote.token_file", error.message) }
+            do throws(TalkieError) { _ = try KioskConfiguration.Page.token(file) } catch {
+                warn("remote.token_file", error.message)
+            }
         }
         if let file = fleet?.authorities, let objection = InputCheck.objection(to: file, what: .file) {
             warn("fleet.ca_file", objection.message)

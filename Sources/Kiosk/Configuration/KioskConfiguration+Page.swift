@@ -11,6 +11,17 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Page {
+    /// Reads the token of a file.
+    static func token(_ file: String) throws(TalkieError) -> AccessToken {
+        guard let token = AccessToken(try SecretFile.read(file)) else {
+            throw TalkieError(
+                .invalidArgument,
+                "the first line of '\(file)' must have 22 to 64 letters, digits, - and _; make one with"
+                    + " 'openssl rand -hex 16'")
+        }
+        return token
+    }
+
     /// Reads the table; nil if it is absent.
     init?(_ reader: inout TableReader, folder: String) {
         guard var inner = reader.inside("remote", expected: "a table, [remote]") else { return nil }

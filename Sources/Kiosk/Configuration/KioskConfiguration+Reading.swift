@@ -179,8 +179,11 @@ extension KioskConfiguration {
         return .seconds(seconds)
     }
 
+    /// The time without a response after which a speaker is reported as unresponsive.
+    static let unresponsiveAfter = Duration.seconds(5)
+
     private static func speakerTimeout(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
-        let minimum = KioskRouteSupervisor.reportedAfter
+        let minimum = unresponsiveAfter
         guard let seconds = value.plainNumber, (minimum.inSeconds...30).contains(seconds) else {
             throw ValueError("expected seconds, \(Int(minimum.inSeconds)) to 30")
         }

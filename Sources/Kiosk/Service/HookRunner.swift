@@ -1,6 +1,10 @@
 internal import MediaCore
 internal import Storage
 
+/// Runs work that may block on a thread of this name and priority; throws if there is none.
+typealias BackgroundWork =
+    @Sendable (_ name: String, WorkerThread.Priority, @escaping @Sendable () -> Void) throws(ExhaustionError) -> Void
+
 /// Runs the commands of `[hooks]` in the shell, without blocking the caller.
 struct HookRunner: Sendable {
     /// The timeout of a command.
@@ -8,7 +12,7 @@ struct HookRunner: Sendable {
     private static let maxOutput = 64 << 10
 
     /// Runs work that may block. See `KioskStage.run`.
-    let start: KioskStage.Run
+    let start: BackgroundWork
     /// Called on any thread with a sentence about a command that failed. It names the key, because the command may
     /// contain a password.
     let report: @Sendable (String) -> Void

@@ -15,7 +15,7 @@ enum KioskPage {
     ) throws(ExhaustionError) -> RemotePage? {
         let link: RemotePageLink
         do throws(TalkieError) {
-            let token = try settings.tokenFile.map { (file) throws(TalkieError) in try Self.token(file) }
+            let token = try settings.tokenFile.map { (file) throws(TalkieError) in try KioskConfiguration.Page.token(file) }
             do throws(SocketError) {
                 link = try RemotePageLink(at: settings.address, token: token ?? AccessToken())
             } catch { throw TalkieError(.failed, error.message) }
@@ -30,14 +30,4 @@ enum KioskPage {
         return page
     }
 
-    /// Reads a token.
-    static func token(_ file: String) throws(TalkieError) -> AccessToken {
-        guard let token = AccessToken(try SecretFile.read(file)) else {
-            throw TalkieError(
-                .invalidArgument,
-                "the first line of '\(file)' must have 22 to 64 letters, digits, - and _; make one with"
-                    + " 'openssl rand -hex 16'")
-        }
-        return token
-    }
 }

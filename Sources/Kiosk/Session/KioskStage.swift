@@ -38,11 +38,8 @@ struct KioskStage: Sendable {
     /// `turn` and `finish`.
     var clock: any HostClock = MonotonicClock()
     var calendar: any WallCalendar = SystemCalendar()
-    typealias Run =
-        @Sendable (_ name: String, WorkerThread.Priority, @escaping @Sendable () -> Void) throws(ExhaustionError) ->
-        Void
     /// Runs work that may block, on a thread of this name and priority.
-    var run: Run = { (name, priority, body) throws(ExhaustionError) in
+    var run: BackgroundWork = { (name, priority, body) throws(ExhaustionError) in
         _ = try WorkerThread.start(name: name, priority: priority, body)
     }
     /// The work of the program for controllers.

@@ -67,7 +67,7 @@ final class KioskCalibration {
 
     private let tasks: KioskTasks
     private let screen: ScreenControl?
-    private let start: KioskStage.Run
+    private let start: BackgroundWork
     private let post: @Sendable (Event) -> Void
     private var run: Run?
 
@@ -75,7 +75,7 @@ final class KioskCalibration {
     ///   - start: Starts a thread.
     ///   - post: Called on any thread; must not block. The events are for `handle`.
     init(
-        _ tasks: KioskTasks, screen: ScreenControl?, start: @escaping KioskStage.Run,
+        _ tasks: KioskTasks, screen: ScreenControl?, start: @escaping BackgroundWork,
         post: @escaping @Sendable (Event) -> Void
     ) { (self.tasks, self.screen, self.start, self.post) = (tasks, screen, start, post) }
 

@@ -26,7 +26,7 @@ final class KioskPairing: Sendable {
     }
 
     private let registry: OutputRegistry
-    private let run: KioskStage.Run
+    private let run: BackgroundWork
     /// How long a PIN is awaited: speakers display one for about a minute.
     private let timeout: Duration
     private let pending = Lock<Pending?>(nil)
@@ -35,7 +35,7 @@ final class KioskPairing: Sendable {
     private let answered = Signal()
 
     /// - Parameter run: Runs work that may block.
-    init(_ registry: OutputRegistry, timeout: Duration = .seconds(120), run: @escaping KioskStage.Run) {
+    init(_ registry: OutputRegistry, timeout: Duration = .seconds(120), run: @escaping BackgroundWork) {
         (self.registry, self.timeout, self.run) = (registry, timeout, run)
     }
 

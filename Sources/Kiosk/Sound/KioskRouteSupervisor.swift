@@ -50,8 +50,6 @@ final class KioskRouteSupervisor {
     private var unresponsive: [String: HostInstant] = [:]
     /// The timeout of an unresponsive speaker before fallbacks take over; nil: until its connection is lost.
     var answerTimeout: Duration?
-    /// The time without a response after which a speaker is reported as unresponsive.
-    static let reportedAfter = Duration.seconds(5)
 
     /// Creates a supervisor; `start` starts the search.
     ///
@@ -121,7 +119,7 @@ final class KioskRouteSupervisor {
         guard let since = unresponsive[name], tiers.presence[name] == .present else { return nil }
         // Realtime speakers buffer two seconds only.
         if outputs[name]?.contains(where: { $0.kind == .realtimeSpeaker }) == true { return since }
-        return answerTimeout.map { since.advanced(by: max(.zero, $0 - Self.reportedAfter)) }
+        return answerTimeout.map { since.advanced(by: max(.zero, $0 - KioskConfiguration.unresponsiveAfter)) }
     }
 
     /// When `performDueWork` must be called; nil if only events can change the state.

@@ -4,6 +4,8 @@ import Playback
 /// The schedule of a wall: the items of a playlist in sequence, from one instant of the wall's time on. A value, equal
 /// on all screens whenever they were started.
 struct WallTimeline: Sendable, Hashable {
+    /// The maximum time between opening the first file and the start of the wall.
+    static let early = Duration.seconds(30)
     /// A position in the playlist at an instant.
     struct Position: Sendable, Hashable {
         /// The index in the playlist, from 0.

@@ -148,7 +148,7 @@ extension Liveness.Beat {
         position = state.position
         isStill = state.isStill
         isWaiting = state.phase != .playing || player.synchronizer.timebase.rate == 0 && (isWall || state.reason != nil)
-        if isWall { waitingTimeout = KioskWall.early + Liveness.waitingTimeout }
+        if isWall { waitingTimeout = WallTimeline.early + Liveness.waitingTimeout }
         hasVideo = state.hasVideo && screen?.isVisible == true
         shown = screen?.shown ?? 0
         framePeriod = state.displayedVideoFormat?.frameRate.flatMap {

@@ -21,6 +21,11 @@ struct InputAddress: Sendable, Hashable {
     }
 
     static let standardInput = "pipe:0"
+    /// The protocols of libavformat that carry media over a network. Others would let a playlist or a typing error
+    /// reach devices and local programs.
+    static let networkSchemes: Set<String> = [
+        "http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "rtp", "udp", "tcp", "tls", "srt", "ftp",
+    ]
 
     init(_ written: String) throws(MediaError) {
         let text = PrintableText.withoutCredentials(written)
@@ -30,7 +35,7 @@ struct InputAddress: Sendable, Hashable {
             return
         }
         if let scheme = Self.scheme(of: written), scheme != "file" {
-            guard MediaFile.networkSchemes.contains(scheme) else {
+            guard Self.networkSchemes.contains(scheme) else {
                 throw MediaError(
                     .unsupported,
                     "\"\(text)\" starts with \(scheme)://, which is not supported; use a file or an http(s) address"
@@ -86,12 +91,4 @@ struct InputAddress: Sendable, Hashable {
         }
         return type == S_IFREG || type == S_IFBLK ? .file : .pipe
     }
-}
-
-extension MediaFile {
-    /// The protocols of libavformat that carry media over a network. Others would let a playlist or a typing error
-    /// reach devices and local programs.
-    package static let networkSchemes: Set<String> = [
-        "http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "rtp", "udp", "tcp", "tls", "srt", "ftp",
-    ]
 }

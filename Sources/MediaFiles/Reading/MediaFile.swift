@@ -6,6 +6,9 @@ public import MediaCore
 /// Opening fixes the origin of the timeline: film time 0 is the earliest first sample of any track. All readers use
 /// this origin, so separate readers for audio and video agree. Methods may be called from any thread.
 public final class MediaFile: MediaSource {
+    /// The protocols of network addresses that are opened.
+    package static var networkSchemes: Set<String> { InputAddress.networkSchemes }
+
     /// The tracks, duration, tags and properties of the film.
     public let summary: MediaSummary
     /// One sentence for each track that cannot be played.

@@ -142,8 +142,29 @@ extension PlaybackList.ScheduledItem {
     /// Returns why an entry that has ended at its start has no media: it was passed without a frame and without audio.
     private func lossOfAll(at time: MediaTime?) -> MediaFailure? {
         guard time == nil, isEmpty, !isSection, listPosition.interstitialPart == nil else { return nil }
-        let reason = LossReporter.reasonForNothing(in: self)
-        return MediaFailure(error: reason, position: start)
+        return MediaFailure(error: reasonForNothing, position: start)
+    }
+
+    /// The reason why neither audio nor video of an entry was decoded.
+    var reasonForNothing: TalkieError {
+        let summary = film.summary
+        if losses.failures.isEmpty, !summary.isDurationStated, let end = summary.duration, start > .zero,
+            start >= end
+        {
+            return TalkieError(
+                .cannotOpen,
+                "“\(title)” ends before the requested start at \(start.clock); choose an earlier start.")
+        }
+        guard
+            let failure = (losses.failures + [losses.lostSegment].compactMap { $0 }).first(where: {
+                $0.kind != .subtitle
+            })
+        else {
+            return TalkieError(
+                .cannotOpen, "“\(title)” cannot be decoded; it is damaged, or it needs a newer FFmpeg")
+        }
+        return TalkieError(
+            failure.error.playbackCode, "“\(title)” cannot be played: \(failure.error.message)")
     }
 
     private func lossOfSegment(at time: MediaTime?) -> MediaFailure? {

@@ -103,8 +103,8 @@ import Testing
     @Test func aTokenIsReadFromItsFile() throws {
         let folder = TemporaryFolder()
         let file = folder.write("0123456789abcdef012345\n", to: "token")
-        #expect(throws: Never.self) { try KioskPage.token(file) }
+        #expect(throws: Never.self) { try KioskConfiguration.Page.token(file) }
         let short = folder.write("secret\n", to: "short")
-        #expect(throws: TalkieError.self) { try KioskPage.token(short) }
+        #expect(throws: TalkieError.self) { try KioskConfiguration.Page.token(short) }
     }
 }

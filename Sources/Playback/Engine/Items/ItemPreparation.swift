@@ -148,7 +148,7 @@ final class ItemPreparation {
         if recovery.hasBegun, list.list.mayComeBack, entry.listPosition.interstitialPart == nil {
             return .waitForReturn
         }
-        return skip(entry.listPosition, LossReporter.reasonForNothing(in: entry))
+        return skip(entry.listPosition, entry.reasonForNothing)
     }
 
     /// Skips an item that cannot be played. Without a successor the list ends; a player of this item only fails.

@@ -52,26 +52,4 @@ final class LossReporter {
             }
         }
     }
-
-    /// Returns the reason why neither audio nor video of an entry was decoded.
-    static func reasonForNothing(in entry: PlaybackList.ScheduledItem) -> TalkieError {
-        let (losses, summary) = (entry.losses, entry.film.summary)
-        if losses.failures.isEmpty, !summary.isDurationStated, let end = summary.duration, entry.start > .zero,
-            entry.start >= end
-        {
-            return TalkieError(
-                .cannotOpen,
-                "“\(entry.title)” ends before the requested start at \(entry.start.clock); choose an earlier start.")
-        }
-        guard
-            let failure = (losses.failures + [losses.lostSegment].compactMap { $0 }).first(where: {
-                $0.kind != .subtitle
-            })
-        else {
-            return TalkieError(
-                .cannotOpen, "“\(entry.title)” cannot be decoded; it is damaged, or it needs a newer FFmpeg")
-        }
-        return TalkieError(
-            failure.error.playbackCode, "“\(entry.title)” cannot be played: \(failure.error.message)")
-    }
 }

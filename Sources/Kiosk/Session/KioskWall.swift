@@ -37,8 +37,6 @@ final class KioskWall {
         case unknown
     }
 
-    /// The maximum time between opening the first file and the start of the wall.
-    static let early = Duration.seconds(30)
     /// The maximum delay before what could not be measured is measured again.
     private static let maxDelay = Duration.seconds(60)
 
@@ -194,7 +192,7 @@ final class KioskWall {
     func start(at now: HostInstant) -> Start {
         guard let follower else { return .unknown }
         let epoch = follower.timeline.epoch
-        if let wallNow = clock.mapping?.target(at: now), wallNow.duration(to: epoch) > Self.early {
+        if let wallNow = clock.mapping?.target(at: now), wallNow.duration(to: epoch) > WallTimeline.early {
             return .begins(WallTime(seconds: Int(epoch.nanoseconds / 1_000_000_000)))
         }
         guard let meeting = follower.meeting(from: now) else { return .unknown }
