@@ -15,7 +15,9 @@ enum KioskPage {
     ) throws(ExhaustionError) -> RemotePage? {
         let link: RemotePageLink
         do throws(TalkieError) {
-            let token = try settings.tokenFile.map { (file) throws(TalkieError) in try KioskConfiguration.Page.token(file) }
+            let token = try settings.tokenFile.map { (file) throws(TalkieError) in
+                try KioskConfiguration.Page.token(file)
+            }
             do throws(SocketError) {
                 link = try RemotePageLink(at: settings.address, token: token ?? AccessToken())
             } catch { throw TalkieError(.failed, error.message) }
