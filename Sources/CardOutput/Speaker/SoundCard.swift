@@ -72,10 +72,10 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
 
     /// The ALSA name of the device that plays, requested or substitute; nil without a device and before `prepare`. Any
     /// thread.
-    public var playingDevice: String? { state.withLock { $0.worker }?.failover.deviceName }
+    package var playingDevice: String? { state.withLock { $0.worker }?.failover.deviceName }
 
     /// Whether the requested device plays, not a substitute. Any thread.
-    public var isPlayingOwnDevice: Bool { playingDevice == device }
+    package var isPlayingOwnDevice: Bool { playingDevice == device }
 
     // MARK: Where it is heard
 
@@ -212,7 +212,7 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
     public var isReadyToStart: Bool { state.withLock { $0.worker }?.pump.isSettled ?? false }
 
     /// Sets the calibrated delay from the card's output to the listener, which the card cannot report. Any thread.
-    public func setDelayAfterCard(_ delay: Duration) {
+    package func setDelayAfterCard(_ delay: Duration) {
         delayAfterCard.store(delay.wholeNanoseconds, ordering: .relaxed)
         state.withLock { $0.worker }?.failover.setDelayAfterOwn(delay)
     }

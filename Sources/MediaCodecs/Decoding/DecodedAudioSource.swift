@@ -21,7 +21,7 @@ public final class DecodedAudioSource: SampleSource {
     /// The format of the returned buffers.
     public let format: PCMFormat
     /// Maximum number of frames per buffer.
-    public let bufferLength: Int
+    package let bufferLength: Int
     private let source: any SampleSource
     // Only one thread reads at a time; with the lock the compiler verifies this.
     private let state: Lock<State>

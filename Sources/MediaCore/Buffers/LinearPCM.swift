@@ -32,9 +32,9 @@ public struct LinearPCM: Hashable, Sendable {
     /// The type of each sample.
     public var sample: Sample
     /// The byte order; irrelevant for one-byte samples.
-    public var isBigEndian: Bool
+    package var isBigEndian: Bool
     /// True if each packet contains one channel after the other, false for interleaved frames.
-    public var isPlanar: Bool
+    package var isPlanar: Bool
 
     /// Creates a layout, by default interleaved and little-endian.
     public init(_ sample: Sample, isBigEndian: Bool = false, isPlanar: Bool = false) {

@@ -23,7 +23,7 @@ extension MediaSummary {
     ///   - userLanguages: the languages of the user's session, in the same notation.
     ///   - audioLanguage: language of the selected audio track, if known.
     /// - Returns: nil for no subtitles, also if the requested number does not exist.
-    public func subtitleTrack(
+    package func subtitleTrack(
         number: Int? = nil, languages: [String] = [], userLanguages: [String] = [], audioLanguage: String? = nil
     ) -> Track? {
         let all = tracks.filter { $0.kind == .subtitle }

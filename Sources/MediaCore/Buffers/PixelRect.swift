@@ -20,10 +20,10 @@ public struct PixelRect: Hashable, Sendable, BitwiseCopyable {
     public var isEmpty: Bool { width <= 0 || height <= 0 }
 
     /// Returns true if `other` contains this rectangle completely.
-    public func isInside(_ other: PixelRect) -> Bool { intersection(other) == self }
+    package func isInside(_ other: PixelRect) -> Bool { intersection(other) == self }
 
     /// Returns the common part of both; width or height is 0 if there is none.
-    public func intersection(_ other: PixelRect) -> PixelRect {
+    package func intersection(_ other: PixelRect) -> PixelRect {
         let left = max(x, other.x)
         let top = max(y, other.y)
         return PixelRect(
@@ -32,7 +32,7 @@ public struct PixelRect: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Returns the bounding rectangle of both; empty rectangles are ignored.
-    public func union(_ other: PixelRect) -> PixelRect {
+    package func union(_ other: PixelRect) -> PixelRect {
         if isEmpty { return other }
         if other.isEmpty { return self }
         let (left, top) = (min(x, other.x), min(y, other.y))

@@ -1,6 +1,6 @@
 extension SampleBuffer {
     /// The number of audio frames after trimming; nil for video and subtitles.
-    public var frameCount: Int? {
+    package var frameCount: Int? {
         switch payload {
         case .pcm(let block): block.frames
         case .encodedAudio(let format, let batch): batch.packets.reduce(0) { $0 + batch.heardFrames(of: $1, format) }

@@ -27,7 +27,7 @@ public final class Interruption: Sendable {
     }
 
     /// Adds a handler that ends a blocking operation; called immediately if the flag is already raised.
-    public func onRaise(_ handler: @escaping @Sendable () -> Void) {
+    package func onRaise(_ handler: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             state.handlers.append(handler)
             return state.status != nil

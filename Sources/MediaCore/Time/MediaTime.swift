@@ -54,7 +54,7 @@ public struct MediaTime: Sendable, BitwiseCopyable {
     public var nanoseconds: Int64 { rescaled(to: 1_000_000_000) }
 
     /// Returns the time in units of `1 / newTimescale` seconds, rounded, ties away from zero; saturates.
-    public func rescaled(to newTimescale: Int32) -> Int64 {
+    package func rescaled(to newTimescale: Int32) -> Int64 {
         if newTimescale == timescale { return value }
         let (units, isLarge) = value.multipliedReportingOverflow(by: Int64(newTimescale))
         if !isLarge, let quotient = Self.dividedRounding(units, by: Int64(timescale)) { return quotient }

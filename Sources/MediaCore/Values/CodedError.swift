@@ -27,7 +27,7 @@ public struct CodedError<Family>: Error, Hashable, CustomStringConvertible {
     }
 
     /// Returns this error with other words for its remedy; nil from `words` keeps them.
-    public func saying(_ words: (Remedy) -> String?) -> Self {
+    package func saying(_ words: (Remedy) -> String?) -> Self {
         Self(code, problem, remedy: remedy.map { $0.saying(words($0)) })
     }
 }

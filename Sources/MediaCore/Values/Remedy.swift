@@ -33,7 +33,7 @@ public struct Remedy: Hashable, Sendable {
     /// The output's name as a user can enter it; nil if unknown.
     public let outputName: String?
     /// Advice for users, appended to the problem after a semicolon, a colon or in brackets: `pair with it once`.
-    public let advice: String
+    package let advice: String
 
     /// Creates a remedy.
     public init(_ action: Action, outputName: String? = nil, advice: String) {
@@ -43,7 +43,7 @@ public struct Remedy: Hashable, Sendable {
     }
 
     /// Returns this remedy with another advice; nil keeps it.
-    public func saying(_ advice: String?) -> Remedy {
+    package func saying(_ advice: String?) -> Remedy {
         Remedy(action, outputName: outputName, advice: advice ?? self.advice)
     }
 

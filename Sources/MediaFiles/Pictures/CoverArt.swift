@@ -19,7 +19,7 @@ public enum CoverArt {
     /// The extensions that `ImageFile` supports.
     package static let endings: Set<String> = ["jpg", "jpeg", "jfif", "png", "webp", "gif", "bmp", "tif", "tiff"]
     /// The maximum number of files.
-    public static let maxFiles = 16
+    package static let maxFiles = 16
 
     /// Returns the cover images in a recording's folder; opens none of them. Blocks.
     ///

@@ -28,7 +28,7 @@ public struct FoundSubtitles: Sendable, Hashable {
     /// Whether the name marks subtitles for the hearing impaired, such as `sdh`.
     public var isForHearingImpaired: Bool
     /// Whether the file is shown by default: it has exactly the film's name, or the user specified it.
-    public var isMeant: Bool
+    package var isMeant: Bool
     /// Whether the user specified it.
     public private(set) var isUserProvided = false
 
@@ -54,9 +54,9 @@ public struct FoundSubtitles: Sendable, Hashable {
 /// Finds the subtitle files of a film.
 public enum FilmSubtitles {
     /// Common names of subtitle folders inside the film's folder; found in any case.
-    public static let usualFolders = ["Subs", "Sub", "Subtitles"]
+    package static let usualFolders = ["Subs", "Sub", "Subtitles"]
     /// The maximum number of files.
-    public static let maxFiles = 64
+    package static let maxFiles = 64
     private static let maxEntries = 20_000
 
     /// The file extensions that other players accept, as far as libavformat reads them.

@@ -19,7 +19,7 @@ public struct HeaderField: Sendable, Hashable {
     ]
     static let longest = 8 << 10
     /// The maximum number of fields in a list.
-    public static let maxFields = 64
+    package static let maxFields = 64
 
     /// Parses a field.
     ///

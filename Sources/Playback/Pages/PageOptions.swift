@@ -7,7 +7,7 @@ public struct PageOptions: Sendable {
     /// The format selection in yt-dlp's syntax; nil: the best video with the best audio.
     public var format: String?
     /// Further options of yt-dlp: `--name` or `--name=value`.
-    public var rawOptions: [RawOption] = []
+    package var rawOptions: [RawOption] = []
     /// Called on the opening thread if a page is a playlist, with the items after the first.
     public var onList: (@Sendable (_ page: String, _ films: [(address: String, title: String?)]) -> Void)?
 
@@ -25,7 +25,7 @@ public struct PageOptions: Sendable {
     public init() {}
 
     /// Parses `name=value,name2=,name3`, as in mpv. Options outside the permitted ones are refused.
-    public static func rawOptions(parsing text: String) throws(ValueError) -> [RawOption] {
+    package static func rawOptions(parsing text: String) throws(ValueError) -> [RawOption] {
         var all: [RawOption] = []
         for part in text.split(separator: ",") {
             let keyAndValue = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -8,9 +8,9 @@ extension Player {
         /// The factory of decoders.
         public var codecs: any SubtitleCodecs
         /// The factory of decoders of secondary subtitles, which are shown at the top; nil shows none.
-        public var secondaryCodecs: (any SubtitleCodecs)?
+        package var secondaryCodecs: (any SubtitleCodecs)?
         /// Called on the drawing thread; if it returns nil nothing is drawn.
-        public var makeDrawing: @Sendable () -> (any SubtitleDrawing)?
+        package var makeDrawing: @Sendable () -> (any SubtitleDrawing)?
 
         /// Creates a set of factories without secondary subtitles.
         public init(
@@ -51,9 +51,9 @@ extension Player {
         /// The factories for subtitles; nil shows none.
         public var subtitles: SubtitleComponents?
         /// Returns a message for the user about opened media, shown once when it begins; nil if there is none.
-        public var remark: @Sendable (any MediaSource) -> String?
+        package var remark: @Sendable (any MediaSource) -> String?
         /// Encodes a frame as a JPEG or PNG that outputs display; returns nil if that is not possible.
-        public var encodeArtwork: @Sendable (any VideoFrame) -> [UInt8]? = { _ in nil }
+        package var encodeArtwork: @Sendable (any VideoFrame) -> [UInt8]? = { _ in nil }
         /// Queried by the decoders; set by the player.
         var deinterlacing = DeinterlacingSwitch()
         /// Queried by the decoders; set by the screen that shows the player's layer.

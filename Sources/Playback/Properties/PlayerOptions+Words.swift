@@ -18,9 +18,9 @@ extension PlayerOptions.Loop {
 
 extension PlayerOptions {
     /// The supported speeds, in media seconds per second.
-    public static let speedRange = AudioRenderer.speedRange
+    package static let speedRange = AudioRenderer.speedRange
     /// The maximum absolute audio delay.
-    public static let longestAudioDelay = Duration.seconds(600)
+    package static let longestAudioDelay = Duration.seconds(600)
 
     /// Parses a speed in media seconds per second, 0.25 to 4.
     public static func speed(parsing text: String) throws(ValueError) -> Double {
@@ -42,12 +42,12 @@ extension PlayerOptions {
 
     /// The maximum dialogue enhancement in decibels, that of AC-4 decoders (ETSI TS 103 190-1, dialogue enhancement: at
     /// most 12 dB).
-    public static let maxDialogueLift = 12.0
+    package static let maxDialogueLift = 12.0
 
     static func held(dialogueLift decibels: Double) -> Double { max(0, min(maxDialogueLift, decibels)) }
 
     /// Parses a dialogue lift in decibels, 0 to 12.
-    public static func dialogueLift(parsing text: String) throws(ValueError) -> Double {
+    package static func dialogueLift(parsing text: String) throws(ValueError) -> Double {
         guard let value = DecimalNumber.parse(text), value <= maxDialogueLift else {
             throw ValueError("the dialogue gain must be 0 to \(Int(maxDialogueLift)) decibels")
         }
@@ -55,7 +55,7 @@ extension PlayerOptions {
     }
 
     /// The target loudness of programmes in LUFS (EBU R 128, recommendation c).
-    public static let programmeLoudness = -23.0
+    package static let programmeLoudness = -23.0
 
     /// Parses a loudness in LUFS, −40 to −10. Below, most media would be masked by noise; above there is no headroom.
     public static func loudness(parsing text: String) throws(ValueError) -> Double {
@@ -73,7 +73,7 @@ extension PlayerOptions {
     }
 
     /// Parses a delay in seconds, positive or negative.
-    public static func audioDelay(parsing text: String) throws(ValueError) -> Duration {
+    package static func audioDelay(parsing text: String) throws(ValueError) -> Duration {
         guard let nanoseconds = DecimalNumber.signedBillionths(text) else {
             throw ValueError("the delay must be a number of seconds such as 0.08 or -0.1")
         }
@@ -107,7 +107,7 @@ extension PlayerOptions {
     /// `LC_ALL`, `LC_MESSAGES` and `LANG` that is set. The locales `C` and `POSIX` have none.
     ///
     /// - Parameter variable: Returns an environment variable.
-    public static func userLanguages(_ variable: (String) -> String?) -> [String] {
+    package static func userLanguages(_ variable: (String) -> String?) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty }
         let preferred =
             (variable("LANGUAGE") ?? "").split(separator: ":").map(String.init) + (locale.map { [$0] } ?? [])
@@ -126,7 +126,7 @@ extension PlayerOptions {
 
 extension VideoRenderingOptions {
     /// Parses a luminance in cd/m², 10 to 10000; `auto` is 0.
-    public static func targetPeak(parsing text: String) throws(ValueError) -> Double {
+    package static func targetPeak(parsing text: String) throws(ValueError) -> Double {
         if text == "auto" { return 0 }
         guard let peak = DecimalNumber.parse(text), targetPeaks.contains(peak) else {
             throw ValueError("the peak luminance must be a number from 10 to 10000, or auto")

@@ -133,13 +133,13 @@ public struct PlayerOptions: Sendable {
     public var readAhead: Duration = .seconds(30)
     /// Whether further items follow the first. Consecutive songs are then decoded for a speaker, so that they join
     /// sample-accurately. A playlist that repeats is then not a loop of its first item.
-    public var expectsMore = false
+    package var expectsMore = false
     /// Whether the phase is `failed` after an item that was to start cannot be played, until `Player.skipFailed`.
     package var stopsAtFailures = false
     /// Whether audio that outputs receive undecoded is also decoded here, so that damage is reported.
     package var checksPackets = false
     /// Whether the user selected the output; nothing is played if that is unavailable.
-    public var isOutputNamed = false
+    package var isOutputNamed = false
     /// Whether each item's artwork is loaded, also if no output outside this computer displays it.
     public var loadsArtwork = false
     /// Whether commands of outputs are performed, such as a button on a speaker.

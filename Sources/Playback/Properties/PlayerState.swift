@@ -132,14 +132,14 @@ public struct PlayerState: Sendable, Equatable {
     public internal(set) var readAhead: ReadAheadProgress?
     /// Position on the player's timeline up to which the item is in memory: `loadedUntil` and what was read ahead,
     /// whose duration is an estimate. Nil like `loadedUntil`.
-    public var cachedUntil: MediaTime? {
+    package var cachedUntil: MediaTime? {
         loadedUntil.map { loaded in
             let end = MediaTime(boundedSeconds: (readAhead?.duration ?? .zero).inSeconds).map { loaded + $0 } ?? loaded
             return max(loaded, min(end, duration.map { $0 + timelineOffset } ?? end))
         }
     }
     /// Position on the player's timeline up to which the output has accepted audio; the minimum of several outputs.
-    public var handedUntil: MediaTime?
+    package var handedUntil: MediaTime?
     /// The number of iterations of the engine's thread, for a watchdog; see `Player.probe`.
     package internal(set) var turns = 0
     /// Whether the audio track was read to its end or waits for the next item.

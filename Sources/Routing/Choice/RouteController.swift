@@ -280,7 +280,7 @@ public final class RouteController {
     }
 
     /// Handles the pointer on a part of a row; `turned` is the number of wheel steps, 0 for a click.
-    public func point(at row: Int, _ part: RoutePicker.Element, turned: Int) {
+    package func point(at row: Int, _ part: RoutePicker.Element, turned: Int) {
         if let action = picker?.point(at: row, part, turned: turned) { carryOut(action) }
     }
 
@@ -474,7 +474,7 @@ public final class RouteController {
     }
 
     /// Switches to this computer after the current outputs were lost.
-    public func fallBack() { choose([home.id]) }
+    package func fallBack() { choose([home.id]) }
 
     // MARK: Volumes
 

@@ -13,7 +13,7 @@ public struct ScreenArrangement: Sendable, Hashable {
         case insetApplicationFrame(Double)
 
         /// The maximum in per cent of a side. Displays hide at most 5 %.
-        public static let maxPercent = 20.0
+        package static let maxPercent = 20.0
         /// Per cent of each side outside the action-safe area (EBU R 95), for displays that do not state their
         /// overscan.
         public static let usual = 3.5

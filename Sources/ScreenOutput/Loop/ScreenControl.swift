@@ -52,7 +52,7 @@ public final class ScreenControl: Sendable {
         /// The upright visible area of the window, in pixels; nil without a window.
         public var area: PixelSize?
         /// The title-safe part of it, which text is confined to.
-        public var titleSafeArea: PixelRect?
+        package var titleSafeArea: PixelRect?
         /// Whether the window fills its display.
         public var isFullScreen = false
         /// The number of rows of the displayed panel; nil without one.
@@ -65,7 +65,7 @@ public final class ScreenControl: Sendable {
         public var display = ""
         /// The refresh rate in Hz that frames wait for, as reported by the display; nil if frames are presented
         /// immediately.
-        public var displayRate: Int?
+        package var displayRate: Int?
     }
 
     /// User input and window events. One consumer; if it is slow, the oldest events are dropped.
@@ -149,7 +149,7 @@ public final class ScreenControl: Sendable {
     }
 
     /// The rotation and overscan compensation of the screen. All content and pointer positions follow at once.
-    public var arrangement: ScreenArrangement {
+    package var arrangement: ScreenArrangement {
         get { currentArrangement.withLock { $0 } }
         set {
             currentArrangement.withLock { $0 = newValue }
@@ -167,7 +167,7 @@ public final class ScreenControl: Sendable {
     ///
     /// If the display cannot be switched off, the window is black instead, and one notice is sent. Closing the window
     /// switches the display on; a killed process leaves it off.
-    public func setPower(_ isOn: Bool) { send(.power(isOn)) }
+    package func setPower(_ isOn: Bool) { send(.power(isOn)) }
 
     /// Recreates the window, as after a loss of its display; only with `ScreenOptions.followsDisplays`.
     /// `ScreenInput.remade` confirms it.

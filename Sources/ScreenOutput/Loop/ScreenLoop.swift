@@ -98,7 +98,7 @@ public final class ScreenLoop {
     }
 
     /// Whether HDR frames are tone-mapped by the screen. Before the window opens, the expected value.
-    public var mapsTones: Bool { screen?.mapsTones ?? PresenterChoice.expectsToMapTones(options) }
+    package var mapsTones: Bool { screen?.mapsTones ?? PresenterChoice.expectsToMapTones(options) }
 
     // MARK: One iteration
 

@@ -50,14 +50,14 @@ public struct ScreenOptions: Sendable {
     /// Whether the window is recreated when displays change, and waits for a display if there is none.
     ///
     /// Otherwise a window stays where it is, and a program started without a display never gets one.
-    public var followsDisplays = false
+    package var followsDisplays = false
     /// Whether the user places the window, as on a desktop; has an effect with `followsDisplays`.
     ///
     /// The window is then recreated only if no active display shows it: on any of them if `display` is missing, from
     /// where it returns to `display`. A program started without a display never gets a window.
-    public var isPlacedByUser = false
+    package var isPlacedByUser = false
     /// The rotation and overscan compensation; `ScreenControl.arrangement` changes them.
-    public var arrangement = ScreenArrangement()
+    package var arrangement = ScreenArrangement()
     /// The display of the window; nil: selected by the window system.
     public var display: Display?
     /// The display of `ScreenControl.show(dashboard:)` while it is connected; nil: no dashboard. Requires

@@ -30,11 +30,11 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         /// Whether the output has accepted and converted all enqueued audio, and no more follows.
         public var isDrained: Bool
         /// Whether the output knows its own delay, so that a start can be scheduled.
-        public var isReadyToStart = true
+        package var isReadyToStart = true
         /// See `AudioOutput.earliestStart`.
         public var earliestStart: HostInstant?
         /// Whether the output or the decoder has failed; see the events.
-        public var hasFailed: Bool
+        package var hasFailed: Bool
         /// The number of undecodable packets of the current format's decoder.
         public var decodeErrorCount: Int
         /// The number of buffers since the last flush that were enqueued after their end; they are not played.
@@ -191,7 +191,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var preroll: Duration { outputs?.current.preroll ?? .zero }
 
     /// The name of the output for the user; nil without an output.
-    public var routeName: String? { outputs?.name }
+    package var routeName: String? { outputs?.name }
 
     /// The outputs. Any thread.
     var outputs: OutputGroup? { state.withLock { $0.outputs } }

@@ -65,6 +65,8 @@ final class OutputFeed: Sendable {
     /// Whether the renderer's thread runs the feeder. Stored with release.
     private let shared: Atomic<Bool>
 
+    /// Longer than an output takes to recover from an underrun.
+    private static let maxLateness: Duration = .seconds(2)
     /// The pauses between attempts to open an unavailable output; the last one is repeated.
     private static let pauses: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
 
@@ -115,6 +117,14 @@ final class OutputFeed: Sendable {
 
     /// Same as `failure`, or the reason for the output's silence during its own recovery.
     var loss: OutputError? { failure ?? (isOpen ? abilities.loss : nil) }
+
+    /// Whether the open output has left audio in the store that was due a while ago: it does not accept any, or does
+    /// not signal that it could.
+    var isStarved: Bool {
+        guard isOpen, timebase.rate > 0 else { return false }
+        let due = timebase.currentTime.advanced(by: .zero - Self.maxLateness)
+        return state.withLock { $0.cursor }.map { store.hasUnread($0, before: due) } ?? false
+    }
 
     /// See `FeedState.mustDecode`.
     var mustDecode: Bool { state.withLock { $0.mustDecode } }

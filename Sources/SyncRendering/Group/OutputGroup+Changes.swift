@@ -42,7 +42,7 @@ extension OutputGroup {
     }
 
     /// The state of a change of members; nil while there is none. Any thread.
-    public var changeProgress: RouteChange.Progress? { state.withLock { $0.progress } }
+    package var changeProgress: RouteChange.Progress? { state.withLock { $0.progress } }
 
     /// The number of flushes: audio filled before a flush is void.
     var flushes: Int { state.withLock { $0.flushes } }

@@ -27,7 +27,7 @@ extension OutputGroup {
     }
 
     /// Whether every active member that a start depends on is open and can schedule it.
-    public var isReadyToStart: Bool {
+    package var isReadyToStart: Bool {
         let members = current
         return (members.unanswered == nil || !isOpening) && members.isReadyToStart
     }
@@ -51,8 +51,10 @@ extension OutputGroup {
 
     /// The problems of the playing members; empty if there are none. Any thread.
     public var problems: [OutputProblem] {
-        feeds.lazy.compactMap { $0.role == .playing ? OutputProblem($0.abilities, $0.id, loss: $0.loss) : nil }
-            .reduce(into: []) { $0.append($1) }
+        feeds.compactMap { feed in
+            guard feed.role == .playing else { return nil }
+            return OutputProblem(feed.abilities, feed.id, loss: feed.loss, isStarved: feed.isStarved)
+        }
     }
 
     /// Whether no member has been opened; the group's `failure` states the reason. Any thread.

@@ -251,7 +251,7 @@ public final class OutputGroup: AudioDestination {
     public func setVolume(_ volume: Double) { changeVolumes { state, _ in state.volumes.setAll(volume) } }
 
     /// Gives every output the level that its owner left, as before a volume was set. Any thread.
-    public func restoreVolumes() { changeVolumes { state, _ in state.volumes.restoreAll() } }
+    package func restoreVolumes() { changeVolumes { state, _ in state.volumes.restoreAll() } }
 
     /// Changes the volume of all members by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
@@ -287,7 +287,7 @@ public final class OutputGroup: AudioDestination {
 
     /// Sets the delay of a present or future member against the group; negative is earlier. A change takes effect as a
     /// discontinuity of that member's audio. Any thread.
-    public func setDelay(_ delay: Duration, of output: any AudioOutput) {
+    package func setDelay(_ delay: Duration, of output: any AudioOutput) {
         state.withLock { $0.members.setDelay(delay, of: output) }?.setDelay(delay)
     }
 

@@ -28,7 +28,7 @@ public enum RouteChange: Sendable {
     }
 
     /// Returns the same with the remedies of its errors in other words; nil leaves one as it is.
-    public func saying(_ words: (Remedy) -> String?) -> RouteChange {
+    package func saying(_ words: (Remedy) -> String?) -> RouteChange {
         func said(_ refusals: [Refusal]) -> [Refusal] {
             refusals.map { Refusal(output: $0.output, error: $0.error.saying(words)) }
         }

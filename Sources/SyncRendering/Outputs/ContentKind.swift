@@ -13,10 +13,10 @@ public enum ContentKind: String, Sendable, CaseIterable {
     case testSignal = "testSignal"
 
     /// Whether a synchronizer permits several such renderers only with separate outputs.
-    public var isLongForm: Bool { self != .interfaceSound && self != .testSignal }
+    package var isLongForm: Bool { self != .interfaceSound && self != .testSignal }
 
     /// Returns true if audio of this kind may use the route.
-    public func mayTake(_ route: AudioRouteKind) -> Bool {
+    package func mayTake(_ route: AudioRouteKind) -> Bool {
         self != .interfaceSound || !route.isRemote
     }
 }

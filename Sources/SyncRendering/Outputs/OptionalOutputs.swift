@@ -23,7 +23,7 @@ extension PacketOutput {
     public func setSpeed(_ speed: Double) {}
 
     /// Decoded and encoded audio is converted to the stream's format; packets continue only in the same format.
-    public func continuation(
+    package func continuation(
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
     ) -> AudioDelivery? {
         switch delivery {

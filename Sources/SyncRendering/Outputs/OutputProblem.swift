@@ -8,6 +8,8 @@ public struct OutputProblem: Sendable, Hashable {
         case silent
         /// The output is unresponsive and may still play its buffered audio.
         case unresponsive
+        /// The output accepts no audio, although there is some: it is silent as long as that lasts.
+        case starved
         /// The output plays but rejects the volume or the mute.
         case gainRefused
     }
@@ -25,16 +27,20 @@ public struct OutputProblem: Sendable, Hashable {
     ///
     /// - Parameter loss: The reason why the output is silent, if it is.
     package init?(_ output: any AudioOutput, _ id: OutputID, loss: OutputError?) {
-        self.init(OutputAbilities(output), id, loss: loss)
+        self.init(OutputAbilities(output), id, loss: loss, isStarved: false)
     }
 
-    init?(_ abilities: OutputAbilities, _ id: OutputID, loss: OutputError?) {
+    init?(_ abilities: OutputAbilities, _ id: OutputID, loss: OutputError?, isStarved: Bool) {
         let output = abilities.output
         if let loss {
             self.init(output: id, name: output.name, kind: .silent, error: loss)
         } else if abilities.recovering?.isUnresponsive == true {
             let error = OutputError(.unavailable, "\(output.name) does not answer; check its power and its network")
             self.init(output: id, name: output.name, kind: .unresponsive, error: error)
+        } else if isStarved {
+            let error = OutputError(
+                .unavailable, "\(output.name) accepts no sound; choose another output, or switch it off and on")
+            self.init(output: id, name: output.name, kind: .starved, error: error)
         } else if let error = abilities.ownerVolume?.gainFailure {
             self.init(output: id, name: output.name, kind: .gainRefused, error: error)
         } else {
@@ -47,6 +53,7 @@ public struct OutputProblem: Sendable, Hashable {
         switch kind {
         case .silent: "no sound, trying again"
         case .unresponsive: "does not answer"
+        case .starved: "accepts no sound"
         case .gainRefused: nil
         }
     }

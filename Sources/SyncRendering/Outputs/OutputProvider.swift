@@ -111,7 +111,7 @@ public struct OutputOffer: Hashable, Sendable {
     }
 
     /// Whether there is more than one destination.
-    public var hasSeveral: Bool { destinations.count > 1 }
+    package var hasSeveral: Bool { destinations.count > 1 }
 }
 
 /// An audio destination that the user can select: this computer, another of its sound cards, or a speaker.
@@ -196,7 +196,7 @@ public struct OutputIdentity: Hashable, Sendable {
     }
 
     /// Returns true for 1 to 64 letters, digits, `-`, `_` and `.` without a leading dot: safe as a file name.
-    public static func isKey(_ text: String) -> Bool {
+    package static func isKey(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && !text.hasPrefix(".") && text.utf8.allSatisfy(isKeyByte)
     }
 

@@ -32,7 +32,7 @@ public struct PairingOutcome: Sendable, Hashable {
     /// A sentence, or one for each receiver of the destination.
     public var message: String
     /// Further messages for the user: files that could not be read.
-    public var remarks: [String]
+    package var remarks: [String]
 
     /// Creates a result.
     public init(message: String, remarks: [String] = []) {

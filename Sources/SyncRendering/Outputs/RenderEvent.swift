@@ -129,7 +129,7 @@ public final class EventLog: @unchecked Sendable {
     }
 
     /// The number of events lost because the queue was full. Any thread.
-    public var lostCount: Int { lost.load(ordering: .relaxed) }
+    package var lostCount: Int { lost.load(ordering: .relaxed) }
 
     /// Logs an event with the current time. Any thread; lock-free.
     public func append(_ event: RenderEvent) { append(event, at: clock.now) }
@@ -159,7 +159,7 @@ public final class EventLog: @unchecked Sendable {
     }
 
     /// Removes and returns the oldest event; nil if there is none. One thread at a time.
-    public func removeFirst() -> Entry? {
+    package func removeFirst() -> Entry? {
         let ticket = head.load(ordering: .relaxed)
         let index = ticket & (capacity - 1)
         guard sequences[index].load(ordering: .acquiring) == ticket + 1 else { return nil }

@@ -10,7 +10,7 @@ public struct AudioProcessing: Sendable, Hashable {
     public var loudness: Double?
     /// The amplification of the centre channel, which carries dialogue, in decibels; other channels keep their level.
     /// Media without a centre channel are unchanged.
-    public var dialogueLift = 0.0
+    package var dialogueLift = 0.0
 
     /// Creates the processing `none`.
     public init() {}

@@ -122,7 +122,7 @@ public final class SubtitleRenderer: Sendable {
     }
 
     /// Whether the subtitles are hidden; they are still read and stored. Any thread.
-    public var isHidden: Bool {
+    package var isHidden: Bool {
         get { state.withLock { $0.isHidden } }
         set { change { $0.isHidden = newValue } }
     }

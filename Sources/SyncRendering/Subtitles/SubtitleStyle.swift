@@ -18,9 +18,9 @@ public struct SubtitleStyle: Hashable, Sendable, BitwiseCopyable {
     public var override = Override.yes
 
     /// The valid range of `position`.
-    public static let positionRange = 0.0...100.0
+    package static let positionRange = 0.0...100.0
     /// The valid range of `scale`: larger text does not fit a screen.
-    public static let scaleRange = 0.1...10.0
+    package static let scaleRange = 0.1...10.0
 
     /// Creates the default style.
     public init() {}

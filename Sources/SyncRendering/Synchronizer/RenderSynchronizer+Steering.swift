@@ -2,7 +2,7 @@ internal import MediaCore
 
 extension RenderSynchronizer {
     /// The maximum change of the timeline's rate: a sixth of a cent, two video frames in a quarter of an hour.
-    public static let largestBend = 100e-6
+    package static let largestBend = 100e-6
     /// A deviation decays by 1/e in this time, in seconds.
     private static let timeConstant = 4.0
     /// A timeline further away is a different one, not drift.

@@ -152,7 +152,7 @@ public final class Timebase: Sendable {
     }
 
     /// The total delay against the synchronizer's timeline. Lock-free.
-    public var delayInAll: Duration { .nanoseconds(totalDelay) }
+    package var delayInAll: Duration { .nanoseconds(totalDelay) }
 
     /// The total delay against the synchronizer's timeline in nanoseconds.
     private var totalDelay: Int64 {

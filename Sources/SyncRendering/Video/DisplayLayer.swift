@@ -15,7 +15,7 @@ public final class DisplayLayer: Sendable {
         /// The number of frames skipped because a newer one was due as well.
         public var skipped: Int
         /// The media time of the first skipped frame.
-        public var firstSkipped: MediaTime?
+        package var firstSkipped: MediaTime?
     }
 
     /// Guarded by the lock `state`.
@@ -175,10 +175,10 @@ public final class DisplayLayer: Sendable {
     }
 
     /// The media time of the last frame taken since a flush; nil if there is none. Any thread.
-    public var shownTime: MediaTime? { state.withLock { $0.shownTime } }
+    package var shownTime: MediaTime? { state.withLock { $0.shownTime } }
 
     /// The end of the last frame taken, as far as known; nil if there is none. Any thread.
-    public var shownEnd: MediaTime? { state.withLock { $0.shownEnd } }
+    package var shownEnd: MediaTime? { state.withLock { $0.shownEnd } }
 
     /// The size of the last frame taken since a flush; nil if there is none. Any thread.
     package var shownSize: PixelSize? { state.withLock { $0.shownSize } }
@@ -242,7 +242,7 @@ public final class DisplayLayer: Sendable {
     }
 
     /// The media time of the next frame, without taking it. Any thread.
-    public var nextTime: MediaTime? { state.withLock { $0.queue.first?.presentationTime } }
+    package var nextTime: MediaTime? { state.withLock { $0.queue.first?.presentationTime } }
 
     /// The media times of the displayed frame and of the waiting ones, in order.
     var frameTimesAhead: [MediaTime] {
@@ -256,10 +256,10 @@ public final class DisplayLayer: Sendable {
 
     /// Whether no frame was taken since the last flush. The next frame is then due at once, regardless of its time. A
     /// seek or a start thus shows its first frame while the timeline is stopped. Any thread.
-    public var awaitsFirst: Bool { state.withLock { !$0.hasShown } }
+    package var awaitsFirst: Bool { state.withLock { !$0.hasShown } }
 
     /// Returns the next frame without taking it, for early preparation.
-    public func peek() -> SampleBuffer? { state.withLock { $0.queue.first } }
+    package func peek() -> SampleBuffer? { state.withLock { $0.queue.first } }
 
     /// Takes the newest frame whose media time is not after `time`, and drops all older ones.
     public func dequeueFrame(upTo time: MediaTime) -> Selection {

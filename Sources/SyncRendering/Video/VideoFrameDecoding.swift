@@ -52,7 +52,7 @@ extension VideoFrameDecoder {
     /// Nil: every call of `send` may succeed.
     public var failure: MediaError? { nil }
     /// False, and ignored: there is one conversion or none.
-    public var prefersFastConversion: Bool {
+    package var prefersFastConversion: Bool {
         get { false }
         set {}
     }

@@ -27,13 +27,13 @@ public struct VideoGeometry: Hashable, Sendable, BitwiseCopyable {
     public var rotation: Int? = 0
 
     /// The valid range of `zoom`.
-    public static let zoomRange = -20.0...20.0
+    package static let zoomRange = -20.0...20.0
     /// The valid range of `panX` and `panY`.
-    public static let panRange = -3.0...3.0
+    package static let panRange = -3.0...3.0
     /// The valid range of `panscan`.
-    public static let panscanRange = 0.0...1.0
+    package static let panscanRange = 0.0...1.0
     /// The valid range of an aspect ratio: nothing beyond a hundred to one is meaningful.
-    public static let ratioRange = 0.01...100.0
+    package static let ratioRange = 0.01...100.0
 
     /// Creates the default geometry.
     public init() {}

@@ -53,7 +53,7 @@ public struct VideoRenderingOptions: Sendable, Equatable {
     }
 
     /// The valid range of a screen's white in cd/m², as in mpv.
-    public static let targetPeaks = 10.0...10_000
+    package static let targetPeaks = 10.0...10_000
 
     /// The tone mapping of HDR video.
     public var toneMapping = ToneMapping.auto

@@ -72,7 +72,7 @@ extension Player {
     public func setVolume(_ volume: Double) { changeVolumes { $0.setVolume(volume) } }
 
     /// Gives every output the level that its owner left, as before a volume was set; 100 where it has none.
-    public func restoreVolumes() {
+    package func restoreVolumes() {
         guard let outputs else { return }
         outputs.restoreVolumes()
         mailbox.post { [volume = outputs.volume] in $0.audioControl.restoreVolume(volume) }

@@ -194,7 +194,7 @@ public final class Player: Sendable {
     /// Sets the order of the items after the current one, and of later passes of the playlist.
     public func setOrder(_ order: PlayerOptions.PlaylistOrder) { apply(.order(order)) }
     /// Sets when unplayable items are tried again.
-    public func setRetry(_ retry: PlayerOptions.Retry) { apply(.retry(retry)) }
+    package func setRetry(_ retry: PlayerOptions.Retry) { apply(.retry(retry)) }
     /// Sets the repetitions of each item and of the playlist, counted from now on.
     public func setLoop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) { apply(.loop(item: item, list: list)) }
 
@@ -204,7 +204,7 @@ public final class Player: Sendable {
     /// Replaces the items after the current one. Each is opened, read and decoded in advance. This also applies if the
     /// old ones were already delivered to a speaker; items that have begun meanwhile may be included.
     /// `PlayerOptions.expectsMore` should be set before the first item.
-    public func setNext(_ items: [QueueItem]) { mailbox.request(items: items.count) { $0.setNext(items) } }
+    package func setNext(_ items: [QueueItem]) { mailbox.request(items: items.count) { $0.setNext(items) } }
 
     /// Inserts items after the first item from the current one on that has an address, unless they are there.
     ///
@@ -317,7 +317,7 @@ public final class Player: Sendable {
 
     /// The codec of the last frame and its decoder: `h264 (software)`, `h264 (vaapi)`. Nil before the first frame;
     /// unchanged by items without video. It may refer to the next item once that is prepared. Any thread.
-    public var videoDecoder: String? { decoders.latest }
+    package var videoDecoder: String? { decoders.latest }
     /// Selects the next audio track of the item; after the last one the first.
     public func cycleAudioTrack() { mailbox.request { $0.cycleAudioTrack() } }
     /// Selects an audio track by number, 1 for the first. Following items use a similar track.

@@ -368,6 +368,27 @@ import Testing
         for output in [stays, away] { #expect(output.deviation(from: (1, 0..<rig.next), until: rig.playhead) == nil) }
     }
 
+    @Test func anOutputThatAcceptsNothingIsAProblemUntilItAccepts() {
+        let (plays, starves) = (TapeOutput.rig("plays"), TapeOutput.rig("starves"))
+        let rig = GroupRig(plays, starves)
+        rig.play()
+        rig.run(for: .seconds(2))
+        starves.isStalled = true
+        // It still has audio for a second.
+        rig.run(for: .seconds(2))
+        #expect(rig.group.problems.isEmpty)
+        rig.run(for: .seconds(3))
+        #expect(rig.group.problems.map(\.kind) == [.starved] && rig.group.problems.map(\.name) == ["starves"])
+        #expect(plays.deviation(from: (1, 0..<rig.next), until: rig.playhead) == nil, "the other one plays on")
+        // A stopped timeline needs no audio.
+        rig.synchronizer.setRate(0, time: rig.time(rig.playhead), atHostTime: rig.clock.now)
+        #expect(rig.group.problems.isEmpty)
+        rig.synchronizer.setRate(1, time: rig.time(rig.playhead), atHostTime: rig.clock.now)
+        starves.isStalled = false
+        rig.run(for: .seconds(2))
+        #expect(rig.group.problems.isEmpty)
+    }
+
     @Test(arguments: [1, 2]) func aFailedOutputIsOpenedAgainAndReturnsAtThePlayhead(outputs count: Int) {
         let (failed, other) = (TapeOutput.rig("failed"), TapeOutput.rig("other"))
         let rig = count == 1 ? GroupRig(failed) : GroupRig(failed, other)
