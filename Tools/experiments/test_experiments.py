@@ -25,7 +25,7 @@ from film_record import Record, whole_parts
 class Experiments(unittest.TestCase):
     def test_each_finds_the_lab_and_the_meter_and_says_what_it_does(self):
         for name in (
-            "bad-days", "calibrations", "controls", "delivery", "exhaustion", "libcurl", "mutations", "repeats", "slow-stream", "soak",
+            "bad-days", "calibrations", "controls", "delivery", "exhaustion", "mutations", "repeats", "slow-stream", "soak",
             "starts", "strangers", "wall",
         ):
             said = subprocess.run([sys.executable, "-B", os.path.join(HERE, name), "--help"], capture_output=True, text=True)
