@@ -157,7 +157,8 @@ extension RenderSynchronizer {
     /// - Parameters:
     ///   - time: Nil: at once.
     ///   - completion: Called once, on any thread. True: this call has removed the renderer and its media is no longer
-    ///     presented. False: it was never added, or a later call replaced this one.
+    ///     presented. False: it was never added, or a later call replaced this one. An asynchronous function that does
+    ///     not wait passes nil.
     public func removeRenderer(
         _ renderer: some QueuedSampleBufferRendering, at time: MediaTime? = nil,
         completion: (@Sendable (Bool) -> Void)? = nil

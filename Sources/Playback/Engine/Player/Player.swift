@@ -165,15 +165,19 @@ public final class Player: Sendable {
 
     /// Edits the playlist and, as far as affected, playback. `play` starts with the first item; a playlist that has
     /// ended continues with added items.
-    public func apply(_ edit: QueueEdit) { mailbox.request(items: edit.itemCount) { $0.apply(edit) } }
+    ///
+    /// - Parameter completion: Called once, on any thread, when playback has applied the edits, which takes up to about
+    ///   a second on a playing speaker. An asynchronous function that does not wait passes nil, as `removeRenderer` is
+    ///   called there.
+    public func apply(_ edit: QueueEdit, completion: (@Sendable (QueueEditOutcome) -> Void)? = nil) {
+        let isTaken = mailbox.request(items: edit.itemCount) { $0.apply(edit, done: completion) }
+        if !isTaken { completion?(.unchanged) }
+    }
 
-    /// Same; waits until playback has applied the edits, which takes up to about a second on a playing speaker.
+    /// Same as `apply(_:completion:)`; returns the argument of the completion.
     public func apply(_ edit: QueueEdit) async -> QueueEditOutcome {
         await withCheckedContinuation { continuation in
-            let isTaken = mailbox.request(items: edit.itemCount) { engine in
-                engine.apply(edit) { continuation.resume(returning: $0) }
-            }
-            if !isTaken { continuation.resume(returning: .unchanged) }
+            apply(edit) { continuation.resume(returning: $0) }
         }
     }
 
