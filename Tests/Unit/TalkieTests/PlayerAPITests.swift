@@ -8,7 +8,7 @@ import Testing
 /// Calls that an application writes, as the compiler resolves them outside the modules.
 @Suite struct PlayerAPITests {
     @Test func asynchronousFunctionsApplyEditsWithAndWithoutWaiting() async {
-        let player = Player(RecordingOutput()) { _ in }
+        let player = Player(output: RecordingOutput()) { _ in }
         defer { player.shutDown() }
         let item = QueueItem("nowhere.mp4")
         player.apply(.append([item]), completion: nil)
