@@ -27,6 +27,8 @@ extension OutputError {
 extension OutputCommand {
     /// The volume step of the buttons: that of mpv's keys 9 and 0.
     private static let volumeStep: Double = 2
+    /// The distance of a skip, as that of usual skip buttons.
+    private static let skip = MediaTime(value: 10, timescale: 1)
 
     package init(_ command: RemoteCommand) {
         switch command {
@@ -36,6 +38,8 @@ extension OutputCommand {
         case .stop: self = .stop
         case .next: self = .next
         case .previous: self = .previous
+        case .fastForward: self = .seek(by: Self.skip)
+        case .rewind: self = .seek(by: .zero - Self.skip)
         case .volumeUp: self = .changeVolume(by: Self.volumeStep)
         case .volumeDown: self = .changeVolume(by: -Self.volumeStep)
         case .toggleMute: self = .toggleMute

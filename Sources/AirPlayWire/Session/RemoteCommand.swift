@@ -6,6 +6,8 @@ package enum RemoteCommand: Hashable, Sendable {
     case stop
     case next
     case previous
+    case fastForward
+    case rewind
     case volumeUp
     case volumeDown
     case toggleMute
@@ -40,6 +42,8 @@ package enum RemoteCommand: Hashable, Sendable {
         case "stop": self = .stop
         case "nextitem": self = .next
         case "previtem": self = .previous
+        case "beginff": self = .fastForward
+        case "beginrew": self = .rewind
         case "volumeup": self = .volumeUp
         case "volumedown": self = .volumeDown
         case "mutetoggle": self = .toggleMute

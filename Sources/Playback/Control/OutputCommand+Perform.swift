@@ -15,6 +15,7 @@ extension OutputCommand {
         case .togglePause: arguments = [.text("cycle"), .text("pause")]
         case .next: arguments = [.text("playlist-next")]
         case .previous: arguments = [.text("playlist-prev")]
+        case .seek(let distance): arguments = [.text("seek"), .real(distance.seconds, decimals: 3)]
         case .toggleMute: arguments = [.text("cycle"), .text("mute")]
         case .changeVolume(let steps): arguments = [.text("add"), .text("volume"), .real(steps, decimals: 3)]
         case .setVolume(let volume): return engine.audioControl.adoptVolume(volume, of: output)

@@ -217,6 +217,7 @@ import Testing
         #expect(command("play") == .play && command("playresume") == .play && command("playpause") == .togglePause)
         #expect(command("pause") == .pause && command("discrete-pause") == .pause && command("stop") == .stop)
         #expect(command("nextitem") == .next && command("previtem") == .previous)
+        #expect(command("beginff") == .fastForward && command("beginrew") == .rewind)
         #expect(command("volumeup") == .volumeUp && command("volumedown") == .volumeDown)
         #expect(command("mutetoggle") == .toggleMute)
         #expect(command("setproperty?dmcp.device-volume=-12.5") == .volume(decibels: -12.5))

@@ -62,6 +62,13 @@ import Testing
         #expect(queue.run(untilPhase: .paused, atMost: .seconds(1)))
         context.send(.play)
         #expect(queue.run(untilPhase: .playing, atMost: .seconds(1)))
+        let before = queue.state.position.seconds
+        context.send(.seek(by: MediaTime(value: 10, timescale: 1)))
+        queue.run(for: .milliseconds(500))
+        #expect(abs(queue.state.position.seconds - before - 10.5) < 1)
+        context.send(.seek(by: MediaTime(value: -10, timescale: 1)))
+        queue.run(for: .milliseconds(500))
+        #expect(abs(queue.state.position.seconds - before - 1) < 1)
         context.send(.next)
         queue.run(for: .milliseconds(500))
         #expect(queue.state.title == "Two")
