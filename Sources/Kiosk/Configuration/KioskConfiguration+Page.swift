@@ -1,5 +1,6 @@
 internal import MediaCore
 import Remote
+import Storage
 
 extension KioskConfiguration {
     /// `[remote]`: the page for a phone.

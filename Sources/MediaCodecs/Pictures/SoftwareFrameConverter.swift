@@ -49,7 +49,7 @@ public final class SoftwareFrameConverter: VideoFrameConverter {
     }
 
     /// Whether the frame is HDR and is converted to BT.709.
-    package func mapsTones(of frame: any VideoFrame) -> Bool {
+    public func mapsTones(of frame: any VideoFrame) -> Bool {
         frame.color.isHighDynamicRange && frame is DecodedFrame
     }
 

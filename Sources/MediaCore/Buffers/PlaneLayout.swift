@@ -7,7 +7,7 @@ public struct PlaneLayout: Hashable, Sendable {
         /// The component of each sample in memory order: 0 is Y or R, 1 Cb or G, 2 Cr or B, 3 alpha, -1 unused.
         public var meanings: SIMD4<Int8>
         /// Base 2 logarithms of the horizontal and vertical subsampling.
-        package var halvedX, halvedY: Int
+        public var halvedX, halvedY: Int
 
         /// Creates a plane.
         ///
@@ -31,13 +31,13 @@ public struct PlaneLayout: Hashable, Sendable {
     /// The planes in memory order.
     public var planes: [Plane]
     /// Bits per sample in memory, 8 or 16; 16-bit samples are little-endian.
-    package var sampleBits: Int
+    public var sampleBits: Int
     /// Significant bits per sample.
     public var depth: Int
     /// Unused low bits below the significant ones.
     public var shift: Int
     /// True for RGB, false for luma and chroma.
-    package var isRGB: Bool
+    public var isRGB: Bool
 
     /// Creates a layout; by default 8-bit samples, and YCbCr.
     public init(planes: [Plane], sampleBits: Int = 8, depth: Int = 8, shift: Int = 0, isRGB: Bool = false) {

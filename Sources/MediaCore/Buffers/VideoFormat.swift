@@ -34,7 +34,7 @@ public struct ColorDescription: Hashable, Sendable, BitwiseCopyable {
     /// Transfer characteristics, table 3.
     public var transfer: UInt8
     /// Matrix coefficients, table 4.
-    package var matrix: UInt8
+    public var matrix: UInt8
     /// True if luma 0…255 is black to white, false for 16…235.
     public var isFullRange: Bool
 
@@ -47,14 +47,14 @@ public struct ColorDescription: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// True for H.273 table 3 values 16, SMPTE ST 2084 (PQ), and 18, ARIB STD-B67 (HLG).
-    package var isHighDynamicRange: Bool { transfer == 16 || transfer == 18 }
+    public var isHighDynamicRange: Bool { transfer == 16 || transfer == 18 }
 
     /// Returns the matrix coefficients to use. If unspecified, BT.601 for standard definition and BT.709 otherwise, as
     /// encoders assume. The width decides too, because letterboxed HD such as 1280×544 is not standard definition; mpv
     /// 0.35 uses the same rule.
     ///
     /// - Parameter size: the coded size.
-    package func matrix(for size: PixelSize) -> YCbCrMatrix {
+    public func matrix(for size: PixelSize) -> YCbCrMatrix {
         switch matrix {
         case 1: return .bt709
         case 5, 6: return .bt601
@@ -65,7 +65,7 @@ public struct ColorDescription: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// The matrix coefficients that occur in video.
-package enum YCbCrMatrix: Sendable, BitwiseCopyable { case bt601, bt709, bt2020 }
+public enum YCbCrMatrix: Sendable, BitwiseCopyable { case bt601, bt709, bt2020 }
 
 /// The format of encoded video. Immutable; all buffers of a track share one instance.
 public final class VideoFormat: Sendable, Equatable {

@@ -54,7 +54,7 @@ public struct FoundSubtitles: Sendable, Hashable {
 /// Finds the subtitle files of a film.
 public enum FilmSubtitles {
     /// Common names of subtitle folders inside the film's folder; found in any case.
-    package static let usualFolders = ["Subs", "Sub", "Subtitles"]
+    public static let usualFolders = ["Subs", "Sub", "Subtitles"]
     /// The maximum number of files.
     package static let maxFiles = 64
     private static let maxEntries = 20_000

@@ -1,4 +1,4 @@
-public import MediaCore
+package import MediaCore
 
 /// How media of web pages is found: by yt-dlp, if it is on the search path. Names are mpv's.
 public struct PageOptions: Sendable {

@@ -65,7 +65,7 @@ public final class ScreenControl: Sendable {
         public var display = ""
         /// The refresh rate in Hz that frames wait for, as reported by the display; nil if frames are presented
         /// immediately.
-        package var displayRate: Int?
+        public var displayRate: Int?
     }
 
     /// User input and window events. One consumer; if it is slow, the oldest events are dropped.

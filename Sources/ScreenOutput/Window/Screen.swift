@@ -247,7 +247,7 @@ public final class Screen: VideoOutput {
     }
 
     /// The duration of `present`, subtracted from the target of each frame.
-    package var presentCost: Duration {
+    public var presentCost: Duration {
         // A quarter of a refresh: drawing is done before, only the swap is left. A measurement would feed back, because
         // an earlier call waits longer.
         if case .fixed(let period, _) = refresh { return period / 4 }

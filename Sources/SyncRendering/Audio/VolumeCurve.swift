@@ -13,7 +13,7 @@ public enum VolumeCurve {
     static let floor: Double = -30
 
     /// The maximum volume: mpv's default of `--volume-max`.
-    package static let maxVolume: Double = 130
+    public static let maxVolume: Double = 130
 
     /// Returns the linear gain of a volume, clamped to 0…130.
     public static func gain(volume: Double) -> Float {

@@ -23,7 +23,7 @@ extension PacketOutput {
     public func setSpeed(_ speed: Double) {}
 
     /// Decoded and encoded audio is converted to the stream's format; packets continue only in the same format.
-    package func continuation(
+    public func continuation(
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
     ) -> AudioDelivery? {
         switch delivery {

@@ -34,7 +34,7 @@ extension VideoOutput {
     /// Returns true: every frame is drawn.
     public var canPresent: Bool { true }
     /// Does nothing: the last video frame stays visible.
-    package func removeImage() {}
+    public func removeImage() {}
     /// Returns nil: subtitles are not supported.
     public func canvas(for frame: any VideoFrame) -> SubtitleCanvas? { nil }
 }

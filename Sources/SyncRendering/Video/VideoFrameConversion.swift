@@ -57,7 +57,7 @@ public protocol VideoFrameConverter: AnyObject {
 
 extension VideoFrameConverter {
     /// Returns false: an HDR frame's values are used unchanged.
-    package func mapsTones(of frame: any VideoFrame) -> Bool { false }
+    public func mapsTones(of frame: any VideoFrame) -> Bool { false }
 
     /// Converts the whole frame at the part's scale and copies the part. Returns false for a target other than `.bgra`
     /// and if the scaled frame exceeds 32768 pixels a side or 64 million pixels.

@@ -52,7 +52,7 @@ extension VideoFrameDecoder {
     /// Nil: every call of `send` may succeed.
     public var failure: MediaError? { nil }
     /// False, and ignored: there is one conversion or none.
-    package var prefersFastConversion: Bool {
+    public var prefersFastConversion: Bool {
         get { false }
         set {}
     }
