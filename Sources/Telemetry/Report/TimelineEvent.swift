@@ -10,6 +10,7 @@ enum TimelineEvent {
     case heard(film: Double, anchor: Int64, clock: Int64?, route: Int64)
     case bent(film: Double, anchor: Int64, rate: Double, speed: Double)
     case resumed(after: Double)
+    case wait(cause: String, route: Int64?)
     case frame(target: Int64, presented: Int64)
     case drop(count: Int64, skipped: Bool)
     case drift(error: Double, ppm: Double?, route: Int64)
@@ -57,6 +58,9 @@ enum TimelineEvent {
         case "resumed":
             guard let asleep = object.real("suspended") else { return nil }
             self = .resumed(after: asleep)
+        case "wait":
+            guard let cause = object.text("cause") else { return nil }
+            self = .wait(cause: cause, route: object.integer("route"))
         case "drop":
             guard let count = object.integer("count") else { return nil }
             self = .drop(count: count, skipped: object.rawString("reason").map { $0 == "skipped" } ?? false)

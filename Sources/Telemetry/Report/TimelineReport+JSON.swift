@@ -27,6 +27,22 @@ extension TimelineReport {
             ("dropped_late", .integer(droppedLate)),
             ("skipped_before_decoding", .integer(skippedBeforeDecoding)),
             ("starts", .integer(runningAnchors)),
+            (
+                "first_start",
+                .array(
+                    firstStart.phases.map { phase, duration in
+                        let (cause, route): (String, Int?) =
+                            switch phase {
+                            case .film: ("film", nil)
+                            case .lead: ("lead", nil)
+                            case .wait(let cause, let route): (cause, route)
+                            }
+                        return .object([
+                            ("phase", .text(cause)), ("route", .optional(route)),
+                            ("ms", .real(Double(duration) / 1e6, decimals: 3)),
+                        ])
+                    })
+            ),
             ("reanchors", .integer(max(0, runningAnchors - 1))),
             ("furthest_bend_ppm", .optional(furthestBend, decimals: 3)),
             ("suspensions", .integer(suspensions)),

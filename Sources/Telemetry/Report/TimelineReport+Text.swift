@@ -27,6 +27,7 @@ extension TimelineReport {
         lines.append(
             "          \(frames) shown, \(droppedLate) dropped late (\(shareText(droppedLate))), "
                 + "\(skippedBeforeDecoding) skipped before decoding\(screenMode.map { "; screen \($0)" } ?? "")")
+        lines += startText
         lines.append("line      \(count(runningAnchors, "start")), \(count(max(0, runningAnchors - 1), "re-anchor"))")
         if let furthestBend {
             lines.append("          bent by up to \(Decimals.signed(furthestBend, 1)) ppm to follow a speaker's clock")
@@ -39,6 +40,31 @@ extension TimelineReport {
     private var filmText: String {
         guard let first = films.first else { return "" }
         return filmCount > 1 ? "; \(filmCount) films, the first '\(first)'" : "; film '\(first)'"
+    }
+
+    /// The phases of the first start; empty if the record has none.
+    private var startText: [String] {
+        guard runningAnchors > 0 else { return [] }
+        func seconds(_ duration: Int64) -> String { Decimals.text(Double(duration) / 1e9, 3) + " s" }
+        var lines = firstStart.phases.map { phase, duration in
+            let what: String
+            switch phase {
+            case .film: what = "to open the film"
+            case .lead: what = "from the announcement to the start"
+            case .wait(let cause, let route):
+                let name = routes.first { $0.index == route }.map { "'\($0.name)'" } ?? "the output"
+                switch cause {
+                case "opening": what = "until \(name) was open"
+                case "clock": what = "until the clock of \(name) was synchronized"
+                case "delay": what = "until the delay of \(name) was measured"
+                case "sound": what = "until \(name) had enough sound"
+                default: what = "until the \(PrintableText.of(cause)) was ready"
+                }
+            }
+            return "\(seconds(duration)) \(what)"
+        }
+        if lines.count > 1 { lines.append("\(seconds(firstStart.duration)) in all") }
+        return lines.enumerated().map { ($0 == 0 ? "start     " : "          ") + $1 }
     }
 
     private func routeText(_ route: ReportedRoutes.Route) -> [String] {

@@ -38,6 +38,8 @@ package struct TimelineReport {
     /// Anchors with a running rate: the first is the start, the others are seeks, resumptions and re-anchors.
     private(set) var runningAnchors = 0
     private(set) var anchorSeries = DecimatedSeries()
+    /// The first start of the record.
+    private(set) var firstStart = ReportedStart()
     /// The largest rate correction towards a speaker's clock in ppm; nil without one.
     private(set) var furthestBend: Double?
     /// The number of times the computer was suspended.
@@ -168,7 +170,13 @@ package struct TimelineReport {
             filmCount += 1
             if films.count < Self.maxFilms { films.append(name) }
         case .screen(let mode): screenMode = mode
-        case .state, .other: break
+        case .wait(let cause, let route):
+            if !firstStart.isOver(at: instant) {
+                firstStart.enter(.wait(cause: cause, route: route.map { Int(clamping: $0) }), at: instant)
+            }
+        case .state(let phase):
+            if phase == "opening", firstStart.phases.isEmpty { firstStart.enter(.film, at: instant) }
+        case .other: break
         case .delayWanted(let delay): delayWanted = delay
         case .lost(let count): lostEvents = lostEvents.clampedAdding(count)
         case .commanded(let film, let anchor, let rate):
@@ -176,6 +184,7 @@ package struct TimelineReport {
                 film: film, host: HostInstant(nanoseconds: anchor), rate: rate, at: HostInstant(nanoseconds: instant))
             outputs.restart()
             if rate > 0 {
+                if !firstStart.isOver(at: instant) { firstStart.announce(perceivedAt: anchor, at: instant) }
                 runningAnchors += 1
                 anchorSeries.add(1, at: max(now, seconds(of: anchor)))
             }

@@ -88,6 +88,50 @@ import Testing
         #expect(report.text.contains("2 starts, 1 re-anchor"))
     }
 
+    @Test func theFirstStartIsATableOfItsPhases() throws {
+        var timeline = SyntheticTimeline()
+        timeline.head()
+        timeline.add("route", at: 0, #""route":1,"state":"opened","name":"Kitchen","kind":"bufferedSpeaker""#)
+        timeline.add("state", at: 0.1, #""phase":"opening""#)
+        timeline.add("wait", at: 0.125, #""cause":"picture""#)
+        timeline.add("wait", at: 0.15, #""cause":"opening","route":1"#)
+        timeline.add("wait", at: 0.25, #""cause":"clock","route":1"#)
+        // Announced, withdrawn and announced again.
+        timeline.start(at: 1.5, announced: 1)
+        timeline.add("wait", at: 1.25, #""cause":"clock","route":1"#)
+        timeline.start(at: 2, announced: 1.5)
+        timeline.play(from: 2, to: 12, pictureMs: 0) { _ in 0 }
+        // A later start is another one.
+        timeline.start(at: 12, rate: 0)
+        timeline.add("wait", at: 12, #""cause":"sound","route":1"#)
+        timeline.start(at: 13, film: 60, announced: 12.5)
+        let report = try TimelineReport(text: timeline.text)
+        #expect(
+            report.text.contains(
+                """
+                start     0.025 s to open the film
+                          0.025 s until the picture was ready
+                          0.100 s until 'Kitchen' was open
+                          1.000 s until the clock of 'Kitchen' was synchronized
+                          0.750 s from the announcement to the start
+                          1.900 s in all
+
+                """), "\(report.text)")
+        let json = try #require(
+            try JSONSerialization.jsonObject(with: Data(report.json.formatted.utf8)) as? [String: Any])
+        let phases = try #require(json["first_start"] as? [[String: Any]])
+        #expect(phases.map { $0["phase"] as? String } == ["film", "picture", "opening", "clock", "lead"])
+        #expect(phases.last?["ms"] as? Double == 750)
+    }
+
+    @Test func phasesWithoutEndOrWithExtremeTimesAreHarmless() throws {
+        var start = ReportedStart()
+        start.enter(.film, at: .min)
+        for route in 0..<1000 { start.enter(.wait(cause: "clock", route: route), at: .max) }
+        start.announce(perceivedAt: .min, at: .max)
+        #expect(start.phases.count <= 32 && start.phases.allSatisfy { $0.duration >= 0 } && start.duration >= 0)
+    }
+
     @Test func anOutputsClaimAboutItsFirstSoundCountsAsAReading() throws {
         var timeline = SyntheticTimeline()
         timeline.start(at: 1, film: 10, announced: 0.5)
