@@ -17,7 +17,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
     private var group: OpaquePointer?
     private let name: String
     private let host: String
-    private let address: IPv4Address
+    private let address: NetworkAddress
     private let port: UInt16
     private let strings: [String]
     private let kind: ServiceName.Kind
@@ -32,7 +32,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
     ///   - host: the first label of the host name.
     ///   - failed: called with the reason of a failure, on avahi's thread or in `init`.
     package init?(
-        _ kind: ServiceName.Kind, name: String, host: String, address: IPv4Address, port: UInt16, strings: [String],
+        _ kind: ServiceName.Kind, name: String, host: String, address: NetworkAddress, port: UInt16, strings: [String],
         failed: @escaping @Sendable (String) -> Void
     ) {
         guard let poll = avahi_threaded_poll_new() else { return nil }
@@ -119,12 +119,13 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         // On a name collision a number is appended, at most three times.
         let label = attempts == 0 ? name : "\(name) \(attempts + 1)"
         let hostName = attempts == 0 ? "\(host).local" : "\(host)-\(attempts + 1).local"
-        let isLoopback = address.rawValue >> 24 == 127
-        let interface = isLoopback ? AvahiIfIndex(if_nametoindex("lo")) : AvahiIfIndex(AVAHI_IF_UNSPEC)
-        let family = AvahiProtocol(AVAHI_PROTO_INET)
+        let index = address.isLoopback ? if_nametoindex("lo") : address.scope
+        let interface = index == 0 ? AvahiIfIndex(AVAHI_IF_UNSPEC) : AvahiIfIndex(index)
+        let family = AvahiProtocol(address.isIPv4 ? AVAHI_PROTO_INET : AVAHI_PROTO_INET6)
         var own = AvahiAddress()
         own.proto = family
-        own.data.ipv4.address = address.rawValue.bigEndian
+        // A union: both begin with the address in network byte order.
+        withUnsafeMutableBytes(of: &own.data) { $0.copyBytes(from: address.bytes) }
         var list: UnsafeMutablePointer<AvahiStringList>?
         for string in strings.reversed() { list = avahi_string_list_add(list, string) }
         defer { avahi_string_list_free(list) }

@@ -3,24 +3,18 @@ internal import Glibc
 /// A UDP socket that another process created and bound: its descriptor and its local address.
 package struct BoundSocket: Hashable, Sendable {
     package let descriptor: Int32
-    /// 0.0.0.0 for all local addresses.
-    package let address: IPv4Address
+    /// Unspecified for all local addresses.
+    package let address: NetworkAddress
     package let port: UInt16
 
-    /// Reads the properties of a descriptor. Nil if it is not an IPv4 UDP socket; the descriptor stays open.
+    /// Reads the properties of a descriptor. Nil if it is not a UDP socket; the descriptor stays open.
     package init?(_ descriptor: Int32) {
-        var local = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let code = withUnsafeMutablePointer(to: &local) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
-        }
-        guard code == 0, local.sin_family == sa_family_t(AF_INET),
+        guard let local = NetworkAddress.read({ getsockname(descriptor, $0, $1) }),
             Self.option(SO_TYPE, of: descriptor) == Int32(SOCK_DGRAM.rawValue),
             Self.option(SO_PROTOCOL, of: descriptor) == Int32(IPPROTO_UDP)
         else { return nil }
         self.descriptor = descriptor
-        address = IPv4Address(local)
-        port = UInt16(bigEndian: local.sin_port)
+        (address, port) = local
     }
 
     /// Returns a duplicate descriptor of the same socket, closed on exec; nil if no descriptor is available.

@@ -15,19 +15,13 @@ package final class DatagramSocket: Sendable {
     /// Creates and binds a socket.
     ///
     /// - Parameter port: 0 lets the system choose.
-    package init(address: IPv4Address, port: UInt16) throws(SocketError) {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    package init(address: NetworkAddress, port: UInt16) throws(SocketError) {
+        let socket = Glibc.socket(address.family, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else {
             throw SocketError(.unavailable, errno: errno)
         }
         Self.prepare(socket)
-        var local = address.socketAddress(port: port)
-        let code = withUnsafePointer(to: &local) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard code == 0 else {
+        guard address.withSocketAddress(port: port, { bind(socket, $0, $1) }) == 0 else {
             let cause = errno
             close(socket)
             throw SocketError(binding: cause)
@@ -48,20 +42,17 @@ package final class DatagramSocket: Sendable {
         setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, socklen_t(MemoryLayout<Int32>.size))
         // DSCP EF selects Wi-Fi's voice queue (RFC 8325, section 4.1); jitter here is an error of the receiver's clock.
         var service: Int32 = 46 << 2
+        // Each call is refused by a socket of the other family.
         setsockopt(socket, Int32(IPPROTO_IP), IP_TOS, &service, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(socket, Int32(IPPROTO_IPV6), IPV6_TCLASS, &service, socklen_t(MemoryLayout<Int32>.size))
     }
 
     deinit { close(descriptor) }
 
     /// Sends without blocking; a datagram that does not fit into the buffer is lost.
-    package func send(_ bytes: [UInt8], to address: IPv4Address, port: UInt16) {
-        var target = address.socketAddress(port: port)
-        _ = withUnsafePointer(to: &target) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(
-                    descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT), $0,
-                    socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
+    package func send(_ bytes: [UInt8], to address: NetworkAddress, port: UInt16) {
+        _ = address.withSocketAddress(port: port) {
+            sendto(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT), $0, $1)
         }
     }
 
@@ -69,12 +60,12 @@ package final class DatagramSocket: Sendable {
     package struct Datagram {
         /// The number of bytes in the buffer.
         package let count: Int
-        package let source: IPv4Address
+        package let source: NetworkAddress
         package let sourcePort: UInt16
         /// The kernel's receive timestamp.
         package let received: HostInstant
 
-        package init(count: Int, source: IPv4Address, sourcePort: UInt16, received: HostInstant) {
+        package init(count: Int, source: NetworkAddress, sourcePort: UInt16, received: HostInstant) {
             (self.count, self.source, self.sourcePort, self.received) = (count, source, sourcePort, received)
         }
     }
@@ -85,12 +76,12 @@ package final class DatagramSocket: Sendable {
     package func receive(
         into buffer: inout [UInt8], by clock: any HostClock = MonotonicClock()
     ) -> Datagram? {
-        var from = sockaddr_in()
+        var from = sockaddr_storage()
         var stamp: Int64 = 0
         let count = csock_receive_stamped(descriptor, &buffer, buffer.count, &from, &stamp)
-        guard count >= 0 else { return nil }
+        guard count >= 0, let source = NetworkAddress(from) else { return nil }
         return Datagram(
-            count: count, source: IPv4Address(from), sourcePort: UInt16(bigEndian: from.sin_port),
+            count: count, source: source, sourcePort: NetworkAddress.port(of: from),
             received: clock.instant(ofMachine: Self.monotonic(realtime: stamp)))
     }
 

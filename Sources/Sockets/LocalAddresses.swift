@@ -5,19 +5,20 @@ internal import MediaCore
 package enum LocalAddresses {
     /// Returns the addresses, loopback first: a bind there conflicts with every socket on it or on the wildcard
     /// address.
-    package static func all() -> [IPv4Address] {
-        let loopback = IPv4Address(rawValue: 0x7F00_0001)
+    package static func all() -> [NetworkAddress] {
         var list: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&list) == 0 else { return [loopback] }
+        guard getifaddrs(&list) == 0 else { return [.loopback] }
         defer { freeifaddrs(list) }
-        var found = [loopback]
+        var found = [NetworkAddress.loopback]
         var item = list
         while let current = item {
             item = current.pointee.ifa_next
             guard current.pointee.ifa_flags & UInt32(IFF_UP) != 0, let address = current.pointee.ifa_addr,
                 Int32(address.pointee.sa_family) == AF_INET
             else { continue }
-            let own = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { IPv4Address($0.pointee) }
+            let own = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                NetworkAddress(ipv4: UInt32(bigEndian: $0.pointee.sin_addr.s_addr))
+            }
             if !found.contains(own) { found.append(own) }
         }
         return found
@@ -42,15 +43,15 @@ package enum LocalAddresses {
     /// - Parameters:
     ///   - hosts: The text of hosts(5).
     ///   - addresses: The addresses of the host.
-    package static func names(of host: String, hosts: String, addresses: [IPv4Address]) -> Set<String> {
+    package static func names(of host: String, hosts: String, addresses: [NetworkAddress]) -> Set<String> {
         let host = host.lowercased()
         let label = host.prefix { $0 != "." }
         guard !label.isEmpty else { return [] }
         var names: Set = [host, String(label), "\(label).local"]
         for line in hosts.lowercased().split(separator: "\n") {
             let fields = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
-            guard let address = fields.first.flatMap({ IPv4Address(String($0)) }),
-                address.rawValue >> 24 == 127 || addresses.contains(address)
+            guard let address = fields.first.flatMap({ NetworkAddress(String($0)) }),
+                address.isIPv4 && address.isLoopback || addresses.contains(address)
             else { continue }
             names.formUnion(fields.dropFirst().map(String.init))
         }

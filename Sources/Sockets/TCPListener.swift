@@ -7,26 +7,30 @@ internal import Synchronization
 package final class TCPListener: Sendable {
     package let descriptor: Int32
     package let port: UInt16
-    private let address: IPv4Address
+    private let address: NetworkAddress
     /// Written by `accept`, read by any thread.
     private let starved = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - port: 0 lets the system choose.
     ///   - listens: false only reserves the port; connections are refused until `listen`.
-    package init(address: IPv4Address, port: UInt16 = 0, listens: Bool = true) throws(SocketError) {
-        let socket = openSocket(SOCK_STREAM)
+    package init(address: NetworkAddress, port: UInt16 = 0, listens: Bool = true) throws(SocketError) {
+        let socket = openSocket(SOCK_STREAM, address.family)
         guard socket >= 0 else { throw SocketError(binding: errno) }
         // A restart need not wait for old connections. Two listeners on one port remain impossible (socket(7)).
         if port != 0 { setOption(socket, level: SOL_SOCKET, name: SO_REUSEADDR, value: 1) }
-        guard bindSocket(socket, address, port), !listens || Glibc.listen(socket, 16) == 0 else {
+        // `::` takes connections of both families, whatever the system's default is (ipv6(7)).
+        if address == .any { setOption(socket, level: Int32(IPPROTO_IPV6), name: IPV6_V6ONLY, value: 0) }
+        guard address.withSocketAddress(port: port, { bind(socket, $0, $1) }) == 0,
+            !listens || Glibc.listen(socket, 16) == 0
+        else {
             let cause = errno
             close(socket)
             throw SocketError(binding: cause)
         }
         descriptor = socket
         self.address = address
-        self.port = boundPort(socket)
+        self.port = NetworkAddress.read { getsockname(socket, $0, $1) }?.port ?? port
     }
 
     deinit { close(descriptor) }
@@ -44,43 +48,23 @@ package final class TCPListener: Sendable {
     /// Returns the next queued connection, non-blocking. Nil if there is none or it cannot be accepted
     /// (`restIfStarved`).
     package func accept() -> TCPSocket? {
-        var from = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let socket = withUnsafeMutablePointer(to: &from) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                csock_accept(descriptor, $0, &size)
-            }
+        var socket: Int32 = -1
+        let from = NetworkAddress.read {
+            socket = csock_accept(descriptor, $0, $1)
+            return socket
         }
         starved.store(socket < 0 && [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno), ordering: .relaxed)
-        guard socket >= 0 else { return nil }
+        guard let from else { return nil }
         setOption(socket, level: Int32(IPPROTO_TCP), name: TCP_NODELAY, value: 1)
-        return TCPSocket(descriptor: socket, local: address, remote: IPv4Address(from))
+        return TCPSocket(descriptor: socket, local: address, remote: from.address)
     }
 }
 
-private func openSocket(_ type: __socket_type) -> Int32 {
-    socket(AF_INET, Int32(type.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+private func openSocket(_ type: __socket_type, _ family: Int32) -> Int32 {
+    socket(family, Int32(type.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
 }
 
 private func setOption(_ socket: Int32, level: Int32, name: Int32, value: Int32) {
     var value = value
     setsockopt(socket, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
-}
-
-private func bindSocket(_ socket: Int32, _ address: IPv4Address, _ port: UInt16) -> Bool {
-    var local = address.socketAddress(port: port)
-    return withUnsafePointer(to: &local) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-        }
-    }
-}
-
-private func boundPort(_ socket: Int32) -> UInt16 {
-    var local = sockaddr_in()
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    _ = withUnsafeMutablePointer(to: &local) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &size) }
-    }
-    return UInt16(bigEndian: local.sin_port)
 }

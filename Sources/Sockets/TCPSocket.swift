@@ -7,10 +7,10 @@ package import MediaCore
 /// One thread may send and one receive at a time. `interrupt` may be called from any thread and makes both return.
 package final class TCPSocket: Sendable {
     package let descriptor: Int32
-    package let local: IPv4Address
-    package let remote: IPv4Address
+    package let local: NetworkAddress
+    package let remote: NetworkAddress
 
-    init(descriptor: Int32, local: IPv4Address, remote: IPv4Address) {
+    init(descriptor: Int32, local: NetworkAddress, remote: NetworkAddress) {
         self.descriptor = descriptor
         self.local = local
         self.remote = remote
@@ -18,41 +18,49 @@ package final class TCPSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Returns the IPv4 address of a host. Blocks up to the resolver's own timeout.
+    /// Returns the address of a host, IPv4 if it has both. Blocks up to the resolver's own timeout.
     ///
     /// - Throws: `noSuchHost`.
-    package static func resolve(_ host: String) throws(SocketError) -> IPv4Address {
-        if let address = IPv4Address(host) { return address }
+    package static func resolve(_ host: String) throws(SocketError) -> NetworkAddress {
+        if let address = NetworkAddress(host) { return address }
         var hints = addrinfo()
-        hints.ai_family = AF_INET
+        hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, nil, &hints, &list) == 0, let found = list, let address = found.pointee.ai_addr else {
+        var found: [NetworkAddress] = []
+        if getaddrinfo(host, nil, &hints, &list) == 0 {
+            defer { freeaddrinfo(list) }
+            var item = list
+            while let current = item?.pointee {
+                item = current.ai_next
+                let address = NetworkAddress.read { pointer, size in
+                    guard let from = current.ai_addr, current.ai_addrlen <= size.pointee else { return -1 }
+                    memcpy(pointer, from, Int(current.ai_addrlen))
+                    return 0
+                }
+                if let address { found.append(address.address) }
+            }
+        }
+        guard let address = found.first(where: \.isIPv4) ?? found.first else {
             throw SocketError(.noSuchHost, "there is no host named \(host)")
         }
-        defer { freeaddrinfo(list) }
-        return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { IPv4Address($0.pointee) }
+        return address
     }
 
     /// Opens a connection; blocks until the deadline.
     ///
     /// - Throws: `timedOut`, `refused`, `unavailable` or `exhausted`.
     package static func connect(
-        to address: IPv4Address, port: UInt16, deadline: HostInstant
+        to address: NetworkAddress, port: UInt16, deadline: HostInstant
     ) throws(SocketError) -> TCPSocket {
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-        let descriptor = Glibc.socket(AF_INET, kind, 0)
+        let descriptor = Glibc.socket(address.family, kind, 0)
         guard descriptor >= 0 else {
             throw SocketError(.unavailable, errno: errno)
         }
         var on: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
-        var target = address.socketAddress(port: port)
-        let code = withUnsafePointer(to: &target) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
+        let code = address.withSocketAddress(port: port) { Glibc.connect(descriptor, $0, $1) }
         var cause = code == 0 ? 0 : errno
         if cause == EINPROGRESS {
             guard wait(descriptor, for: POLLOUT, deadline: deadline) else {
@@ -66,48 +74,32 @@ package final class TCPSocket: Sendable {
             close(descriptor)
             throw SocketError(.refused, errno: cause)
         }
-        var own = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafeMutablePointer(to: &own) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        guard let own = NetworkAddress.read({ getsockname(descriptor, $0, $1) }) else {
+            cause = errno
+            close(descriptor)
+            throw SocketError(.unavailable, errno: cause)
         }
-        return TCPSocket(descriptor: descriptor, local: IPv4Address(own), remote: address)
+        return TCPSocket(descriptor: descriptor, local: own.address, remote: address)
     }
 
     /// Returns the local address of the route to a host; nil if there is no route. Sends nothing.
-    package static func localAddress(toward remote: IPv4Address) -> IPv4Address? {
-        withDatagramSocket { descriptor in
+    package static func localAddress(toward remote: NetworkAddress) -> NetworkAddress? {
+        withDatagramSocket(remote.family) { descriptor in
             // The port is irrelevant: connecting a UDP socket only selects the route (udp(7)).
-            var target = remote.socketAddress(port: 9)
-            let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let code = withUnsafePointer(to: &target) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, size) }
-            }
-            guard code == 0 else { return nil }
-            var own = sockaddr_in()
-            var length = size
-            _ = withUnsafeMutablePointer(to: &own) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-            }
-            return IPv4Address(own)
+            guard remote.withSocketAddress(port: 9, { Glibc.connect(descriptor, $0, $1) }) == 0 else { return nil }
+            return NetworkAddress.read { getsockname(descriptor, $0, $1) }?.address
         }
     }
 
     /// Returns true if the address is local, or if that cannot be determined.
-    package static func isOwn(_ address: IPv4Address) -> Bool {
-        withDatagramSocket { descriptor in
-            var own = address.socketAddress(port: 0)
-            let code = withUnsafePointer(to: &own) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            return code == 0 || errno != EADDRNOTAVAIL
+    package static func isOwn(_ address: NetworkAddress) -> Bool {
+        withDatagramSocket(address.family) { descriptor in
+            address.withSocketAddress(port: 0) { bind(descriptor, $0, $1) } == 0 || errno != EADDRNOTAVAIL
         } ?? true
     }
 
-    private static func withDatagramSocket<Result>(_ body: (Int32) -> Result?) -> Result? {
-        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    private static func withDatagramSocket<Result>(_ family: Int32, _ body: (Int32) -> Result?) -> Result? {
+        let descriptor = Glibc.socket(family, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         return body(descriptor)

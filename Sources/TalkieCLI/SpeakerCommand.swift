@@ -150,7 +150,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
             case .card(let device): "plays on \(device)"
             }
         let name = PrintableText.of(configuration.name)
-        return "\"\(name)\" is airplay://\(configuration.address):\(speaker.port); \(timing); \(output)\n"
+        return "\"\(name)\" is \(speaker.url); \(timing); \(output)\n"
     }
 
     private static func code(for error: SpeakerError) -> TalkieError.Code {

@@ -13,7 +13,7 @@ package final class PTPPeerGroup: Sendable {
     /// The identifier remains valid while the session is deallocated, when `session` is already nil.
     private struct Member: Sendable {
         let id: ObjectIdentifier
-        let address: IPv4Address
+        let address: NetworkAddress
         weak var session: AirPlaySession?
     }
 
@@ -22,13 +22,13 @@ package final class PTPPeerGroup: Sendable {
     package init() {}
 
     /// The addresses of all members, in the same order for each member.
-    var addresses: [IPv4Address] {
+    var addresses: [NetworkAddress] {
         let all = members.withLock { $0.map(\.address) }
-        return Set(all).sorted { $0.rawValue < $1.rawValue }
+        return Set(all).sorted()
     }
 
     /// Adds a session that is about to share our clock; the other members receive the new list.
-    func add(_ session: AirPlaySession, at address: IPv4Address) {
+    func add(_ session: AirPlaySession, at address: NetworkAddress) {
         let member = Member(id: ObjectIdentifier(session), address: address, session: session)
         change {
             $0.removeAll { $0.id == member.id }

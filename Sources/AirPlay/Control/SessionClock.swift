@@ -5,7 +5,7 @@ internal import Sockets
 
 /// The clock that synchronizes a session's speaker: ours by PTP or NTP, or the speaker's own.
 enum SessionClock: Sendable {
-    case ptp(PTPInstance, peer: IPv4Address)
+    case ptp(PTPInstance, peer: NetworkAddress)
     /// NTP names no instant of perception: the receiver's own output latency follows the instants sent to it.
     case ntp(TimingResponder, outputLatency: Duration)
 

@@ -89,7 +89,7 @@ package final class SessionCore: SenderSessionCore {
     /// When the stream was set up.
     private(set) var streamBegan: HostInstant?
 
-    var remote: IPv4Address? { connection?.socket.remote }
+    var remote: NetworkAddress? { connection?.socket.remote }
 
     // MARK: Set-up
 
@@ -108,7 +108,7 @@ package final class SessionCore: SenderSessionCore {
             shared.status.publish(command)
         }
         do { try serveTime(socket) } catch { throw AirPlayError(.timingUnavailable, error.message) }
-        url = "rtsp://\(socket.local)/\(sessionNumber)"
+        url = "rtsp://\(socket.local.urlHost)/\(sessionNumber)"
         let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("send its properties")
         let info = ReceiverInfo(try reply.propertyList())
         if let expected = configuration.expected, info.deviceID.flatMap({ SpeakerID($0) }) != expected {
@@ -183,7 +183,7 @@ package final class SessionCore: SenderSessionCore {
             clock = .ptp(
                 TimingPeer(
                     identifier: UniqueName.uuid(), clock: identity.clock.rawValue,
-                    addresses: [connection.socket.local.description]))
+                    addresses: [connection.socket.local.literal]))
         }
         let body = SessionRequests.setUp(
             deviceID: identity.deviceID, macAddress: identity.macAddress, session: UniqueName.uuid(),
@@ -199,7 +199,7 @@ package final class SessionCore: SenderSessionCore {
     ///
     /// A speaker that never listens is used without events; its responses reveal failures.
     private func listenToEvents(
-        on port: UInt16?, at remote: IPv4Address, _ secret: SecretBytes
+        on port: UInt16?, at remote: NetworkAddress, _ secret: SecretBytes
     ) throws(AirPlayError) {
         guard let port else { return }
         let deadline = HostInstant.now.advanced(by: Deadline.events)
@@ -280,7 +280,7 @@ package final class SessionCore: SenderSessionCore {
     private func setPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
         var receivers = configuration.peers.addresses
         if !receivers.contains(connection.socket.remote) { receivers.append(connection.socket.remote) }
-        let peers = (receivers + [connection.socket.local]).map(\.description)
+        let peers = (receivers + [connection.socket.local]).map(\.literal)
         return try request(
             "SETPEERS", SessionRequests.peers(peers), type: "/peer-list-changed", timeout: Deadline.request)
     }

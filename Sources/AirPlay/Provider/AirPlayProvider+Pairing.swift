@@ -82,10 +82,8 @@ private struct SpeakerPairingConversation {
                     remedy: Remedy(.givePIN, outputName: name, advice: "give the PIN"))
             }
         }
-        guard let endpoint = speaker.endpoints.first(where: { $0.address.isIPv4 }) else {
-            throw TalkieError(
-                .unavailable,
-                "'\(name)' has no IPv4 address, which is required; configure one")
+        guard let endpoint = speaker.sessionEndpoints.first else {
+            throw TalkieError(.unavailable, "'\(name)' announces no address; restart it")
         }
         let method: SpeakerPairing.Method =
             switch action {
@@ -118,7 +116,7 @@ private struct SpeakerPairingConversation {
     private func welcome(_ speaker: DiscoveredSpeaker, _ query: SpeakerQuery) throws(TalkieError) -> Bool {
         guard let id = speaker.id else { return false }
         let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SenderIdentity.computerName)
-        let address = speaker.endpoints.first { $0.address.isIPv4 }.map { SpeakerAddress($0) }
+        let address = speaker.sessionEndpoints.first.map { SpeakerAddress($0) }
         do {
             return try pairing.welcome(id, SpeakerContact(name: speaker.name, address: address, query: query))
         } catch {

@@ -89,11 +89,8 @@ struct ChosenSpeaker: Sendable {
             throw TalkieError(.notPermitted, "'\(name)' requires its password", remedy: .enterPassword(query))
         case .password, .transient, .verify: break
         }
-        // Sessions use IPv4 only; an IPv6 announcement may belong to the same speaker.
-        guard let endpoint = speaker.endpoints.first(where: { $0.address.isIPv4 }) else {
-            throw TalkieError(
-                .unavailable,
-                "'\(name)' has no IPv4 address, which is required; configure one")
+        guard let endpoint = speaker.sessionEndpoints.first else {
+            throw TalkieError(.unavailable, "'\(name)' announces no address; restart it")
         }
         self.query = query
         self.speaker = speaker

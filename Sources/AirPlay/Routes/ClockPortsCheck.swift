@@ -14,8 +14,8 @@ extension RouteConditions.ClockPorts {
         toward speaker: DiscoveredSpeaker, reservedIn clocks: PTPDirectory? = nil
     ) -> RouteConditions.ClockPorts {
         guard RouteDecision.canUsePTP(speaker.traits) else { return .available }
-        let address = (speaker.endpoint?.address).flatMap { IPv4Address($0.description) }
-        let local = address.flatMap { TCPSocket.localAddress(toward: $0) } ?? IPv4Address(rawValue: 0x7F00_0001)
+        let local =
+            (speaker.sessionEndpoints.first?.address).flatMap { TCPSocket.localAddress(toward: $0) } ?? .loopback
         do {
             if let clocks { try clocks.reserve(on: local) } else { try PTPPorts.check(on: local) }
             return .available

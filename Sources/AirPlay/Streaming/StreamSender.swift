@@ -17,7 +17,7 @@ struct StreamSender {
     ///
     /// - Parameter ended: Called when the speaker closes the stream.
     func buffered(
-        to remote: IPv4Address, _ setup: StreamSetup, connectTimeout: Duration, ended: @escaping @Sendable () -> Void
+        to remote: NetworkAddress, _ setup: StreamSetup, connectTimeout: Duration, ended: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> BufferedWriter {
         let socket = try TCPSocket.speaker(
             at: remote, port: setup.dataPort, deadline: .now.advanced(by: connectTimeout))
@@ -38,7 +38,7 @@ struct StreamSender {
     ///   - source: The synchronization source.
     ///   - clock: Returns the timeline of the speaker; nil while unknown.
     func realtime(
-        to remote: IPv4Address, _ setup: StreamSetup, from local: IPv4Address, control: DatagramSocket,
+        to remote: NetworkAddress, _ setup: StreamSetup, from local: NetworkAddress, control: DatagramSocket,
         source: UInt32, host: any HostClock, clock: @escaping @Sendable () -> PTPTimeline?
     ) throws(AirPlayError) -> RealtimeSender {
         guard let controlPort = setup.controlPort, controlPort != 0 else {

@@ -3,8 +3,8 @@ package import Sockets
 
 /// Connections to speakers, with error messages about the speaker.
 extension TCPSocket {
-    /// Returns the IPv4 address of a host. May block as long as the system's resolver.
-    package static func speaker(named host: String) throws(AirPlayError) -> IPv4Address {
+    /// Returns the address of a host. May block as long as the system's resolver.
+    package static func speaker(named host: String) throws(AirPlayError) -> NetworkAddress {
         do {
             return try resolve(host)
         } catch {
@@ -15,18 +15,19 @@ extension TCPSocket {
     /// Connects to a speaker; blocks until `deadline` at most.
     ///
     /// - Throws: `unreachable`.
-    package static func speaker(at address: IPv4Address, port: UInt16, deadline: HostInstant) throws(AirPlayError)
+    package static func speaker(at address: NetworkAddress, port: UInt16, deadline: HostInstant) throws(AirPlayError)
         -> TCPSocket
     {
         do {
             return try connect(to: address, port: port, deadline: deadline)
         } catch {
+            let endpoint = NetworkEndpoint(address, port: port)
             let sentence =
                 switch error.code {
                 case .timedOut:
-                    "The speaker at \(address):\(port) does not answer; check that it is on and on this network."
+                    "The speaker at \(endpoint) does not answer; check that it is on and on this network."
                 case .unavailable: "The system cannot create a socket (\(error.message)); close other programs."
-                default: "The speaker at \(address):\(port) refuses a connection (\(error.message))."
+                default: "The speaker at \(endpoint) refuses a connection (\(error.message))."
                 }
             throw AirPlayError(.unreachable, sentence)
         }

@@ -33,6 +33,17 @@ package struct DiscoveredSpeaker: Hashable, Sendable {
 
     /// The identity across changes.
     package var key: Key { Key(id: id, name: name) }
+    /// The AirPlay 2 addresses for sessions, best first: those of IPv4, which every receiver supports, or those of IPv6
+    /// if there are no others. Announcements of both families with one identifier may be of different networks.
+    package var sessionEndpoints: [NetworkEndpoint] { Self.ofOneFamily(endpoints) }
+    /// The AirPlay 1 addresses for sessions, likewise.
+    package var raopSessionEndpoints: [NetworkEndpoint] { Self.ofOneFamily(raopEndpoints) }
+
+    private static func ofOneFamily(_ endpoints: [NetworkEndpoint]) -> [NetworkEndpoint] {
+        let first = endpoints.filter(\.address.isIPv4)
+        return first.isEmpty ? endpoints : first
+    }
+
     /// The address to try first.
     package var endpoint: NetworkEndpoint? { endpoints.first ?? raopEndpoints.first }
 }

@@ -46,6 +46,9 @@ package struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
             guard let address = NetworkAddress(literal), !address.isIPv4 else {
                 throw Self.bad(text, "there is no IPv6 address in the brackets, or its interface does not exist")
             }
+            guard !address.isLinkLocal || address.scope != 0 else {
+                throw Self.bad(text, "a link-local address needs its interface, as in [\(literal)%eth0]")
+            }
             host = literal
             let tail = rest[rest.index(after: end)...]
             guard tail.isEmpty || tail.first == ":" else { throw Self.bad(text, "only a port can follow the bracket") }

@@ -249,9 +249,7 @@ package struct SpeakerDirectory: Sendable {
             Set(resolutions.map(\.endpoint)).sorted { left, right in
                 let ranks = (left.address.rank, right.address.rank)
                 if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
-                let texts = (left.address.bytes, right.address.bytes)
-                if texts.0 != texts.1 { return texts.0.lexicographicallyPrecedes(texts.1) }
-                return (left.address.scope, left.port) < (right.address.scope, right.port)
+                return (left.address, left.port) < (right.address, right.port)
             }
         }
     }

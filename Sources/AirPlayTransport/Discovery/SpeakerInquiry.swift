@@ -38,8 +38,7 @@ package enum SpeakerInquiry {
     ) throws(AirPlayError) -> DiscoveredSpeaker {
         let connection = RTSPConnection(socket: socket, identity: identity)
         let reply = try connection.exchange("GET", "/info", timeout: answerLimit)
-        let endpoint = NetworkAddress(socket.remote.description).map { NetworkEndpoint($0, port: address.port) }
-        let endpoints = endpoint.map { [$0] } ?? []
+        let endpoints = [NetworkEndpoint(socket.remote, port: address.port)]
         // Receivers of classic AirPlay respond with 404, shairport-sync 3.3.8 with 400; those with a password refuse
         // every request.
         if [400, 401, 404, 501].contains(reply.status) {

@@ -3,7 +3,7 @@ internal import Sockets
 
 /// The current announcement of a speaker.
 package struct SpeakerSighting: Hashable {
-    /// Best first; IPv4 only, as are sessions.
+    /// Best first.
     package var addresses: [SpeakerAddress]
     /// The announced playback group, upper case: on speakers that announce it, the group of the sender in control.
     package var group: String?
@@ -15,7 +15,7 @@ extension SpeakerSource {
     package func sighting(of id: SpeakerID) -> SpeakerSighting? {
         let found = snapshot.speakers.filter { $0.id == id }
         guard let speaker = found.first, found.count == 1 else { return nil }
-        let addresses = speaker.endpoints.filter(\.address.isIPv4).map { SpeakerAddress($0) }
+        let addresses = speaker.sessionEndpoints.map { SpeakerAddress($0) }
         guard !addresses.isEmpty else { return nil }
         return SpeakerSighting(addresses: addresses, group: speaker.traits.group.group?.uppercased())
     }

@@ -14,7 +14,7 @@ internal import Synchronization
 package final class RemoteControlServer: Sendable {
     /// A speaker whose commands are accepted.
     private struct Registration {
-        var address: IPv4Address
+        var address: NetworkAddress
         var handler: @Sendable (RemoteCommand) -> Void
     }
 
@@ -67,7 +67,7 @@ package final class RemoteControlServer: Sendable {
     ///   - local: This computer's address on the speaker's network.
     ///   - handler: Called on the server's thread; must not block.
     package func register(
-        _ token: UInt32, of address: IPv4Address, local: IPv4Address,
+        _ token: UInt32, of address: NetworkAddress, local: NetworkAddress,
         _ handler: @escaping @Sendable (RemoteCommand) -> Void
     ) {
         shared.registrations.withLock { $0[token] = Registration(address: address, handler: handler) }
@@ -78,10 +78,11 @@ package final class RemoteControlServer: Sendable {
     /// Rejects commands with this token from now on.
     package func unregister(_ token: UInt32) { shared.registrations.withLock { $0[token] = nil } }
 
-    private func start(_ local: IPv4Address) throws -> Running {
+    private func start(_ local: NetworkAddress) throws -> Running {
         let (shared, wakeup) = (shared, try PollableSignal())
         // Speakers may be on several networks.
-        let listener = try TCPListener(address: IPv4Address(rawValue: 0))
+        // ignored: without IPv6 in the kernel there is no `::`.
+        let listener = try (try? TCPListener(address: .any)) ?? TCPListener(address: .anyIPv4)
         let thread = try WorkerThread.start(name: "airplay remote") {
             var connections = Connections(listener: listener, wakeup: wakeup, shared: shared)
             connections.run()

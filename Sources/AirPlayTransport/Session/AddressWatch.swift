@@ -13,7 +13,9 @@ package struct AddressWatch {
     ///   - remote: The speaker's address in the session.
     ///   - announced: The speaker's current addresses; nil: unknown.
     ///   - local: This computer's current address, if that of the session is no longer its own.
-    package mutating func change(remote: IPv4Address, announced: [SpeakerAddress]?, local: IPv4Address?) -> String? {
+    package mutating func change(remote: NetworkAddress, announced: [SpeakerAddress]?, local: NetworkAddress?)
+        -> String?
+    {
         var change: String?
         if let announced, let first = announced.first, !announced.contains(where: { $0.host == remote.description }) {
             change = "Its address is now \(first.host)."

@@ -45,12 +45,12 @@ package final class RealtimeSender: StreamWriter {
     package struct Ends: Sendable {
         package var control: DatagramSocket
         package var data: DatagramSocket
-        package var remote: IPv4Address
+        package var remote: NetworkAddress
         package var dataPort: UInt16
         package var controlPort: UInt16
 
         package init(
-            control: DatagramSocket, data: DatagramSocket, remote: IPv4Address, dataPort: UInt16, controlPort: UInt16
+            control: DatagramSocket, data: DatagramSocket, remote: NetworkAddress, dataPort: UInt16, controlPort: UInt16
         ) {
             (self.control, self.data, self.remote) = (control, data, remote)
             (self.dataPort, self.controlPort) = (dataPort, controlPort)

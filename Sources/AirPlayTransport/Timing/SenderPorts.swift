@@ -11,7 +11,7 @@ package enum SenderPorts {
     package static let range: ClosedRange<UInt16> = 62319...62350
 
     /// Returns a socket on the first free port of the range, or on any port if all are in use.
-    package static func open(on address: IPv4Address) throws(PTPError) -> DatagramSocket {
+    package static func open(on address: NetworkAddress) throws(PTPError) -> DatagramSocket {
         for port in range {
             do {
                 return try PTPPorts.open(address, port)

@@ -32,7 +32,8 @@ package final class TimingResponder: Sendable {
     ///   - local: The local address of the session.
     ///   - remote: The only address that gets responses.
     /// - Throws: `PTPError` without a socket or thread.
-    package init(on local: IPv4Address, for remote: IPv4Address, serving served: ServedTimeline) throws(PTPError) {
+    package init(on local: NetworkAddress, for remote: NetworkAddress, serving served: ServedTimeline) throws(PTPError)
+    {
         self.served = served
         socket = try SenderPorts.open(on: local)
         do throws(ExhaustionError) {
@@ -62,7 +63,7 @@ package final class TimingResponder: Sendable {
         return (now >= ready ? .ready : .probing, ready)
     }
 
-    private func run(_ remote: IPv4Address) {
+    private func run(_ remote: NetworkAddress) {
         var buffer = [UInt8](repeating: 0, count: 64)
         while !thread.isStopping {
             _ = thread.wake.wait(until: nil, orReadable: socket.descriptor)

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct sockaddr_in *from, int64_t *stamp_ns) {
+ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct sockaddr_storage *from, int64_t *stamp_ns) {
   union {
     char bytes[CMSG_SPACE(sizeof(struct timespec))];
     struct cmsghdr align;

@@ -1,6 +1,7 @@
 internal import AirPlayTransport
 internal import AirPlayWire
 internal import MediaCore
+internal import Sockets
 internal import SyncRendering
 
 /// The encryption of one stream.
@@ -19,16 +20,18 @@ struct StreamSecurity: Sendable {
 /// The session description of ANNOUNCE (RFC 8866).
 struct SessionDescription {
     var session: UInt32
-    var local: String
-    var remote: String
+    var local: NetworkAddress
+    var remote: NetworkAddress
     var format: StreamFormat
     /// Nil: the stream is not encrypted.
     var security: StreamSecurity?
 
     /// The body; nil if the key cannot be encrypted.
     var body: [UInt8]? {
+        // RFC 8866, sections 5.2 and 5.7.
+        func network(_ address: NetworkAddress) -> String { "IN IP\(address.isIPv4 ? 4 : 6) \(address.literal)" }
         var lines = [
-            "v=0", "o=iTunes \(session) 0 IN IP4 \(local)", "s=iTunes", "c=IN IP4 \(remote)", "t=0 0",
+            "v=0", "o=iTunes \(session) 0 \(network(local))", "s=iTunes", "c=\(network(remote))", "t=0 0",
             "m=audio 0 RTP/AVP 96", "a=rtpmap:96 AppleLossless",
             // Frames per packet, version, bits, Rice parameters 40 10 14, channels, maximum run, sizes unknown, rate.
             "a=fmtp:96 \(format.framesPerPacket) 0 \(format.bitsPerSample) 40 10 14 \(format.channels) 255 0 0 "

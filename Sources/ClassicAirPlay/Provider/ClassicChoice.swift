@@ -34,7 +34,7 @@ struct ClassicChoice: Sendable {
             throw TalkieError(.unsupported, "'\(name)' cannot be played to: \(decision.reason)")
         }
         guard let address = speaker.classicAddress else {
-            throw TalkieError(.unavailable, "'\(name)' has no IPv4 address, which is required; configure one")
+            throw TalkieError(.unavailable, "'\(name)' announces no address; restart it")
         }
         let credentials = speaker.id.map { pairings.credentials(for: $0).credentials } ?? SpeakerCredentials()
         // Otherwise a device that announces the identifier of a paired speaker, and classic AirPlay alone, would get
@@ -67,8 +67,6 @@ struct ClassicChoice: Sendable {
 }
 
 extension DiscoveredSpeaker {
-    /// The address to try first; sessions use IPv4 only.
-    var classicAddress: SpeakerAddress? {
-        raopEndpoints.first { $0.address.isIPv4 }.map { SpeakerAddress($0) }
-    }
+    /// The address to try first.
+    var classicAddress: SpeakerAddress? { raopSessionEndpoints.first.map { SpeakerAddress($0) } }
 }

@@ -68,12 +68,12 @@ package struct ClassicDecision: Hashable, Sendable {
 }
 
 extension SpeakerSource {
-    /// Returns the current addresses of a speaker for classic AirPlay, IPv4 only; nil if it is not announced, or if
-    /// several speakers claim the identifier. Never blocks.
+    /// Returns the current addresses of a speaker for classic AirPlay; nil if it is not announced, or if several
+    /// speakers claim the identifier. Never blocks.
     func classicAddresses(of id: SpeakerID) -> [SpeakerAddress]? {
         let found = snapshot.speakers.filter { $0.id == id }
         guard let speaker = found.first, found.count == 1 else { return nil }
-        let addresses = speaker.raopEndpoints.filter(\.address.isIPv4).map { SpeakerAddress($0) }
+        let addresses = speaker.raopSessionEndpoints.map { SpeakerAddress($0) }
         return addresses.isEmpty ? nil : addresses
     }
 }

@@ -78,7 +78,7 @@ package final class ClassicSessionCore: SenderSessionCore {
         _ format: StreamFormat, store: PacketStore, first: RTPTimestamp, onWritable: @escaping @Sendable () -> Void
     ) throws(AirPlayError) {
         let socket = try connect()
-        url = "rtsp://\(socket.local)/\(sessionNumber)"
+        url = "rtsp://\(socket.local.urlHost)/\(sessionNumber)"
         configuration.remote?.register(activeRemote, of: socket.remote, local: socket.local) { [shared] command in
             shared.status.publish(command)
         }
@@ -100,7 +100,7 @@ package final class ClassicSessionCore: SenderSessionCore {
         }
         try announce(
             SessionDescription(
-                session: sessionNumber, local: socket.local.description, remote: socket.remote.description,
+                session: sessionNumber, local: socket.local, remote: socket.remote,
                 format: format, security: security))
         let transport =
             "RTP/AVP/UDP;unicast;interleaved=0-1;mode=record;control_port=\(control.port);timing_port=\(timing.port)"

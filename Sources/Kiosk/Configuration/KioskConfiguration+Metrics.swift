@@ -4,7 +4,7 @@ internal import Sockets
 
 extension KioskConfiguration {
     /// Accessible from this computer only.
-    static let standardMetrics = HTTPAddress(address: IPv4Address(rawValue: 0x7F00_0001), port: 9595)
+    static let standardMetrics = HTTPAddress(address: .loopback, port: 9595)
 
     /// Reads `[control]`: `group = "operators"`.
     mutating func readControl(_ reader: inout TableReader) {

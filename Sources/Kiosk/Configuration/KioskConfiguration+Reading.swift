@@ -49,7 +49,7 @@ extension KioskConfiguration {
         readControl(&reader)
         remote = Page(&reader, folder: folder)
         if let metrics, let page = remote?.address, metrics.port == page.port,
-            metrics.address == page.address || [metrics, page].contains(where: { $0.address.rawValue == 0 })
+            metrics.address == page.address || [metrics, page].contains(where: { $0.address.isUnspecified })
         {
             let line = max(lines.line("metrics.listen"), lines.line("remote.listen"), lines.line("remote"))
             reader.addMistake(line, "[metrics] and [remote] listen on one port, \(page.port); choose another one")

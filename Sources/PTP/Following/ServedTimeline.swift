@@ -26,7 +26,7 @@ package final class ServedTimeline: Sendable {
 
     /// The remote master that the served time follows.
     private struct Leader {
-        var peer: IPv4Address
+        var peer: NetworkAddress
         var grandmaster: ClockIdentity
         /// The master's time minus the served time, nanoseconds.
         var offset: Int64
@@ -90,7 +90,7 @@ package final class ServedTimeline: Sendable {
     /// - Returns: false if another grandmaster leads, or if the measured rate deviates by 1,000 ppm or more.
     @discardableResult
     package func adjust(
-        _ grandmaster: ClockIdentity, of peer: IPv4Address, at measured: ClockMapping<HostInstant, PTPInstant>,
+        _ grandmaster: ClockIdentity, of peer: NetworkAddress, at measured: ClockMapping<HostInstant, PTPInstant>,
         isPlaying: Bool
     ) -> Bool {
         let now = clock.now
@@ -135,7 +135,7 @@ package final class ServedTimeline: Sendable {
     }
 
     /// Stops following a receiver's master. The served time runs at the host clock's rate, and another master may lead.
-    func release(_ peer: IPv4Address) {
+    func release(_ peer: NetworkAddress) {
         let now = clock.now
         read { state in
             guard state.leader?.peer == peer else { return }

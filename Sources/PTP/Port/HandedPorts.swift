@@ -37,7 +37,7 @@ package final class HandedPorts: Sendable {
         var usable: [BoundSocket] = []
         for item in items {
             let name = item.name.isEmpty ? "descriptor \(item.descriptor)" : "'\(PrintableText.of(item.name))'"
-            guard let socket = BoundSocket(item.descriptor) else {
+            guard let socket = BoundSocket(item.descriptor), socket.address.isIPv4 else {
                 objections.append(
                     "\(name) is not a UDP socket of IPv4; a unit needs ListenDatagram=0.0.0.0:\(eventPort)")
                 Glibc.close(item.descriptor)
@@ -68,16 +68,15 @@ package final class HandedPorts: Sendable {
         return objections
     }
 
-    /// Returns the sockets for a local address, or those bound to 0.0.0.0; nil if there are none.
+    /// Returns the sockets for a local address, or those bound to 0.0.0.0; nil if there are none, and for IPv6.
     ///
     /// - Throws: `PTPError` if they are already lent.
-    func lend(_ address: IPv4Address, _ eventPort: UInt16, _ generalPort: UInt16) throws(PTPError) -> PTPSockets? {
+    func lend(_ address: NetworkAddress, _ eventPort: UInt16, _ generalPort: UInt16) throws(PTPError) -> PTPSockets? {
         guard (eventPort, generalPort) == (self.eventPort, self.generalPort) else { return nil }
         return try entries.withLock { (entries) throws(PTPError) -> PTPSockets? in
-            let every = IPv4Address(rawValue: 0)
-            guard
+            guard address.isIPv4,
                 let index = entries.firstIndex(where: { $0.event.address == address })
-                    ?? entries.firstIndex(where: { $0.event.address == every })
+                    ?? entries.firstIndex(where: { $0.event.address.isUnspecified })
             else { return nil }
             guard entries[index].lent == nil else {
                 throw PTPError(

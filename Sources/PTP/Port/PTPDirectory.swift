@@ -18,7 +18,7 @@ package final class PTPDirectory: Sendable {
     private let eventPort: UInt16
     private let generalPort: UInt16
     /// Weak references to running instances, and the reserved ones, by local address.
-    private let entries = Lock<[IPv4Address: Entry]>([:])
+    private let entries = Lock<[NetworkAddress: Entry]>([:])
 
     /// - Parameters:
     ///   - identity: the clock identity on every address; all receivers of a group must see one grandmaster.
@@ -38,7 +38,7 @@ package final class PTPDirectory: Sendable {
     /// take the ports between the choice of a route and the session. It sends nothing.
     ///
     /// - Throws: as `instance(on:)`.
-    package func reserve(on address: IPv4Address) throws(PTPError) {
+    package func reserve(on address: NetworkAddress) throws(PTPError) {
         try entries.withLock { (entries) throws(PTPError) in
             guard entries[address]?.instance == nil else { return }
             let started = try start(on: address)
@@ -60,7 +60,7 @@ package final class PTPDirectory: Sendable {
     /// Returns the instance on a local address, or starts one. It runs until its last reference is released.
     ///
     /// - Throws: `PTPError` if the ports cannot be bound or the thread cannot start; nothing is left running.
-    package func instance(on address: IPv4Address) throws(PTPError) -> PTPInstance {
+    package func instance(on address: NetworkAddress) throws(PTPError) -> PTPInstance {
         try entries.withLock { (entries) throws(PTPError) -> PTPInstance in
             if let running = entries[address]?.instance {
                 entries[address]?.reserved = nil
@@ -72,7 +72,7 @@ package final class PTPDirectory: Sendable {
         }
     }
 
-    private func start(on address: IPv4Address) throws(PTPError) -> PTPInstance {
+    private func start(on address: NetworkAddress) throws(PTPError) -> PTPInstance {
         try PTPInstance(
             address: address, identity: identity, served: served, eventPort: eventPort, generalPort: generalPort)
     }

@@ -4,7 +4,7 @@ internal import Sockets
 /// The slave side of the engine; runs on the PTP thread.
 extension PTPEngine {
     /// Sends a Delay_Req to a followed peer, to measure the path delay.
-    func ask(_ peer: IPv4Address, _ round: inout PTPRound) {
+    func ask(_ peer: NetworkAddress, _ round: inout PTPRound) {
         round.questionSequence &+= 1
         round.writer.request(.delayRequest, sequence: round.questionSequence)
         let sent = sendEvent(round.writer.bytes, to: peer)
@@ -34,7 +34,7 @@ extension PTPEngine {
 
     /// Stores a new measurement of a remote master in `PTPPeer.master`. If the peer is followed, adjusts the served
     /// time.
-    func publish(_ address: IPv4Address, _ round: inout PTPRound) {
+    func publish(_ address: NetworkAddress, _ round: inout PTPRound) {
         let now = clock.now
         let peer = shared.withLock { shared in shared.peers.first { $0.address == address } }
         guard let peer, let observer = round.observers[address]?.observer, let grandmaster = observer.grandmaster,

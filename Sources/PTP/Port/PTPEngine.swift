@@ -11,7 +11,7 @@ package final class PTPEngine: Sendable {
     struct Shared {
         var peers: [PTPPeer] = []
         /// Peers that were sent their first messages.
-        var greeted: [IPv4Address] = []
+        var greeted: [NetworkAddress] = []
         /// The number of sessions so far.
         var sessions: UInt64 = 0
     }
@@ -51,7 +51,7 @@ package final class PTPEngine: Sendable {
     }
 
     /// Mutates a peer under the lock; does nothing if the address is not served.
-    func change(_ address: IPv4Address, _ body: (inout PTPPeer) -> Void) {
+    func change(_ address: NetworkAddress, _ body: (inout PTPPeer) -> Void) {
         shared.withLock { shared in
             if let index = shared.peers.firstIndex(where: { $0.address == address }) { body(&shared.peers[index]) }
         }
@@ -143,14 +143,14 @@ package final class PTPEngine: Sendable {
     ///
     /// If the thread was preempted, the returned instant is too early rather than too late. The peer then sees a longer
     /// path delay, which its filter discounts. Minimum-delay filters trust a message that seems too fast most.
-    func sendEvent(_ bytes: [UInt8], to peer: IPv4Address) -> HostInstant {
+    func sendEvent(_ bytes: [UInt8], to peer: NetworkAddress) -> HostInstant {
         let before = clock.now
         wire.send(bytes, on: .event, to: peer)
         return min(clock.now, before.advanced(by: Self.longestSend))
     }
 
     /// Sends an Announce and Apple's Signaling.
-    private func announce(to peer: IPv4Address, _ round: inout PTPRound) {
+    private func announce(to peer: NetworkAddress, _ round: inout PTPRound) {
         round.announceSequence &+= 1
         round.writer.announce(.sender(identity), sequence: round.announceSequence)
         wire.send(round.writer.bytes, on: .general, to: peer)
@@ -160,7 +160,7 @@ package final class PTPEngine: Sendable {
     }
 
     /// Sends a Sync and its Follow_Up.
-    private func sync(to peer: IPv4Address, _ round: inout PTPRound) {
+    private func sync(to peer: NetworkAddress, _ round: inout PTPRound) {
         round.syncSequence &+= 1
         round.writer.sync(sequence: round.syncSequence)
         let sent = served.instant(at: sendEvent(round.writer.bytes, to: peer))

@@ -16,7 +16,7 @@ package final class PTPInstance: Sendable {
     static let peerLimit = 32
 
     /// The local address that the ports are bound to.
-    let address: IPv4Address
+    let address: NetworkAddress
     package let identity: ClockIdentity
     package let engine: PTPEngine
     /// The time served, and the host clock that it derives from.
@@ -32,7 +32,7 @@ package final class PTPInstance: Sendable {
     ///     ports of the receiver.
     /// - Throws: `PTPError` if a port, the signal or the thread is unavailable; nothing stays bound.
     init(
-        address: IPv4Address, identity: ClockIdentity, served: ServedTimeline = ServedTimeline(),
+        address: NetworkAddress, identity: ClockIdentity, served: ServedTimeline = ServedTimeline(),
         eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
         let wire = PTPSocketWire(
@@ -51,7 +51,7 @@ package final class PTPInstance: Sendable {
 
     /// Creates an instance without a thread; the caller drives `engine`.
     package init(
-        address: IPv4Address, identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire
+        address: NetworkAddress, identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire
     ) throws(ExhaustionError) {
         self.address = address
         self.identity = identity
@@ -74,7 +74,7 @@ package final class PTPInstance: Sendable {
     /// - Returns: false if `peerLimit` receivers are already served.
     @discardableResult
     package func add(
-        _ peer: IPv4Address, readiness: PeerReadiness = PeerReadiness(), isFollowed: Bool = false
+        _ peer: NetworkAddress, readiness: PeerReadiness = PeerReadiness(), isFollowed: Bool = false
     ) -> Bool {
         let added = engine.shared.withLock { shared in
             shared.sessions += 1
@@ -96,7 +96,7 @@ package final class PTPInstance: Sendable {
     }
 
     /// Stops serving and following a receiver.
-    package func remove(_ peer: IPv4Address) {
+    package func remove(_ peer: NetworkAddress) {
         engine.shared.withLock { shared in
             shared.peers.removeAll { $0.address == peer }
             shared.greeted.removeAll { $0 == peer }
@@ -105,7 +105,7 @@ package final class PTPInstance: Sendable {
     }
 
     /// Records that the receiver has answered the stream's SETUP. From then on, missing delay requests are meaningful.
-    package func recordStreamSetUp(_ peer: IPv4Address) {
+    package func recordStreamSetUp(_ peer: NetworkAddress) {
         let now = served.clock.now
         engine.change(peer) { $0.readiness.recordStreamSetUp(at: now) }
         // The receiver may start to listen only now; it gets Announce and Sync immediately.
@@ -116,23 +116,23 @@ package final class PTPInstance: Sendable {
     /// Sets the value for the receiver to add to the served time, clamped to 50 ms in either direction. Not used for
     /// receivers that send delay requests, because those measure the path. During playback it changes by at most
     /// 100 ppm.
-    package func setPathCorrection(_ correction: Duration, for peer: IPv4Address) {
+    package func setPathCorrection(_ correction: Duration, for peer: NetworkAddress) {
         let bounded = max(.milliseconds(-50), min(.milliseconds(50), correction))
         engine.change(peer) { $0.pathCorrection = bounded }
     }
 
     /// Sets whether audio is scheduled on the receiver's clock; meanwhile that clock must not be stepped.
-    package func setPlaying(_ isPlaying: Bool, for peer: IPv4Address) {
+    package func setPlaying(_ isPlaying: Bool, for peer: NetworkAddress) {
         engine.change(peer) { $0.isPlaying = isPlaying }
     }
 
     /// Returns a copy of the receiver's state; nil if it is not served.
-    package func peer(_ address: IPv4Address) -> PTPPeer? {
+    package func peer(_ address: NetworkAddress) -> PTPPeer? {
         engine.shared.withLock { shared in shared.peers.first { $0.address == address } }
     }
 
     /// Returns how far the receiver's clock synchronization has progressed.
-    func readiness(of peer: IPv4Address) -> ClockReadiness {
+    func readiness(of peer: NetworkAddress) -> ClockReadiness {
         self.peer(peer)?.clock(at: served.clock.now).readiness ?? .cold
     }
 
@@ -141,7 +141,7 @@ package final class PTPInstance: Sendable {
     ///
     /// - Returns: false if this was already tried.
     @discardableResult
-    package func yield(to peer: IPv4Address) -> Bool {
+    package func yield(to peer: NetworkAddress) -> Bool {
         let now = served.clock.now
         var isNew = false
         engine.change(peer) { isNew = $0.yield(at: now) }
@@ -150,14 +150,14 @@ package final class PTPInstance: Sendable {
 
     /// Returns the timeline of a receiver's anchors: the served time, or that of the master it insists on. Nil if that
     /// master is not yet known, or another one is followed.
-    package func timeline(for peer: IPv4Address) -> PTPTimeline? {
+    package func timeline(for peer: NetworkAddress) -> PTPTimeline? {
         guard let known = self.peer(peer), known.isFollowed else { return served.timeline(named: identity) }
         guard let master = known.master, master.lockedSince != nil else { return nil }
         return served.timeline(ofMaster: master.grandmaster)
     }
 
     /// Returns true if a receiver insists on a master while another one is followed.
-    package func isTurnedAway(_ peer: IPv4Address) -> Bool {
+    package func isTurnedAway(_ peer: NetworkAddress) -> Bool {
         guard let known = self.peer(peer), known.isFollowed, let master = known.master else { return false }
         return !served.mayLead(master.grandmaster)
     }

@@ -20,7 +20,7 @@ package struct PTPPeer: Sendable {
         var isTurnedAway = false
     }
 
-    let address: IPv4Address
+    let address: NetworkAddress
     package var readiness: PeerReadiness
     /// The number of Announce messages received. Some receivers send a few routinely; they never cause a change of
     /// role.
@@ -80,7 +80,7 @@ package struct PTPPeer: Sendable {
     static let largestStep: Duration = .nanoseconds(12_500)
 
     init(
-        address: IPv4Address, readiness: PeerReadiness, isFollowed: Bool = false, session: UInt64 = 0,
+        address: NetworkAddress, readiness: PeerReadiness, isFollowed: Bool = false, session: UInt64 = 0,
         now: HostInstant = .now
     ) {
         self.address = address

@@ -6,7 +6,7 @@ package enum PTPPorts {
     /// Returns a socket bound to one port.
     ///
     /// - Throws: `PTPError` with the reason and the remedy.
-    package static func open(_ address: IPv4Address, _ port: UInt16) throws(PTPError) -> DatagramSocket {
+    package static func open(_ address: NetworkAddress, _ port: UInt16) throws(PTPError) -> DatagramSocket {
         do {
             return try DatagramSocket(address: address, port: port)
         } catch {
@@ -18,7 +18,7 @@ package enum PTPPorts {
     ///
     /// - Throws: `PTPError` with the reason and the remedy.
     package static func check(
-        on address: IPv4Address, eventPort: UInt16 = 319, generalPort: UInt16 = 320
+        on address: NetworkAddress, eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
         _ = try PTPSockets.open(on: address, eventPort: eventPort, generalPort: generalPort)
     }
@@ -34,7 +34,7 @@ package enum PTPPorts {
 
 extension CodedError<PTPErrors> {
     /// Creates the error for one or several ports that cannot be bound on an address.
-    init(_ error: SocketError, _ ports: [UInt16], on address: IPv4Address) {
+    init(_ error: SocketError, _ ports: [UInt16], on address: NetworkAddress) {
         let names = ports.map(String.init).joined(separator: " or ")
         switch error.code {
         case .notPermitted:

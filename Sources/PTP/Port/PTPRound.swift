@@ -15,7 +15,7 @@ package struct PTPRound {
     /// Receives one datagram.
     var buffer = [UInt8](repeating: 0, count: 2048)
     /// Observers of the peers that act as masters, by address; at most one per peer.
-    var observers: [IPv4Address: SessionObserver] = [:]
+    var observers: [NetworkAddress: SessionObserver] = [:]
 
     package init(identity: ClockIdentity, beginning: HostInstant) {
         writer = PTPMessageWriter(identity: identity)

@@ -20,7 +20,7 @@ package final class PTPSockets: Sendable {
     ///   - helper: binds 319 and 320 only; nil if none is installed.
     /// - Throws: `PTPError` with the reason and the remedy.
     package static func open(
-        on address: IPv4Address, eventPort: UInt16 = 319, generalPort: UInt16 = 320,
+        on address: NetworkAddress, eventPort: UInt16 = 319, generalPort: UInt16 = 320,
         handed: HandedPorts = .ofProcess, helper: PortHelper? = .installed
     ) throws(PTPError) -> PTPSockets {
         if let lent = try handed.lend(address, eventPort, generalPort) { return lent }

@@ -15,7 +15,7 @@ package protocol PTPWire: Sendable {
     /// Returns the port number that both sides use for a channel.
     func port(of channel: PTPChannel) -> UInt16
     /// Sends one datagram; non-blocking.
-    func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: IPv4Address)
+    func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: NetworkAddress)
     /// Returns the next received datagram, or nil; non-blocking.
     func receive(on channel: PTPChannel, into buffer: inout [UInt8], by clock: any HostClock)
         -> DatagramSocket.Datagram?
@@ -35,7 +35,7 @@ final class PTPSocketWire: PTPWire {
 
     func port(of channel: PTPChannel) -> UInt16 { socket(channel).port }
 
-    func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: IPv4Address) {
+    func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: NetworkAddress) {
         let socket = socket(channel)
         socket.send(bytes, to: peer, port: socket.port)
     }

@@ -32,7 +32,7 @@ package struct PortHelper: Sendable {
     /// Runs the helper, receives both sockets from it and waits for its exit. Blocks for at most the timeout.
     ///
     /// - Throws: `PTPError`; after a timeout the helper is killed.
-    func sockets(on address: IPv4Address) throws(PTPError) -> PTPSockets {
+    func sockets(on address: NetworkAddress) throws(PTPError) -> PTPSockets {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw PTPError(.unavailable, "The system cannot create a socket pair (\(SystemCause.text(errno))).")
@@ -54,7 +54,7 @@ package struct PortHelper: Sendable {
         return try receive(from: ends[0], address)
     }
 
-    private func receive(from end: Int32, _ address: IPv4Address) throws(PTPError) -> PTPSockets {
+    private func receive(from end: Int32, _ address: NetworkAddress) throws(PTPError) -> PTPSockets {
         var code: UInt8 = 0
         var descriptors: [Int32] = [-1, -1]
         let count = csock_receive_descriptors(end, &code, &descriptors, 2)
@@ -72,8 +72,10 @@ package struct PortHelper: Sendable {
     }
 
     /// Starts the helper without a shell and without environment; the socket is the only descriptor it inherits.
-    private func start(_ address: IPv4Address, on end: Int32) throws(PTPError) -> pid_t {
-        var program = ProgramStart(path, [address.description])
+    private func start(_ address: NetworkAddress, on end: Int32) throws(PTPError) -> pid_t {
+        // The number of an interface rather than its name: the helper looks nothing up.
+        let scope = address.scope == 0 ? "" : "%\(address.scope)"
+        var program = ProgramStart(path, [address.literal + scope])
         program.input = .descriptor(end)
         program.hasEnvironment = false
         do throws(ProgramStart.Refusal) { return try program.start() } catch {

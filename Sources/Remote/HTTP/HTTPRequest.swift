@@ -42,7 +42,8 @@ package struct HTTPRequest {
     /// and DHCP can make that domain a search domain.
     package var namesThisComputer: Bool {
         let name = host.lowercased().prefix { $0 != ":" }
-        return name == "localhost" || IPv4Address(String(name)) != nil || LocalAddresses.names().contains(String(name))
+        return name == "localhost" || NetworkAddress(String(name))?.isIPv4 ?? false
+            || LocalAddresses.names().contains(String(name))
     }
 
     /// Whether the request comes from a page of this server, or from no web page (RFC 6454, section 7). An image that

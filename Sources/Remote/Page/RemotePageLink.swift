@@ -5,7 +5,7 @@ package import Sockets
 /// The link to a page whose port is reserved, and which is not served yet.
 package struct RemotePageLink: Sendable {
     /// The usual address: all addresses of this computer.
-    package static let standardAddress = HTTPAddress(address: IPv4Address(rawValue: 0), port: 9596)
+    package static let standardAddress = HTTPAddress(address: .anyIPv4, port: 9596)
 
     /// The address and the port of the link.
     package let address: HTTPAddress
@@ -45,11 +45,11 @@ package struct RemotePageLink: Sendable {
 
     /// Returns the address under which other computers reach a server on an address: of several, that of the default
     /// route.
-    static func reachableAddress(of address: IPv4Address) -> IPv4Address {
-        guard address.rawValue == 0 else { return address }
+    static func reachableAddress(of address: NetworkAddress) -> NetworkAddress {
+        guard address.isUnspecified else { return address }
         // The first one is this computer only. 192.0.2.1 is no host's address (RFC 5737): it has the default route.
         let all = LocalAddresses.all()
-        let preferred = TCPSocket.localAddress(toward: IPv4Address(rawValue: 0xC000_0201))
+        let preferred = TCPSocket.localAddress(toward: NetworkAddress(ipv4: 0xC000_0201))
         return all.dropFirst().first { $0 == preferred } ?? all.dropFirst().first ?? all[0]
     }
 }

@@ -19,7 +19,7 @@ enum PortCheck {
     ///   - check: Binds the ports on an address and releases them.
     ///   - holder: Returns the program that holds them, if known.
     static func findings(
-        on addresses: [IPv4Address], check: (IPv4Address) throws(PTPError) -> Void, holder: () -> String?
+        on addresses: [NetworkAddress], check: (NetworkAddress) throws(PTPError) -> Void, holder: () -> String?
     ) -> [Finding] {
         for address in addresses {
             do throws(PTPError) {
@@ -31,7 +31,7 @@ enum PortCheck {
         return [Finding("PTP ports", .good, "UDP 319 and 320 can be bound: time can be served to speakers")]
     }
 
-    private static func finding(_ error: PTPError, on address: IPv4Address, holder: () -> String?) -> Finding {
+    private static func finding(_ error: PTPError, on address: NetworkAddress, holder: () -> String?) -> Finding {
         switch error.code {
         case .notPermitted:
             Finding(

@@ -13,7 +13,7 @@ package struct RemoteArgument: Sendable, Hashable {
 
     /// Parses an address.
     package init(parsing text: String) throws(ValueError) {
-        if let address = IPv4Address(text) {
+        if let address = NetworkAddress(text), address.isIPv4 {
             self.init(HTTPAddress(address: address, port: Self.standard.address.port))
             return
         }

@@ -5,10 +5,12 @@ package import Sockets
 
 /// Parsing of user-provided options. Errors are `badOption`.
 extension SpeakerConfiguration {
-    /// Parses an IPv4 address of this computer, such as `127.0.0.2`.
-    package static func address(parsing text: String) throws(SpeakerError) -> IPv4Address {
-        guard let address = IPv4Address(text), address.rawValue != 0 else {
-            throw SpeakerError(.badOption, "an address must be four numbers, such as 127.0.0.2")
+    /// Parses an address of this computer, such as `127.0.0.2` or `fe80::2%eth0`.
+    package static func address(parsing text: String) throws(SpeakerError) -> NetworkAddress {
+        guard let address = NetworkAddress(text), address.isUnicast,
+            !address.isLinkLocal || address.isIPv4 || address.scope != 0
+        else {
+            throw SpeakerError(.badOption, "an address must be like 127.0.0.2, fd00::2 or fe80::2%eth0")
         }
         return address
     }

@@ -29,7 +29,7 @@ package struct SpeakerConfiguration: Sendable {
     /// The displayed name.
     package var name: String
     /// The local address of all sockets. A separate address allows a sender on the same computer.
-    package var address: IPv4Address
+    package var address: NetworkAddress
     /// The TCP port for control connections; 0: the system chooses.
     package var port: UInt16
     /// The destination of the audio.
@@ -57,7 +57,7 @@ package struct SpeakerConfiguration: Sendable {
 
     /// Creates a configuration; the defaults give an open speaker on 127.0.0.2 that discards its audio.
     package init(
-        name: String = "Talkie", address: IPv4Address = IPv4Address(rawValue: 0x7F00_0002), port: UInt16 = 7000,
+        name: String = "Talkie", address: NetworkAddress = NetworkAddress(ipv4: 0x7F00_0002), port: UInt16 = 7000,
         output: Output = .none, journal: String? = nil, clock: ClockPolicy = .ifPermitted,
         ptpPorts: (event: UInt16, general: UInt16) = (319, 320), admission: PairSetupResponder.Admission = .open,
         isAnnounced: Bool = false, volume: Double = 0, quirks: SpeakerQuirks = SpeakerQuirks()

@@ -15,7 +15,7 @@ enum Standing: Int, Comparable, Sendable {
 /// Selects the connection to close when all slots are occupied and another one arrives.
 enum ConnectionSlots {
     struct Slot {
-        let source: IPv4Address
+        let source: NetworkAddress
         let standing: Standing
     }
 

@@ -21,7 +21,7 @@ final class ControlConnection: Sendable {
 
     /// The progress of the connection. Callable from any thread.
     var standing: Standing { Standing(rawValue: progress.load(ordering: .acquiring)) ?? .stranger }
-    var source: IPv4Address { stream.remote }
+    var source: NetworkAddress { stream.remote }
 
     init(stream: TCPSocket, core: SpeakerCore, server: ControlServer) throws(SpeakerError) {
         (self.stream, self.core, self.server) = (stream, core, server)

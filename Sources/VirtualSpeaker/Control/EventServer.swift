@@ -16,7 +16,7 @@ final class EventServer: Sendable {
     private static let queueLimit = 256
 
     private let listener: TCPListener
-    private let sender: IPv4Address
+    private let sender: NetworkAddress
     /// When the port starts to listen; nil: never.
     private let opens: HostInstant?
     private let secret: SecretBytes
@@ -32,7 +32,8 @@ final class EventServer: Sendable {
     var port: UInt16 { listener.port }
 
     init(
-        address: IPv4Address, sender: IPv4Address, secret: SecretBytes, greeting: PropertyList, quirks: SpeakerQuirks
+        address: NetworkAddress, sender: NetworkAddress, secret: SecretBytes, greeting: PropertyList,
+        quirks: SpeakerQuirks
     ) throws(SpeakerError) {
         listener = try SpeakerError.listening(address: address, listens: false)
         opens = quirks.hasNoEvents ? nil : .now.advanced(by: quirks.eventsAfter)

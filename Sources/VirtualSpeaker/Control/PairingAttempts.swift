@@ -47,7 +47,7 @@ struct PairingAttempts: Sendable {
         var wait = Duration.zero
     }
 
-    private var sources: [IPv4Address: Source] = [:]
+    private var sources: [NetworkAddress: Source] = [:]
     private var spent = 0
     private var refilled: HostInstant?
 
@@ -66,13 +66,13 @@ struct PairingAttempts: Sendable {
         }
     }
 
-    private var challenges: [IPv4Address: Allowance] = [:]
+    private var challenges: [NetworkAddress: Allowance] = [:]
     private var allChallenges: Allowance?
 
     init() {}
 
     /// Consumes a challenge of an address. Returns nil if it is granted, otherwise the delay.
-    mutating func consumeChallenge(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
+    mutating func consumeChallenge(_ address: NetworkAddress, at now: HostInstant) -> Refusal? {
         if let refusal = refusal(of: address, at: now) { return refusal }
         var own = challenges[address] ?? Allowance(tokens: Self.challengeBurst.address, last: now)
         var all = allChallenges ?? Allowance(tokens: Self.challengeBurst.all, last: now)
@@ -96,7 +96,7 @@ struct PairingAttempts: Sendable {
     var count: Int { sources.count }
 
     /// Returns the delay for an address, or nil if it may attempt.
-    mutating func refusal(of address: IPv4Address, at now: HostInstant) -> Refusal? {
+    mutating func refusal(of address: NetworkAddress, at now: HostInstant) -> Refusal? {
         forget(at: now)
         if let source = sources[address], now - source.last < source.wait {
             return Refusal(
@@ -111,7 +111,7 @@ struct PairingAttempts: Sendable {
     /// Counts an attempt as wrong before it is verified, so that parallel attempts cannot exceed the limit.
     ///
     /// Returns nil if the attempt may proceed; the caller then reports a correct one with `succeeded`.
-    mutating func countAttempt(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
+    mutating func countAttempt(_ address: NetworkAddress, at now: HostInstant) -> Refusal? {
         if let refusal = refusal(of: address, at: now) { return refusal }
         var source = sources[address] ?? Source(last: now)
         source.wrong += 1
@@ -131,7 +131,7 @@ struct PairingAttempts: Sendable {
     }
 
     /// Refunds a correct attempt and resets the wrong ones of the address.
-    mutating func succeeded(_ address: IPv4Address) {
+    mutating func succeeded(_ address: NetworkAddress) {
         sources[address] = nil
         spent = max(0, spent - 1)
     }

@@ -57,7 +57,7 @@ final class SpeakerCore: Sendable {
     /// Returns the delay before a pairing step of an address may proceed, or nil. The call
     /// counts the challenge or proof.
     func judge(
-        _ step: PairSetupResponder.Step, from address: IPv4Address, at now: HostInstant = .now
+        _ step: PairSetupResponder.Step, from address: NetworkAddress, at now: HostInstant = .now
     ) -> PairSetupResponder.Refusal? {
         let refusal = attempts.withLock { attempts in
             switch step {
@@ -68,7 +68,7 @@ final class SpeakerCore: Sendable {
         return refusal.map { PairSetupResponder.Refusal($0.error, after: $0.wait) }
     }
 
-    func refundProof(from address: IPv4Address) { attempts.withLock { $0.succeeded(address) } }
+    func refundProof(from address: NetworkAddress) { attempts.withLock { $0.succeeded(address) } }
 
     func pairedKey(of sender: [UInt8]) -> [UInt8]? {
         state.withLock { state in state.paired.first { $0.identifier == sender }?.publicKey }

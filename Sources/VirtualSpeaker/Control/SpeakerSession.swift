@@ -205,8 +205,8 @@ struct SpeakerSession {
         var answer: [String: PropertyList] = ["eventPort": .integer(Int64(eventPort)), "timingPort": 0]
         if timing == .ptp {
             answer["timingPeerInfo"] = [
-                "Addresses": [.string(backend.configuration.address.description)],
-                "ID": .string(backend.configuration.address.description),
+                "Addresses": [.string(backend.configuration.address.literal)],
+                "ID": .string(backend.configuration.address.literal),
             ]
         }
         return Self.plist(.dictionary(answer))

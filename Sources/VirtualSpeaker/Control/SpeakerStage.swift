@@ -7,7 +7,7 @@ internal import Sockets
 /// The sockets, clocks and playback of one session. Used by its connection's thread only.
 final class SpeakerStage: SessionBackend {
     private let core: SpeakerCore
-    private let sender: IPv4Address
+    private let sender: NetworkAddress
     /// Ends another sender's session; returns false if that is not allowed.
     private let acquire: () -> Bool
     private var timing: SessionTiming?
@@ -19,7 +19,7 @@ final class SpeakerStage: SessionBackend {
     /// The start after which a command was sent.
     private var pressedSince: HostInstant?
 
-    init(core: SpeakerCore, sender: IPv4Address, acquire: @escaping () -> Bool) {
+    init(core: SpeakerCore, sender: NetworkAddress, acquire: @escaping () -> Bool) {
         self.core = core
         self.sender = sender
         self.acquire = acquire
@@ -28,7 +28,7 @@ final class SpeakerStage: SessionBackend {
     var configuration: SpeakerConfiguration { core.configuration }
     var identity: SpeakerIdentity { core.identity }
     var offersPTP: Bool { core.ptp != nil }
-    var senderAddress: String { sender.description }
+    var senderAddress: String { sender.literal }
     var isBusy: Bool { core.isBusy }
 
     var volume: Double {

@@ -30,23 +30,24 @@ extension SpeakerError {
 
     /// Opens a TCP socket; `listens` false only binds it. Port 0: the system chooses.
     static func listening(
-        address: IPv4Address, port: UInt16 = 0, listens: Bool = true
+        address: NetworkAddress, port: UInt16 = 0, listens: Bool = true
     ) throws(SpeakerError) -> TCPListener {
         do {
             return try TCPListener(address: address, port: port, listens: listens)
         } catch {
+            let endpoint = NetworkEndpoint(address, port: port)
             guard error.code == .addressInUse else {
                 throw SpeakerError(
                     .cannotListen,
-                    "Cannot listen on \(address):\(port) (\(error.message)); choose an address of this computer.")
+                    "Cannot listen on \(endpoint) (\(error.message)); choose an address of this computer.")
             }
             throw SpeakerError(
-                .cannotListen, "Another program listens on \(address):\(port); choose another --address or stop it.")
+                .cannotListen, "Another program listens on \(endpoint); choose another --address or stop it.")
         }
     }
 
     /// Opens a UDP socket on a port that the system chooses.
-    static func datagrams(at address: IPv4Address) throws(SpeakerError) -> DatagramSocket {
+    static func datagrams(at address: NetworkAddress) throws(SpeakerError) -> DatagramSocket {
         do {
             return try DatagramSocket(address: address, port: 0)
         } catch {

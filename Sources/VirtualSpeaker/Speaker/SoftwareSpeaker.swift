@@ -3,6 +3,7 @@ internal import Discovery
 internal import MediaCodecs
 internal import MediaCore
 internal import PTP
+internal import Sockets
 package import SyncRendering
 
 /// An AirPlay speaker in software, for demonstrations and tests.
@@ -63,6 +64,9 @@ package final class SoftwareSpeaker: Sendable {
 
     /// The TCP port for control connections.
     package var port: UInt16 { server.port }
+
+    /// Its address for senders, `airplay://…`.
+    package var url: String { "airplay://\(NetworkEndpoint(configuration.address, port: port))" }
 
     /// Whether PTP timing, and with it buffered streams, is offered.
     package var offersPTP: Bool { core.ptp != nil }

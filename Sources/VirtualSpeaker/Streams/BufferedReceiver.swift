@@ -14,7 +14,7 @@ final class BufferedReceiver: Sendable {
     private let engine: PlayoutEngine
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
-    private let sender: IPv4Address
+    private let sender: NetworkAddress
     private let thread: PollingThread
     /// Whether `stop` resets the connection; stored before the thread is stopped.
     private let breaking = Atomic<Bool>(false)
@@ -22,7 +22,7 @@ final class BufferedReceiver: Sendable {
     var port: UInt16 { listener.port }
 
     init(
-        address: IPv4Address, sender: IPv4Address, key: SecretBytes, engine: PlayoutEngine, quirks: SpeakerQuirks,
+        address: NetworkAddress, sender: NetworkAddress, key: SecretBytes, engine: PlayoutEngine, quirks: SpeakerQuirks,
         record: SpeakerRecord
     ) throws(SpeakerError) {
         listener = try SpeakerError.listening(address: address)

@@ -17,7 +17,7 @@ final class RealtimeReceiver: Sendable {
     private let control: DatagramSocket
     private let unpacker: RealtimeUnpacker
     private let engine: PlayoutEngine
-    private let sender: IPv4Address
+    private let sender: NetworkAddress
     private let clock: any SenderClock
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
@@ -27,7 +27,8 @@ final class RealtimeReceiver: Sendable {
     var controlPort: UInt16 { control.port }
 
     init(
-        address: IPv4Address, sender: IPv4Address, key: SecretBytes?, engine: PlayoutEngine, clock: any SenderClock,
+        address: NetworkAddress, sender: NetworkAddress, key: SecretBytes?, engine: PlayoutEngine,
+        clock: any SenderClock,
         quirks: SpeakerQuirks, record: SpeakerRecord
     ) throws(SpeakerError) {
         data = try SpeakerError.datagrams(at: address)

@@ -24,7 +24,7 @@ final class NTPClient: SenderClock, Sendable {
     private let answers = Lock<[Answer]>([])
     private let sockets: [DatagramSocket]
     private let stopsAfter: Duration?
-    private let sender: IPv4Address
+    private let sender: NetworkAddress
     private let port: UInt16
     private let oscillator: Oscillator
     private let record: SpeakerRecord
@@ -39,7 +39,7 @@ final class NTPClient: SenderClock, Sendable {
     ///
     /// - Parameter port: `timingPort` of the sender's SETUP.
     init(
-        address: IPv4Address, sender: IPv4Address, port: UInt16, oscillator: Oscillator, quirks: SpeakerQuirks,
+        address: NetworkAddress, sender: NetworkAddress, port: UInt16, oscillator: Oscillator, quirks: SpeakerQuirks,
         record: SpeakerRecord
     ) throws(SpeakerError) {
         stopsAfter = quirks.timingStopsAfter

@@ -18,7 +18,7 @@ final class OwnClock: SenderClock, Sendable {
     private static let farAway: Int64 = 31_556_952_000_000_000
 
     private let sockets: PTPSockets
-    private let sender: IPv4Address
+    private let sender: NetworkAddress
     private let oscillator: Oscillator
     private let quirks: SpeakerQuirks
     private let manner: SpeakerQuirks.OwnClockManner
@@ -34,7 +34,7 @@ final class OwnClock: SenderClock, Sendable {
 
     /// - Parameter sender: The address to which the time is sent.
     init(
-        sockets: PTPSockets, sender: IPv4Address, oscillator: Oscillator, quirks: SpeakerQuirks,
+        sockets: PTPSockets, sender: NetworkAddress, oscillator: Oscillator, quirks: SpeakerQuirks,
         manner: SpeakerQuirks.OwnClockManner, identity: UInt64, record: SpeakerRecord
     ) throws(SpeakerError) {
         self.sockets = sockets

@@ -15,7 +15,7 @@ final class PTPFollower: SenderClock, Sendable {
     /// Written by the thread, read by any thread.
     private let state = Lock(State())
     private let sockets: PTPSockets
-    private let sender: IPv4Address
+    private let sender: NetworkAddress
     private let oscillator: Oscillator
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
@@ -28,7 +28,7 @@ final class PTPFollower: SenderClock, Sendable {
 
     /// - Parameter sender: The source of the time: the peer of the control connection, as in nqptp.
     init(
-        sockets: PTPSockets, sender: IPv4Address, oscillator: Oscillator, quirks: SpeakerQuirks, identity: UInt64,
+        sockets: PTPSockets, sender: NetworkAddress, oscillator: Oscillator, quirks: SpeakerQuirks, identity: UInt64,
         record: SpeakerRecord
     ) throws(SpeakerError) {
         self.sockets = sockets

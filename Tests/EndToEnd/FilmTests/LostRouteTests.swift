@@ -22,7 +22,7 @@ struct LostRouteTests {
         defer { server.stop() }
         let recorder = try recording(server)
         let speaker = try SoftwareSpeaker(
-            SpeakerConfiguration(address: IPv4Address("127.0.0.31")!, port: 0, clock: .required))
+            SpeakerConfiguration(address: NetworkAddress("127.0.0.31")!, port: 0, clock: .required))
         defer { speaker.stop() }
         var off: HostInstant?
         let result = try Program.run(

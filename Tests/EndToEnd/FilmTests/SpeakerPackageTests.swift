@@ -36,7 +36,7 @@ import VirtualSpeaker
         let heard = folder.path("heard.wav")
         let speaker = try SoftwareSpeaker(
             SpeakerConfiguration(
-                address: IPv4Address("127.0.0.37")!, port: 0, output: .file(path: heard), clock: .required))
+                address: NetworkAddress("127.0.0.37")!, port: 0, output: .file(path: heard), clock: .required))
         defer { speaker.stop() }
         let result = try Program.run(
             try Self.built("SpeakerDemo"), [film, "airplay://127.0.0.37:\(speaker.port)"],

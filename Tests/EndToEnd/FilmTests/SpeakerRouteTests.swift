@@ -38,7 +38,7 @@ import VirtualSpeaker
             TestClips.arguments(
                 "-f lavfi -i testsrc2=s=64x36:r=25:d=4 -f lavfi -i sine=r=48000:d=4 -c:v mpeg4 -c:a ac3 -ac 2"))
         let speaker = try SoftwareSpeaker(
-            SpeakerConfiguration(address: IPv4Address("127.0.0.36")!, port: 0, clock: .required))
+            SpeakerConfiguration(address: NetworkAddress("127.0.0.36")!, port: 0, clock: .required))
         defer { speaker.stop() }
         let state = folder.path("state")
         #expect(try stream(speaker, of: film, state: state) == "buffered AAC-LC 48")
@@ -69,7 +69,7 @@ import VirtualSpeaker
         let heard = folder.path("heard.wav")
         let speaker = try SoftwareSpeaker(
             SpeakerConfiguration(
-                address: IPv4Address("127.0.0.36")!, port: 0, output: .file(path: heard), clock: .required))
+                address: NetworkAddress("127.0.0.36")!, port: 0, output: .file(path: heard), clock: .required))
         let sent = try stream(
             speaker, of: film, state: folder.path("state"), options: ";channels=5.1", "--end", "4", "--volume", "100")
         #expect(sent == "buffered AAC-LC 48 5.1")
@@ -100,7 +100,7 @@ import VirtualSpeaker
         try quirks.set("refuses-buffered=400")
         let speaker = try SoftwareSpeaker(
             SpeakerConfiguration(
-                address: IPv4Address("127.0.0.36")!, port: 0, clock: .required, quirks: quirks))
+                address: NetworkAddress("127.0.0.36")!, port: 0, clock: .required, quirks: quirks))
         defer { speaker.stop() }
         let state = folder.path("state")
         #expect(try stream(speaker, of: film, state: state) == "realtime ALAC 44.1/16")
@@ -119,7 +119,7 @@ import VirtualSpeaker
         try quirks.set("stereo-only")
         let speaker = try SoftwareSpeaker(
             SpeakerConfiguration(
-                address: IPv4Address("127.0.0.36")!, port: 0, clock: .required, quirks: quirks))
+                address: NetworkAddress("127.0.0.36")!, port: 0, clock: .required, quirks: quirks))
         defer { speaker.stop() }
         let sent = try stream(
             speaker, of: try surroundFilm(), state: folder.path("state"), options: ";channels=5.1")
@@ -132,10 +132,10 @@ import VirtualSpeaker
             "speaker-versions.mkv",
             TestClips.arguments(
                 "-f lavfi -i testsrc2=s=64x36:r=25:d=6 -f lavfi -i sine=r=48000:d=6 -c:v mpeg4 -c:a ac3 -ac 2"))
-        var old = SpeakerConfiguration(address: IPv4Address("127.0.0.37")!, port: 0)
+        var old = SpeakerConfiguration(address: NetworkAddress("127.0.0.37")!, port: 0)
         old.isClassic = true
         let speakers = try [
-            SpeakerConfiguration(address: IPv4Address("127.0.0.36")!, port: 0, clock: .required), old,
+            SpeakerConfiguration(address: NetworkAddress("127.0.0.36")!, port: 0, clock: .required), old,
         ].map { try SoftwareSpeaker($0) }
         defer { for speaker in speakers { speaker.stop() } }
         let names = speakers.map { "airplay://\($0.configuration.address):\($0.port)" }
@@ -155,5 +155,44 @@ import VirtualSpeaker
         #expect(abs(apart) < 30)
         let refused = try play([names[1] + ";route=buffered"])
         #expect(refused.status == 69 && refused.errors.contains("AirPlay"), "\(refused.errors)")
+    }
+
+    /// Speaker and player are at the two ends of a cable that has link-local addresses only, in a network of their own.
+    @Test(
+        .enabled(if: PlainUser.isWanted, "no other network here: \(PlainUser.obstacle ?? "")"),
+        arguments: [["--route", "buffered"], ["--route", "realtime"], ["--route", "ntp"], ["--classic"]])
+    func aSpeakerWithIPv6AloneIsHeard(_ route: [String]) throws {
+        let folder = try Scratch()
+        let isClassic = route == ["--classic"]
+        let script = #"""
+            ip link add near type veth peer name far
+            ip addr add fe80::1/64 dev near nodad; ip addr add fe80::2/64 dev far nodad
+            ip link set near up; ip link set far up
+            talkie=$1 film=$2 record=$3
+            shift 3
+            "$talkie" speaker --address fe80::2%far --no-mdns --record "$record" $SPEAKER &
+            for i in $(seq 100); do [ ! -e "$record" ] || break; sleep 0.05; done
+            "$talkie" play --really-quiet --no-video --end 2 --speaker 'airplay://[fe80::2%near]' "$@" "$film"
+            status=$?
+            kill $!; wait $!
+            exit $status
+            """#
+        let record = folder.path("record.jsonl")
+        let result = try Program.run(
+            "/usr/bin/unshare",
+            ["--net", "/bin/sh", "-c", script, "sh", Program.talkie, Program.media("talking.mp4"), record]
+                + (isClassic ? ["--route", "classic"] : route),
+            environment: [
+                "XDG_STATE_HOME": folder.path("state"), "SPEAKER": isClassic ? "--classic" : "--clock ptp",
+            ], atMost: 60)
+        #expect(result.status == 0, "\(result.errors)")
+        let events = try String(contentsOfFile: record, encoding: .utf8).split(separator: "\n").compactMap {
+            try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+        }
+        let sender = try #require(events.first { $0["event"] as? String == "connected" }?["from"] as? String)
+        #expect(sender.hasPrefix("fe80::") && sender.hasSuffix("%far"))
+        let heard = events.filter { $0["event"] as? String == "heard" }
+            .reduce(0.0) { $0 + ($1["frames"] as? Double ?? 0) / ($1["rate"] as? Double ?? 1) }
+        #expect(heard > 1.5, "\(events.suffix(8))")
     }
 }

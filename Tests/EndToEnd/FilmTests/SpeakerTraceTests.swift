@@ -20,7 +20,7 @@ import VirtualSpeaker
         for quirk in quirks { try set.set(quirk) }
         return try SoftwareSpeaker(
             SpeakerConfiguration(
-                name: "Annas Stube", address: IPv4Address(address)!, port: 0,
+                name: "Annas Stube", address: NetworkAddress(address)!, port: 0,
                 output: sound.map { .file(path: $0) } ?? .none, clock: .required, admission: .password(Self.password),
                 quirks: set))
     }

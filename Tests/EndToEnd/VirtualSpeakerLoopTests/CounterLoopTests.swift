@@ -55,7 +55,7 @@ extension LoopTests {
         private static func play(_ route: Route, _ bits: Int, ports: (event: UInt16, general: UInt16)) throws -> Heard {
             let receiver = try SoftwareSpeaker(
                 SpeakerConfiguration(
-                    name: "Counters", address: IPv4Address("127.0.0.2")!, port: 0,
+                    name: "Counters", address: NetworkAddress("127.0.0.2")!, port: 0,
                     clock: route == .realtimeNTP ? .never : .required, ptpPorts: ports, quirks: SpeakerQuirks()))
             defer { receiver.stop() }
             let identity = SenderIdentity.random(name: "Talkie test")

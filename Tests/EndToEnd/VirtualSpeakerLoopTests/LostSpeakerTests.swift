@@ -56,7 +56,7 @@ extension LoopTests {
             for quirk in quirks { try all.set(quirk) }
             return try SoftwareSpeaker(
                 SpeakerConfiguration(
-                    address: IPv4Address(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required,
+                    address: NetworkAddress(ipv4: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required,
                     ptpPorts: ports, admission: admission, quirks: all))
         }
 

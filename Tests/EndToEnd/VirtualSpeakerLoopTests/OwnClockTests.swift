@@ -25,7 +25,7 @@ extension LoopTests {
             var all = SpeakerQuirks()
             for quirk in quirks { try all.set(quirk) }
             var configuration = SpeakerConfiguration(
-                name: "Own \(address)", address: IPv4Address(address)!, port: 0, clock: .required, ptpPorts: ports,
+                name: "Own \(address)", address: NetworkAddress(address)!, port: 0, clock: .required, ptpPorts: ports,
                 quirks: all)
             configuration.senderClock = clock
             return try SoftwareSpeaker(configuration)
@@ -281,7 +281,7 @@ extension LoopTests {
             cinema.run(for: .seconds(1))
             synchronizer.setRate(0)
             let forger = try DatagramSocket(address: receiver.configuration.address, port: 0)
-            let master = IPv4Address("127.0.0.1")!
+            let master = NetworkAddress("127.0.0.1")!
             let identity = ClockIdentity(rawValue: 0xBAD)
             var writer = PTPMessageWriter(identity: identity)
             var quality = GrandmasterQuality.sender(identity)

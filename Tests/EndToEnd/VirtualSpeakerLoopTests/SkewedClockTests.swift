@@ -22,7 +22,7 @@ extension LoopTests {
         @Test(arguments: [Route.buffered, .realtime]) func everythingStaysInStep(route: Route) throws {
             let receiver = try SoftwareSpeaker(
                 SpeakerConfiguration(
-                    name: "Skewed", address: IPv4Address("127.0.0.2")!, port: 0, clock: .required,
+                    name: "Skewed", address: NetworkAddress("127.0.0.2")!, port: 0, clock: .required,
                     ptpPorts: Self.ports, quirks: SpeakerQuirks()))
             defer { receiver.stop() }
             let identity = SenderIdentity.random(name: "Talkie test")

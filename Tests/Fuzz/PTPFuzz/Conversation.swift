@@ -6,12 +6,12 @@ internal import Sockets
 /// Counts sent messages, and those sent to unknown addresses.
 private final class CountingWire: PTPWire {
     let said = Lock<(count: Int, strangers: Int)>((0, 0))
-    let known: Set<IPv4Address>
+    let known: Set<NetworkAddress>
 
-    init(_ known: Set<IPv4Address>) { self.known = known }
+    init(_ known: Set<NetworkAddress>) { self.known = known }
 
     func port(of channel: PTPChannel) -> UInt16 { channel == .event ? 319 : 320 }
-    func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: IPv4Address) {
+    func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: NetworkAddress) {
         let isKnown = known.contains(peer)
         said.withLock { $0 = ($0.count + 1, $0.strangers + (isKnown ? 0 : 1)) }
     }
@@ -31,18 +31,18 @@ private final class TurnedClock: HostClock {
 /// its length. The second selects sender, source and destination port, and an action of the player or a speaker, which
 /// may leave and return. The third is the pause before it, in hundredths of a second or tens of seconds.
 func converse(_ bytes: ArraySlice<UInt8>) {
-    let speakers = [IPv4Address(rawValue: 0x0A00_0002), IPv4Address(rawValue: 0x0A00_0003)]
-    let stranger = IPv4Address(rawValue: 0x0A00_0063)
+    let speakers = [NetworkAddress(ipv4: 0x0A00_0002), NetworkAddress(ipv4: 0x0A00_0003)]
+    let stranger = NetworkAddress(ipv4: 0x0A00_0063)
     let (clock, wire) = (TurnedClock(), CountingWire(Set(speakers)))
     let own = ClockIdentity(rawValue: 1)
     let instance = try! PTPInstance(
-        address: IPv4Address(rawValue: 0x0A00_0001), identity: own, served: ServedTimeline(clock: clock), wire: wire)
+        address: NetworkAddress(ipv4: 0x0A00_0001), identity: own, served: ServedTimeline(clock: clock), wire: wire)
     var round = PTPRound(identity: own, beginning: clock.now)
     for speaker in speakers {
         instance.add(speaker)
         instance.recordStreamSetUp(speaker)
     }
-    var heardOnOurs: Set<IPv4Address> = []
+    var heardOnOurs: Set<NetworkAddress> = []
     var rest = bytes
     while rest.count > 3 {
         let (length, manner, pause) = (

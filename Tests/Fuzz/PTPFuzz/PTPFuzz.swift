@@ -31,7 +31,7 @@ private func check(_ message: PTPMessage) {
 private func listen(to bytes: ArraySlice<UInt8>) {
     let clock = FuzzClock()
     let served = ServedTimeline(clock: clock)
-    let (peer, own) = (IPv4Address(rawValue: 0x0A00_0002), ClockIdentity(rawValue: 1))
+    let (peer, own) = (NetworkAddress(ipv4: 0x0A00_0002), ClockIdentity(rawValue: 1))
     var observer = MasterObserver()
     var rest = bytes
     var now = HostInstant(nanoseconds: 1_000_000_000_000)

@@ -16,7 +16,7 @@ final class SpeakerLine {
         var ends: [Int32] = [0, 0]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0, "there is a pair of sockets")
-        let home = IPv4Address(rawValue: 0x7F00_0001)
+        let home = NetworkAddress.loopback
         socket = TCPSocket(descriptor: ends[0], local: home, remote: home)
         far = ends[1]
     }

@@ -14,7 +14,7 @@ extension SpeakerBrowserTests {
     @Test func aSpeakerOfClassicAirPlayIsFoundByItsNameAndAMissingOneIsNot() throws {
         let record = SpeakerRecord()
         let made = ServiceAnnouncement(
-            .raop, name: "020000000008@Old Room", host: "talkie-old-room", address: IPv4Address("10.99.0.8")!,
+            .raop, name: "020000000008@Old Room", host: "talkie-old-room", address: NetworkAddress("10.99.0.8")!,
             port: 5123, strings: SpeakerDescription.classic(SpeakerConfiguration()),
             failed: { record.record(.notAnnounced(reason: $0)) })
         let announcement = try #require(made)

@@ -18,7 +18,7 @@ extension SpeakerBrowserTests {
     ) throws -> SoftwareSpeaker {
         try SoftwareSpeaker(
             SpeakerConfiguration(
-                name: name, address: IPv4Address(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required,
+                name: name, address: NetworkAddress(ipv4: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required,
                 admission: admission, isAnnounced: true, volume: -20))
     }
 

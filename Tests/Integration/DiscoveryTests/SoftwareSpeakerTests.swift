@@ -9,11 +9,12 @@ import Testing
 @testable import VirtualSpeaker
 
 extension SpeakerBrowserTests {
-    @Test func aSpeakerInSoftwareIsFoundUnderAnAddressOfItsOwn() throws {
+    @Test(arguments: ["10.99.0.7", "fd00:99::7"])
+    func aSpeakerInSoftwareIsFoundUnderAnAddressOfItsOwn(_ address: String) throws {
         let browser = try SpeakerBrowser()
         let record = SpeakerRecord()
         let made = ServiceAnnouncement(
-            .airPlay, name: "Rehearsal", host: "talkie-rehearsal", address: IPv4Address("10.99.0.7")!, port: 7123,
+            .airPlay, name: "Rehearsal", host: "talkie-rehearsal", address: NetworkAddress(address)!, port: 7123,
             strings: ["deviceid=02:00:00:00:00:07", "model=TalkieSpeaker", "flags=0x4"],
             failed: { record.record(.notAnnounced(reason: $0)) })
         let announcement = try #require(made)
@@ -22,7 +23,7 @@ extension SpeakerBrowserTests {
         }
         let speaker = try #require(
             found.snapshot.speakers.first { $0.name == "Rehearsal" }, "not found; \(record.events)")
-        #expect(speaker.endpoints.first?.description == "10.99.0.7:7123")
+        #expect(speaker.endpoints == [NetworkEndpoint(NetworkAddress(address)!, port: 7123)])
         // Another daemon does not know what was announced to the first one.
         DiscoveryNetwork.shared.stopDaemon()
         DiscoveryNetwork.shared.startDaemon()

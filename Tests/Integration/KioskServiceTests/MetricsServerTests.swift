@@ -48,7 +48,7 @@ private enum Prometheus {
 
 /// The server on loopback, accessed by sockets.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct MetricsServerTests {
-    private static let loopback = IPv4Address(rawValue: 0x7F00_0001)
+    private static let loopback = NetworkAddress.loopback
 
     private static func health() -> KioskHealth {
         var health = KioskHealth(

@@ -11,7 +11,7 @@ struct OutputsOnScreenTests {
     // feature: rooms, bar, key Enter
     @Test func theBarAndAPausedFilmShowThatSoundPlaysElsewhereUntilItIsBack() throws {
         let speaker = try SoftwareSpeaker(
-            SpeakerConfiguration(address: IPv4Address("127.0.0.48")!, port: 0, clock: .required))
+            SpeakerConfiguration(address: NetworkAddress("127.0.0.48")!, port: 0, clock: .required))
         defer { speaker.stop() }
         let evening = try MenusOnScreenTests.Evening(
             options: ["--loop-file=inf", "--speaker", "airplay://127.0.0.48:\(speaker.port)"])
@@ -43,7 +43,7 @@ struct OutputsOnScreenTests {
 
     @Test func aLostSpeakerIsNamedAsSilentWhereverItIsNamed() throws {
         let speaker = try SoftwareSpeaker(
-            SpeakerConfiguration(address: IPv4Address("127.0.0.48")!, port: 0, clock: .required))
+            SpeakerConfiguration(address: NetworkAddress("127.0.0.48")!, port: 0, clock: .required))
         defer { speaker.stop() }
         let socket = "/tmp/talkie-lost-\(UUID().uuidString)"
         let evening = try MenusOnScreenTests.Evening(

@@ -70,7 +70,7 @@ final class SubtitlesWithSoundTests {
             let (address, file) = ("127.0.0.\(41 + speakers.count)", home + "/heard.wav")
             let speaker = try SoftwareSpeaker(
                 SpeakerConfiguration(
-                    address: IPv4Address(address)!, port: 0, output: .file(path: file), clock: .required))
+                    address: NetworkAddress(address)!, port: 0, output: .file(path: file), clock: .required))
             speakers.append(speaker)
             words = ["--speaker", "airplay://\(address):\(speaker.port)"]
             recording = {

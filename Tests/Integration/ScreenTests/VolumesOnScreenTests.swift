@@ -18,7 +18,7 @@ struct VolumesOnScreenTests {
         let server = try PulseServer()
         defer { server.stop() }
         let speaker = try SoftwareSpeaker(
-            SpeakerConfiguration(address: IPv4Address("127.0.0.47")!, port: 0, clock: .required, volume: -21))
+            SpeakerConfiguration(address: NetworkAddress("127.0.0.47")!, port: 0, clock: .required, volume: -21))
         defer { speaker.stop() }
         let recorder = try server.record()
         let evening = try MenusOnScreenTests.Evening(

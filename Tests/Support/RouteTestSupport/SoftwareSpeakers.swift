@@ -52,7 +52,7 @@ final class SoftwareSpeakers {
         let clocks = PTPDirectory(identity: identity.clock, eventPort: ports.event, generalPort: ports.general)
         let receivers = try routes.indices.map { index in
             var configuration = SpeakerConfiguration(
-                address: IPv4Address("127.0.0.\(index + 2)")!, port: 0, clock: .required, ptpPorts: ports,
+                address: NetworkAddress("127.0.0.\(index + 2)")!, port: 0, clock: .required, ptpPorts: ports,
                 volume: volume, quirks: quirks)
             configuration.isClassic = routes[index] == .classic
             return try SoftwareSpeaker(configuration)

@@ -33,7 +33,7 @@ package final class NotedBackend: SessionBackend {
     /// False rejects every anchor as too far away.
     package var takesAnchors = true
     private var attempts = PairingAttempts()
-    private let address = IPv4Address(rawValue: 0x7F00_0001)
+    private let address = NetworkAddress.loopback
     private var paired: [[UInt8]: [UInt8]] = [:]
 
     package init(_ configuration: SpeakerConfiguration = SpeakerConfiguration(), offersPTP: Bool = true) {

@@ -22,7 +22,7 @@ import Testing
         "", "kitchen", "http://a", "airplay://", "airplay://:7000", "airplay://a:b", "airplay://a:0",
         "airplay://a:65536", "airplay://a:+5", "airplay://fd00::5", "airplay://[fd00::5", "airplay://[10.0.0.1]",
         "airplay://[fd00::5]x", "airplay://a b",
-        "airplay://a/b", "airplay://user@a", "airplay://[fe80::1%nosuchinterface]",
+        "airplay://a/b", "airplay://user@a", "airplay://[fe80::1%nosuchinterface]", "airplay://[fe80::1]",
     ])
     func whatIsNoAddressSaysHowToWriteOne(_ text: String) {
         let error = #expect(throws: DiscoveryError.self) { try SpeakerAddress(text) }

@@ -9,12 +9,12 @@ import Testing
 /// Facts learned in sessions are stored for years; those that any host may have forged are not.
 @Suite struct ClockLessonTests {
     private let clock = ManualClock()
-    private let speaker = IPv4Address("10.0.0.2")!
+    private let speaker = NetworkAddress("10.0.0.2")!
     private let own = ClockIdentity(rawValue: 1)
 
     private final class NoWire: PTPWire {
         func port(of channel: PTPChannel) -> UInt16 { channel == .event ? 319 : 320 }
-        func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: IPv4Address) {}
+        func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: NetworkAddress) {}
         func receive(
             on channel: PTPChannel, into buffer: inout [UInt8], by clock: any HostClock
         ) -> DatagramSocket.Datagram? { nil }
@@ -25,7 +25,7 @@ import Testing
     /// nothing.
     private func lesson(isSpeaking: Bool = true, refusing: Bool, isKnown: Bool = false) throws -> SpeakerExperience {
         let instance = try PTPInstance(
-            address: IPv4Address("10.0.0.1")!, identity: own, served: ServedTimeline(clock: clock), wire: NoWire())
+            address: NetworkAddress("10.0.0.1")!, identity: own, served: ServedTimeline(clock: clock), wire: NoWire())
         var round = PTPRound(identity: own, beginning: clock.now)
         instance.add(speaker, isFollowed: isKnown)
         if refusing { _ = instance.yield(to: speaker) }

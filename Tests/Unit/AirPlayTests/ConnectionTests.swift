@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test func speakersConnectToAFewConfigurablePorts() throws {
-        let address = IPv4Address("127.0.0.1")!
+        let address = NetworkAddress("127.0.0.1")!
         let sockets = try (0..<4).map { _ in try SenderPorts.open(on: address) }
         #expect(Set(sockets.map(\.port)).count == 4)
         #expect(sockets.allSatisfy { SenderPorts.range.contains($0.port) })

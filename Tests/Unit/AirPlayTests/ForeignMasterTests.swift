@@ -10,7 +10,7 @@ import Testing
 
 /// Minutes of playback in virtual time on a speaker that plays by its own clock.
 @Suite struct ForeignMasterTests {
-    private let peer = IPv4Address("10.0.0.2")!
+    private let peer = NetworkAddress("10.0.0.2")!
     private let identity = ClockIdentity(rawValue: 0xA1B2_C3FF_FED4_E5F6)
 
     /// Results of a run: video time minus audio time in microseconds, once a second.

@@ -17,16 +17,15 @@ final class LoopbackServer: @unchecked Sendable {
 
     init() throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = IPv4Address("127.0.0.1")!.socketAddress(port: 0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let code = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, size) == 0 ? getsockname(listener, $0, &size) : -1
-            }
-        }
+        let code = NetworkAddress.loopback.withSocketAddress(port: 0) { bind(listener, $0, $1) }
         try #require(code == 0 && listen(listener, 1) == 0)
+        var own = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &own) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
+        }
         self.listener = listener
-        port = UInt16(bigEndian: address.sin_port)
+        port = UInt16(bigEndian: own.sin_port)
     }
 
     deinit {
@@ -37,7 +36,7 @@ final class LoopbackServer: @unchecked Sendable {
     /// Connects both ends; returns the client's.
     func connect() throws -> TCPSocket {
         let client = try TCPSocket.connect(
-            to: IPv4Address("127.0.0.1")!, port: port, deadline: .now.advanced(by: .seconds(20)))
+            to: NetworkAddress("127.0.0.1")!, port: port, deadline: .now.advanced(by: .seconds(20)))
         connection = accept(listener, nil, nil)
         return client
     }

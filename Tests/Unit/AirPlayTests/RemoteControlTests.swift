@@ -99,7 +99,7 @@ import Testing
         // Other tests may occupy the processors for a minute.
         let deadline = HostInstant.now.advanced(by: .seconds(120))
         let socket = try TCPSocket.connect(
-            to: IPv4Address("127.0.0.1")!, port: try #require(server.port), deadline: deadline)
+            to: NetworkAddress("127.0.0.1")!, port: try #require(server.port), deadline: deadline)
         try socket.sendAll(bytes, deadline: deadline)
         var buffer = [UInt8](repeating: 0, count: 512)
         // ignored: a reset is a closed connection too.
@@ -110,7 +110,7 @@ import Testing
     @Test func aServerListensForItsSpeakersAlone() throws {
         let server = RemoteControlServer(identity: .random(name: "Test"), isAnnounced: false)
         #expect(server.port == nil)
-        let (here, elsewhere) = (IPv4Address("127.0.0.1")!, IPv4Address("10.9.9.9")!)
+        let (here, elsewhere) = (NetworkAddress("127.0.0.1")!, NetworkAddress("10.9.9.9")!)
         let commands = Commands()
         server.register(9, of: elsewhere, local: here) { commands.add($0) }
         // No speaker at this address may send commands.

@@ -19,13 +19,13 @@ import Testing
         let control: DatagramSocket
         /// A socket of another program on the receiver's host.
         let other: DatagramSocket
-        let ours: IPv4Address
+        let ours: NetworkAddress
         let port: UInt16
         let first: UInt16
 
         init() throws {
-            ours = IPv4Address("127.0.0.1")!
-            let theirs = IPv4Address("127.0.0.2")!
+            ours = NetworkAddress("127.0.0.1")!
+            let theirs = NetworkAddress("127.0.0.2")!
             control = try DatagramSocket(address: theirs, port: 0)
             other = try DatagramSocket(address: theirs, port: 0)
             let data = try DatagramSocket(address: theirs, port: 0)

@@ -36,8 +36,8 @@ import Testing
 }
 
 @Suite struct AddressWatchTests {
-    private let speaker = IPv4Address("10.0.0.1")!
-    private let here = IPv4Address("10.0.0.9")!
+    private let speaker = NetworkAddress("10.0.0.1")!
+    private let here = NetworkAddress("10.0.0.9")!
 
     private func announced(_ hosts: String...) -> [SpeakerAddress] {
         hosts.map { SpeakerAddress(host: $0, port: 7000) }

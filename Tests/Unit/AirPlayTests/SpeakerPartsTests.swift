@@ -172,7 +172,7 @@ import Testing
 
     @Test func aSessionThatIsReleasedWithoutAnEndLeavesTheListOfPeers() throws {
         let group = PTPPeerGroup()
-        let (first, second) = (try #require(IPv4Address("10.0.0.1")), try #require(IPv4Address("10.0.0.2")))
+        let (first, second) = (try #require(NetworkAddress("10.0.0.1")), try #require(NetworkAddress("10.0.0.2")))
         let kept = session(in: group)
         func playBeside() {
             let released = session(in: group)
@@ -230,6 +230,7 @@ import Testing
         let music = DeliveryChoice(for: aac([], rate: 44100), mustDecode: false, reencoding: .aacLC)
         #expect(music.stream == .aac44100)
     }
+
 }
 
 @Suite struct PacketStoreTests {

@@ -1,6 +1,7 @@
 import AirPlayTransport
 import AirPlayWire
 import MediaCore
+import Sockets
 import SyncRendering
 import Testing
 
@@ -80,10 +81,14 @@ struct ClassicProtocolTests {
 
     @Test func theSessionDescriptionNamesFormatAndKey() throws {
         var description = SessionDescription(
-            session: 7, local: "192.0.2.1", remote: "192.0.2.2", format: .lossless44100, security: nil)
+            session: 7, local: NetworkAddress("192.0.2.1")!, remote: NetworkAddress("192.0.2.2")!,
+            format: .lossless44100, security: nil)
         let clear = String(decoding: try #require(description.body), as: UTF8.self)
         #expect(clear.hasPrefix("v=0\r\no=iTunes 7 0 IN IP4 192.0.2.1\r\ns=iTunes\r\nc=IN IP4 192.0.2.2\r\n"))
         #expect(clear.hasSuffix("a=fmtp:96 352 0 16 40 10 14 2 255 0 0 44100\r\n"))
+        (description.local, description.remote) = (NetworkAddress("fe80::1")!, NetworkAddress("fe80::2")!)
+        let overIPv6 = String(decoding: try #require(description.body), as: UTF8.self)
+        #expect(overIPv6.hasPrefix("v=0\r\no=iTunes 7 0 IN IP6 fe80::1\r\ns=iTunes\r\nc=IN IP6 fe80::2\r\n"))
         description.security = StreamSecurity(key: Array(0..<16), vector: Array(16..<32))
         let sealed = String(decoding: try #require(description.body), as: UTF8.self)
         #expect(sealed.contains("a=aesiv:EBESExQVFhcYGRobHB0eHw\r\n"))

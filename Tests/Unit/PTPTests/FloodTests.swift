@@ -9,7 +9,7 @@ import Testing
 /// A host that sends at the maximum rate; from the PTP ports, because other ports are rejected immediately.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct FloodTests {
     private static let ports: (event: UInt16, general: UInt16) = (32341, 32342)
-    private let master = IPv4Address("127.0.0.1")!
+    private let master = NetworkAddress("127.0.0.1")!
 
     /// Sends requests until it is stopped.
     private final class Flood: Sendable {
@@ -17,7 +17,7 @@ import Testing
         private let count = Atomic<Int>(0)
         private let thread = Lock<WorkerThread?>(nil)
 
-        init(from source: DatagramSocket, to target: IPv4Address) {
+        init(from source: DatagramSocket, to target: NetworkAddress) {
             var writer = PTPMessageWriter(identity: ClockIdentity(rawValue: 0xF100D))
             writer.request(.delayRequest, sequence: 1)
             let bytes = writer.bytes
@@ -59,8 +59,8 @@ import Testing
 
     /// From a stranger, and from a served speaker, whose requests are answered.
     @Test(arguments: [false, true]) func aFloodNeitherStopsTheBeatNorTheEnd(isServed: Bool) throws {
-        let witness = IPv4Address("127.0.0.3")!
-        let flooder = IPv4Address("127.0.0.2")!
+        let witness = NetworkAddress("127.0.0.3")!
+        let flooder = NetworkAddress("127.0.0.2")!
         let listener = try PTPPorts.open(witness, Self.ports.event)
         let source = try PTPPorts.open(flooder, Self.ports.event)
         let instance = try PTPInstance(

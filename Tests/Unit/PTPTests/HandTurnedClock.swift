@@ -10,7 +10,7 @@ final class SilentWire: PTPWire {
     let backlog = Atomic<Int>(0)
 
     func port(of channel: PTPChannel) -> UInt16 { channel == .event ? 319 : 320 }
-    func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: IPv4Address) {}
+    func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: NetworkAddress) {}
     func wait(until deadline: HostInstant, or descriptor: Int32, by clock: any HostClock) {}
 
     func receive(
@@ -19,7 +19,7 @@ final class SilentWire: PTPWire {
         guard channel == .event, backlog.load(ordering: .relaxed) > 0 else { return nil }
         backlog.subtract(1, ordering: .relaxed)
         return DatagramSocket.Datagram(
-            count: 44, source: IPv4Address(rawValue: 0x0A00_0063), sourcePort: 319, received: clock.now)
+            count: 44, source: NetworkAddress(ipv4: 0x0A00_0063), sourcePort: 319, received: clock.now)
     }
 }
 
@@ -29,13 +29,13 @@ final class HandTurnedClock {
     let wire = SilentWire()
     let instance: PTPInstance
     let identity = ClockIdentity(rawValue: 0x1122_3344_5566_7788)
-    let speaker = IPv4Address("10.0.0.2")!
+    let speaker = NetworkAddress("10.0.0.2")!
     var round: PTPRound
 
     init() {
         let served = ServedTimeline(clock: time)
         instance = try! PTPInstance(
-            address: IPv4Address("10.0.0.1")!, identity: identity, served: served, wire: wire)
+            address: NetworkAddress("10.0.0.1")!, identity: identity, served: served, wire: wire)
         round = PTPRound(identity: identity, beginning: time.now)
     }
 

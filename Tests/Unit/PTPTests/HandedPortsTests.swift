@@ -41,36 +41,32 @@ import Testing
     private let handed = HandedPorts(eventPort: ports.event, generalPort: ports.general)
 
     private func bound(_ address: String, _ port: UInt16, type: __socket_type = SOCK_DGRAM) -> ServiceDescriptors.Item {
-        let descriptor = socket(AF_INET, Int32(type.rawValue), 0)
-        var local = IPv4Address(address)!.socketAddress(port: port)
-        let code = withUnsafePointer(to: &local) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
+        let local = NetworkAddress(address)!
+        let descriptor = socket(local.family, Int32(type.rawValue), 0)
+        let code = local.withSocketAddress(port: port) { bind(descriptor, $0, $1) }
         #expect(code == 0, "\(address):\(port)")
         return ServiceDescriptors.Item(descriptor: descriptor, name: "")
     }
 
     private func open(on address: String) throws(PTPError) -> PTPSockets {
         try PTPSockets.open(
-            on: IPv4Address(address)!, eventPort: Self.ports.event, generalPort: Self.ports.general, handed: handed,
+            on: NetworkAddress(address)!, eventPort: Self.ports.event, generalPort: Self.ports.general, handed: handed,
             helper: nil)
     }
 
     @Test func bothPortsOfAnAddressAreTakenAndLentAgainAndAgainWithoutWhatCameMeanwhile() throws {
         let (event, general) = (bound("127.0.0.71", 32371), bound("127.0.0.71", 32372))
         #expect(handed.adopt([general, event]).isEmpty)
-        let stranger = try DatagramSocket(address: IPv4Address("127.0.0.72")!, port: 0)
+        let stranger = try DatagramSocket(address: NetworkAddress("127.0.0.72")!, port: 0)
         var buffer = [UInt8](repeating: 0, count: 64)
         for round in 0..<2 {
-            stranger.send([1], to: IPv4Address("127.0.0.71")!, port: 32371)
+            stranger.send([1], to: NetworkAddress("127.0.0.71")!, port: 32371)
             let lent = try open(on: "127.0.0.71")
             #expect(lent.event.port == 32371 && lent.general.port == 32372)
             #expect(lent.event.receive(into: &buffer) == nil, "what came while nobody listened")
-            stranger.send([2, 2], to: IPv4Address("127.0.0.71")!, port: 32371)
+            stranger.send([2, 2], to: NetworkAddress("127.0.0.71")!, port: 32371)
             let datagram = try #require(lent.event.receive(into: &buffer), "round \(round)")
-            #expect(datagram.count == 2 && datagram.source == IPv4Address("127.0.0.72"))
+            #expect(datagram.count == 2 && datagram.source == NetworkAddress("127.0.0.72"))
             // Kernel timestamps are enabled; otherwise the arrival time would be that of the read.
             #expect(datagram.received <= .now)
             #expect(fcntl(lent.event.descriptor, F_GETFD) & FD_CLOEXEC != 0)
@@ -92,12 +88,12 @@ import Testing
     @Test func socketsOnEveryAddressServeWhicheverIsAskedForFirst() throws {
         let wide = HandedPorts(eventPort: 32373, generalPort: 32374)
         #expect(wide.adopt([bound("0.0.0.0", 32373), bound("0.0.0.0", 32374)]).isEmpty)
-        let lent = try #require(try wide.lend(IPv4Address("127.0.0.75")!, 32373, 32374))
-        let peer = try DatagramSocket(address: IPv4Address("127.0.0.76")!, port: 0)
-        lent.event.send([7], to: IPv4Address("127.0.0.76")!, port: peer.port)
+        let lent = try #require(try wide.lend(NetworkAddress("127.0.0.75")!, 32373, 32374))
+        let peer = try DatagramSocket(address: NetworkAddress("127.0.0.76")!, port: 0)
+        lent.event.send([7], to: NetworkAddress("127.0.0.76")!, port: peer.port)
         var buffer = [UInt8](repeating: 0, count: 64)
         #expect(peer.receive(into: &buffer)?.sourcePort == 32373)
-        #expect(throws: PTPError.self) { try wide.lend(IPv4Address("127.0.0.77")!, 32373, 32374) }
+        #expect(throws: PTPError.self) { try wide.lend(NetworkAddress("127.0.0.77")!, 32373, 32374) }
     }
 
     @Test func unsuitableSocketsAreClosedAndReported() throws {

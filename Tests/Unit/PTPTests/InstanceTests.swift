@@ -7,12 +7,12 @@ import Testing
 
 /// The sockets of a speaker in a test: another loopback address with the same ports.
 private struct Listener {
-    let address: IPv4Address
+    let address: NetworkAddress
     let event: DatagramSocket
     let general: DatagramSocket
     let ports: (event: UInt16, general: UInt16)
 
-    init(_ address: IPv4Address, ports: (event: UInt16, general: UInt16)) throws {
+    init(_ address: NetworkAddress, ports: (event: UInt16, general: UInt16)) throws {
         self.address = address
         self.ports = ports
         event = try PTPPorts.open(address, ports.event)
@@ -40,8 +40,8 @@ private struct Listener {
 }
 
 @Suite(.serialized) struct PTPInstanceTests {
-    private let master = IPv4Address("127.0.0.1")!
-    private let speaker = IPv4Address("127.0.0.2")!
+    private let master = NetworkAddress("127.0.0.1")!
+    private let speaker = NetworkAddress("127.0.0.2")!
     private let clock = ClockIdentity(rawValue: 0x1122_3344_5566_7788)
 
     private func start(_ ports: (UInt16, UInt16)) throws -> PTPInstance {
@@ -179,7 +179,7 @@ private struct Listener {
     @Test func aSpeakerThatSendsTimeAndAsksForNoneIsFollowedAndSentNoMore() throws {
         let ports: (UInt16, UInt16) = (32333, 32334)
         let listener = try Listener(speaker, ports: ports)
-        let stranger = try Listener(IPv4Address("127.0.0.3")!, ports: ports)
+        let stranger = try Listener(NetworkAddress("127.0.0.3")!, ports: ports)
         let instance = try start(ports)
         defer { instance.stop() }
         instance.add(speaker)
@@ -213,7 +213,7 @@ private struct Listener {
         let now = HostInstant.now
         let ahead = timeline.mapping.target(at: now).nanoseconds - now.nanoseconds - 5_000_000_000
         #expect(abs(ahead) < 5_000_000, "\(ahead) ns")
-        #expect(instance.timeline(for: IPv4Address("127.0.0.3")!)?.grandmaster == clock, "others are served")
+        #expect(instance.timeline(for: NetworkAddress("127.0.0.3")!)?.grandmaster == clock, "others are served")
         // Queued messages are old; afterwards only delay requests arrive.
         var buffer = [UInt8](repeating: 0, count: 2048)
         while listener.event.receive(into: &buffer) != nil {}
@@ -258,7 +258,7 @@ private struct Listener {
     @Test func nothingThatASpeakerSendsStopsTheClock() throws {
         let ports: (UInt16, UInt16) = (32335, 32336)
         let listener = try Listener(speaker, ports: ports)
-        let witness = try Listener(IPv4Address("127.0.0.3")!, ports: ports)
+        let witness = try Listener(NetworkAddress("127.0.0.3")!, ports: ports)
         let instance = try start(ports)
         defer { instance.stop() }
         instance.add(speaker)
@@ -316,7 +316,7 @@ private struct Listener {
 
     @Test func strangersGetNoAnswer() throws {
         let ports: (UInt16, UInt16) = (32327, 32328)
-        let stranger = try Listener(IPv4Address("127.0.0.3")!, ports: ports)
+        let stranger = try Listener(NetworkAddress("127.0.0.3")!, ports: ports)
         let listener = try Listener(speaker, ports: ports)
         let instance = try start(ports)
         defer { instance.stop() }

@@ -12,7 +12,7 @@ import Testing
     private static let ports: (event: UInt16, general: UInt16) = (32381, 32382)
     private static let count = Lock<UInt8>(0)
     /// A separate address per test case: cases run in parallel and bind the same ports.
-    private let address: IPv4Address
+    private let address: NetworkAddress
     private let folder = TemporaryFolder()
 
     init() throws {
@@ -20,7 +20,7 @@ import Testing
             count += 1
             return count
         }
-        address = try #require(IPv4Address("127.0.81.\(number)"))
+        address = try #require(NetworkAddress("127.0.81.\(number)"))
     }
 
     /// Returns a substitute for the helper, in Python: `pair` is its standard input.

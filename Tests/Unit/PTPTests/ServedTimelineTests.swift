@@ -7,8 +7,8 @@ import Testing
 
 @Suite struct ServedTimelineTests {
     private let clock = ManualClock()
-    private let speaker = IPv4Address("10.0.0.2")!
-    private let other = IPv4Address("10.0.0.3")!
+    private let speaker = NetworkAddress("10.0.0.2")!
+    private let other = NetworkAddress("10.0.0.3")!
     private let master = ClockIdentity(rawValue: 42)
 
     private func mapping(ahead: Int64, partsPerMillion: Double = 0) -> ClockMapping<HostInstant, PTPInstant> {

@@ -11,7 +11,7 @@ struct PTPFollowerTests {
         // Ports of this process, below the kernel's ephemeral range (ip_local_port_range).
         let base = UInt16(20_000 + getpid() % 3000 * 4)
         let ports: (event: UInt16, general: UInt16) = (base + 2, base + 3)
-        let (sender, speaker) = (IPv4Address(rawValue: 0x7F00_0001), IPv4Address(rawValue: 0x7F00_0003))
+        let (sender, speaker) = (NetworkAddress.loopback, NetworkAddress(ipv4: 0x7F00_0003))
         let voice = try PTPPorts.open(sender, ports.general)
         let sockets = try PTPSockets.open(on: speaker, eventPort: ports.event, generalPort: ports.general)
         let master = ClockIdentity(rawValue: 0x1122_33FF_FE44_5566)

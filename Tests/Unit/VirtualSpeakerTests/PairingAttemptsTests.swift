@@ -6,8 +6,8 @@ import Testing
 @testable import VirtualSpeaker
 
 @Suite struct PairingAttemptsTests {
-    private let person = IPv4Address(rawValue: 0x0A00_0001)
-    private let stranger = IPv4Address(rawValue: 0x0A00_0002)
+    private let person = NetworkAddress(ipv4: 0x0A00_0001)
+    private let stranger = NetworkAddress(ipv4: 0x0A00_0002)
     private let start = HostInstant(nanoseconds: 0)
 
     @Test func fewWrongTriesCostNothingAndEveryFurtherOneTwiceTheTime() {
@@ -44,7 +44,7 @@ import Testing
 
     @Test func challengesAreLimitedForAnAddressAndForAllTogether() {
         var attempts = PairingAttempts()
-        func attempt(_ address: IPv4Address, seconds: Double) -> PairingAttempts.Refusal? {
+        func attempt(_ address: NetworkAddress, seconds: Double) -> PairingAttempts.Refusal? {
             attempts.consumeChallenge(address, at: start.advanced(by: .seconds(seconds)))
         }
         var granted = (0..<1000).filter { _ in attempt(stranger, seconds: 0) == nil }.count
@@ -54,7 +54,7 @@ import Testing
         #expect(attempt(stranger, seconds: 0.6) == nil && attempt(stranger, seconds: 0.6) != nil)
         granted =
             (0..<60_000).filter { number in
-                let address = IPv4Address(rawValue: 0x0B00_0000 + UInt32(number % 1000))
+                let address = NetworkAddress(ipv4: 0x0B00_0000 + UInt32(number % 1000))
                 return attempt(address, seconds: 1 + Double(number) / 1000) == nil
             }.count
         // Within a minute: the initial allowance, and ten per second.
@@ -85,7 +85,7 @@ import Testing
         var attempts = PairingAttempts()
         var taken = 0
         for number in 0..<100_000 as Range<UInt32> {
-            if attempts.countAttempt(IPv4Address(rawValue: 0x0B00_0000 + number), at: start) == nil { taken += 1 }
+            if attempts.countAttempt(NetworkAddress(ipv4: 0x0B00_0000 + number), at: start) == nil { taken += 1 }
         }
         #expect(taken == PairingAttempts.storeLimit)
         #expect(attempts.count <= PairingAttempts.sourceLimit)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ConnectionSlotsTests {
     private func seat(_ source: UInt32, _ standing: Standing = .stranger) -> ConnectionSlots.Slot {
-        .init(source: IPv4Address(rawValue: source), standing: standing)
+        .init(source: NetworkAddress(ipv4: source), standing: standing)
     }
 
     @Test func theOldestStrangerGivesWayThenTheOldestWithoutASession() {
@@ -72,7 +72,7 @@ import Testing
 }
 
 @Suite struct StrangersOnTheNetworkTests {
-    private let home = IPv4Address(rawValue: 0x7F00_0001)
+    private let home = NetworkAddress.loopback
 
     private func connect(_ speaker: SoftwareSpeaker) throws -> TCPSocket {
         try TCPSocket.connect(to: home, port: speaker.port, deadline: .now.advanced(by: .seconds(5)))

@@ -14,7 +14,7 @@
  * Non-blocking recvmsg(2) with the kernel's receive timestamp (SO_TIMESTAMPNS, nanoseconds of CLOCK_REALTIME; 0 if
  * there is none). Returns the number of bytes, or -1 with errno set.
  */
-ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct sockaddr_in *from, int64_t *stamp_ns);
+ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct sockaddr_storage *from, int64_t *stamp_ns);
 
 /*
  * Non-blocking receive of one byte and up to `max` descriptors (SCM_RIGHTS, unix(7)), closed on exec. Further

@@ -39,7 +39,7 @@ private final class ControlledFilm {
         for quirk in quirks { try all.set(quirk) }
         speaker = try SoftwareSpeaker(
             SpeakerConfiguration(
-                address: IPv4Address(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required, quirks: all))
+                address: NetworkAddress(ipv4: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required, quirks: all))
     }
 
     private var log: String { scratch.path("log") }

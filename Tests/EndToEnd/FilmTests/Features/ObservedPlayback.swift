@@ -66,7 +66,7 @@ final class ObservedPlayback: @unchecked Sendable {
     ) throws -> SoftwareSpeaker {
         try SoftwareSpeaker(
             SpeakerConfiguration(
-                address: .init(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, output: output, clock: .required))
+                address: .init(ipv4: 0x7F00_0000 | UInt32(host)), port: 0, output: output, clock: .required))
     }
 
     /// Runs programs to their ends, two at once: more would overload two cores that also run another test lane.

@@ -90,7 +90,7 @@ struct RemoteControlTests {
             \r
             \(body)
             """
-        let socket = try TCPSocket.connect(to: IPv4Address(rawValue: 0x7F00_0001), port: port, deadline: limit)
+        let socket = try TCPSocket.connect(to: NetworkAddress.loopback, port: port, deadline: limit)
         try socket.sendAll(Array(text.utf8), deadline: limit)
         return socket
     }

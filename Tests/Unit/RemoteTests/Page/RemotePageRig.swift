@@ -8,7 +8,7 @@ import Testing
 
 /// A recorded player with a page on loopback.
 final class RemotePageRig {
-    static let loopback = IPv4Address(rawValue: 0x7F00_0001)
+    static let loopback = NetworkAddress.loopback
 
     let player = TablePlayer()
     let page: RemotePage

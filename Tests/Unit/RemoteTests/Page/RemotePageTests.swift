@@ -298,7 +298,7 @@ import Testing
 /// The link to a page.
 @Suite struct RemotePageLinkTests {
     @Test func theLongestLinkIsAQRCode() throws {
-        let address = HTTPAddress(address: IPv4Address(rawValue: .max), port: 65535)
+        let address = HTTPAddress(address: NetworkAddress(ipv4: .max), port: 65535)
         let (one, other) = (AccessToken().link(to: address), AccessToken().link(to: address))
         #expect(one != other && one.utf8.count == 52)
         #expect(QRCode(one) != nil && QRCode(String(repeating: "x", count: 54)) == nil)
@@ -333,7 +333,7 @@ import Testing
 
     @Test func aTokenMatchesItselfOnly() {
         let token = AccessToken()
-        let link = token.link(to: HTTPAddress(address: IPv4Address(rawValue: 1), port: 1))
+        let link = token.link(to: HTTPAddress(address: NetworkAddress(ipv4: 1), port: 1))
         let text = String(link.split(separator: "/")[2])
         #expect(token.matches(text) && !AccessToken().matches(text))
         let given = AccessToken(text + "more")
@@ -347,7 +347,7 @@ import Testing
     @Test func theAddressOfALinkIsReachable() {
         let loopback = RemotePageRig.loopback
         #expect(RemotePageLink.reachableAddress(of: loopback) == loopback)
-        let all = RemotePageLink.reachableAddress(of: IPv4Address(rawValue: 0))
+        let all = RemotePageLink.reachableAddress(of: NetworkAddress.anyIPv4)
         #expect(LocalAddresses.all().contains(all))
     }
 
@@ -356,7 +356,7 @@ import Testing
         let hosts =
             "127.0.0.1\tlocalhost\n127.0.1.1 PC.Home.Example pc # other.example\n192.0.2.7 screen.example\n::1 six\n"
             + "192.0.2.8 printer.example\nfe80::1 pc.six\n"
-        let own = try #require(IPv4Address("192.0.2.7"))
+        let own = try #require(NetworkAddress("192.0.2.7"))
         #expect(
             LocalAddresses.names(of: "PC", hosts: hosts, addresses: [own])
                 == ["pc", "pc.local", "localhost", "pc.home.example", "screen.example"])

@@ -58,8 +58,8 @@ import Testing
     }
 
     @Test func thePortsAreCheckedOnEveryAddressAndTheirHolderIsNamed() throws {
-        let addresses = [IPv4Address("127.0.0.1")!, IPv4Address("10.0.0.1")!]
-        func finding(_ code: PTPError.Code, on bad: IPv4Address) throws -> Finding {
+        let addresses = [NetworkAddress("127.0.0.1")!, NetworkAddress("10.0.0.1")!]
+        func finding(_ code: PTPError.Code, on bad: NetworkAddress) throws -> Finding {
             try #require(
                 PortCheck.findings(
                     on: addresses,
@@ -71,7 +71,7 @@ import Testing
         let forbidden = try finding(.notPermitted, on: addresses[0])
         #expect(forbidden.remedy?.contains("cap_sys_nice") == false)
         #expect(forbidden.remedy?.contains("sysctl net.ipv4.ip_unprivileged_port_start=319") == true)
-        #expect(try finding(.portsBusy, on: IPv4Address("10.0.0.2")!).verdict == .good)
+        #expect(try finding(.portsBusy, on: NetworkAddress("10.0.0.2")!).verdict == .good)
     }
 
     @Test func theHolderOfAPortIsFoundInTheKernelsTable() throws {

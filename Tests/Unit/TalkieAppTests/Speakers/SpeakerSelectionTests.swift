@@ -152,7 +152,7 @@ import Testing
     @Test func aSpeakerWithoutPTPTakesNoPortsFromOtherPrograms() throws {
         let (event, general): (UInt16, UInt16) = (32335, 32336)
         let clocks = PTPDirectory(identity: ClockIdentity(rawValue: 7), eventPort: event, generalPort: general)
-        let local = IPv4Address(rawValue: 0x7F00_0001)
+        let local = NetworkAddress.loopback
         func check(_ features: String) -> RouteConditions.ClockPorts {
             let speaker = DiscoveredSpeaker.announced("Bath", "features=\(features)", address: "127.0.0.9")
             return .check(toward: speaker, reservedIn: clocks)
@@ -321,10 +321,18 @@ import Testing
         }
     }
 
-    @Test func aSpeakerWithoutIPv4IsDistinguishedFromAMissingOne() throws {
-        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Six", address: "fd00::5"))))
-        let failure = try failure(selection(network), "Six")
-        #expect(failure.exitStatus == 69 && failure.message.contains("IPv4"))
+    @Test func aSpeakerWithoutIPv4IsReachedByIPv6() throws {
+        func address(_ addresses: String...) throws -> String? {
+            let known = DiscoveredSpeaker.announced("Six")
+            let speaker = DiscoveredSpeaker(
+                id: known.id, name: known.name, traits: known.traits,
+                endpoints: addresses.map { NetworkEndpoint(NetworkAddress($0)!, port: 7000) })
+            let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(speaker)))
+            return try chosen(selection(network), "Six").first?.address.description
+        }
+        #expect(try address("fd00::5", "fe80::5%1") == "airplay://[fd00::5]")
+        #expect(try address("fe80::5%1") == "airplay://[fe80::5%lo]")
+        #expect(try address("10.0.0.5", "fd00::5") == "airplay://10.0.0.5")
     }
 
     @Test func aNameMadeToRunCommandsIsOneWordOfTheRemedy() throws {
