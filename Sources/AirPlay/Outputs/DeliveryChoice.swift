@@ -54,11 +54,14 @@ struct DeliveryChoice {
 
     /// Returns the choice for an open stream.
     ///
-    /// An open lossless stream is kept, since a new one costs one or two seconds of silence. An open AAC stream is kept
-    /// only for audio that would be passed through into it but must be decoded.
+    /// A new stream costs one or two seconds of silence, since the speaker synchronizes its clock again. A lossless one
+    /// is kept for all audio, an AAC one for audio that would be AAC with as many channels, at whatever rate, and for
+    /// audio that would be passed through into it but must be decoded.
     func keeping(_ open: StreamFormat?, for format: AudioFormat) -> DeliveryChoice {
         guard let open, stream != open else { return self }
-        let isKept = open.coding == .appleLossless || Self.untouched(format, channels: open.channels) == open
+        let isKept =
+            open.coding == .appleLossless || (open.coding, open.channels) == (stream.coding, stream.channels)
+            || Self.untouched(format, channels: open.channels) == open
         return isKept ? DeliveryChoice(encodingInto: open) : self
     }
 

@@ -50,6 +50,48 @@ import VirtualSpeaker
         #expect(try stream(speaker, of: film, state: state, options: ";route=auto") == "buffered AAC-LC 48")
     }
 
+    /// A new session, or a new stream, would cost the time in which the speaker synchronizes its clock.
+    @Test func theNextFilmAndASeekKeepTheSessionAndTheStream() throws {
+        let folder = try Scratch()
+        let films = try [("ac3", 48_000), ("aac", 44_100)].map { codec, rate in
+            try TestClips.make(
+                "speaker-kept-\(codec).mkv",
+                TestClips.arguments(
+                    "-f lavfi -i testsrc2=s=64x36:r=25:d=60 -f lavfi -i sine=r=\(rate):d=60 -c:v mpeg4"
+                        + " -c:a \(codec) -ac 2"))
+        }
+        let speaker = try SoftwareSpeaker(
+            SpeakerConfiguration(address: NetworkAddress("127.0.0.36")!, port: 0, clock: .required))
+        defer { speaker.stop() }
+        let player = TerminalProcess(
+            ["play", "--no-video", "--speaker", speaker.url] + films,
+            environment: ["XDG_STATE_HOME": folder.path("state")])
+        var anchors: [HostInstant] {
+            speaker.record.events.compactMap { event -> HostInstant? in
+                if case .anchor(_, _, let host, _) = event { host } else { nil }
+            }
+        }
+        func press(_ key: String?) throws -> Duration {
+            let (before, pressed) = (anchors.count, HostInstant.now)
+            if let key { player.type(key) }
+            while anchors.count == before, .now - pressed < .seconds(20) { usleep(10_000) }
+            let anchor = try #require(anchors.last, "\(speaker.record.events.suffix(8))")
+            try #require(anchors.count > before, "\(speaker.record.events.suffix(8))")
+            while HostInstant.now < anchor.advanced(by: .seconds(1)) { usleep(10_000) }
+            return anchor - pressed
+        }
+        _ = try press(nil)
+        let (next, seek) = (try press(">"), try press("\u{1B}[C"))
+        print("the next film is heard after \(next.inMilliseconds) ms, a seek after \(seek.inMilliseconds) ms")
+        player.type("q")
+        #expect(player.wait() == .status(0))
+        let events = speaker.record.events
+        #expect(events.count { if case .stream = $0 { true } else { false } } == 1)
+        #expect(events.count { if case .connected = $0 { true } else { false } } == 1)
+        // The rest of the time is opening and decoding; a new stream takes 1.2 s more.
+        #expect(next < .seconds(1.2) && seek < .seconds(1.2), "\(next), \(seek)")
+    }
+
     /// Each channel has a tone of its own: front left and right, centre, low frequency, side left and right.
     private static let voices = [400, 600, 900, 60, 1900, 2500]
 

@@ -231,6 +231,27 @@ import Testing
         #expect(music.stream == .aac44100)
     }
 
+    @Test func anOpenStreamIsKeptForAudioOfItsCodingAndChannels() {
+        func kept(_ open: StreamFormat?, for format: AudioFormat, _ reencoding: StreamFormat.Coding = .aacLC)
+            -> DeliveryChoice
+        {
+            DeliveryChoice(for: format, mustDecode: false, reencoding: reencoding, channels: 6)
+                .keeping(open, for: format)
+        }
+        func ac3(_ layout: ChannelLayout) -> AudioFormat {
+            AudioFormat(parameters: CodecParameters(codec: "ac3"), sampleRate: 48000, layout: layout)
+        }
+        let music = aac([0x12, 0x10], rate: 44100)
+        #expect(kept(nil, for: music).isPassThrough && kept(.aac44100, for: music).isPassThrough)
+        let other = kept(.aac48000, for: music)
+        #expect(other.stream == .aac48000 && !other.isPassThrough, "packets of another rate are encoded")
+        #expect(kept(.aac44100, for: ac3(.stereo)).stream == .aac44100)
+        #expect(kept(.lossless48000, for: music).stream == .lossless48000)
+        // Without a new stream these would lose their channels, or their quality.
+        #expect(kept(.aac48000, for: ac3(.surround51)).stream == .aacSurround51)
+        #expect(kept(.aacSurround51, for: ac3(.stereo)).stream == .aac48000)
+        #expect(kept(.aac48000, for: ac3(.stereo), .appleLossless).stream == .lossless48000)
+    }
 }
 
 @Suite struct PacketStoreTests {
