@@ -88,7 +88,7 @@ extension LoopTests {
             ("garbage=SETUP", "failed"), ("truncated=SETUP", "lost"), ("endless=SETUP", "failed"),
             ("status=SETUP:453", "busy"), ("status=SETUP:403", "notPermitted"), ("status=SETUP:400", "failed"),
             ("status=SETUP:454", "lost"), ("garbage=/pair-setup", "failed"), ("truncated=/info", "lost"),
-            ("silent=/info", "unavailable"), ("status=RECORD:500", "failed"),
+            ("silent=/info", "unavailable"), ("status=RECORD:500", "failed"), ("truncated=RECORD", "lost"),
         ])
         func aBadAnswerEndsTheAttemptWithASentence(quirk: String, code: String) throws {
             let receiver = try receiver([quirk])
@@ -201,8 +201,11 @@ extension LoopTests {
             #expect(!receiver.record.events.contains(.died) && speaker.interruption == nil)
         }
 
-        /// Receivers that listen for events only after they announced the port, never listen, or strip leading zeros.
-        @Test(arguments: ["late-events=1", "no-events", "stripped-zeros"])
+        /// Receivers that listen for events only after they announced the port, never listen, strip leading zeros, or
+        /// answer late.
+        @Test(arguments: [
+            "late-events=1", "no-events", "stripped-zeros", "slow=SETUP:1.5", "slow=RECORD:3", "slow=/pair-setup:2",
+        ])
         func aSpeakerWithBadMannersPlaysAllTheSame(quirk: String) throws {
             let receiver = try receiver([quirk])
             defer { receiver.stop() }
