@@ -2,12 +2,18 @@ import MediaCore
 
 /// Analysis of a light sensor on the recording's second channel.
 extension CalibrationAnalysis {
-    /// The screen's delay after the flip, measured by a light sensor.
+    /// The screen's delay after the flip, measured by a light sensor or a camera.
     struct Light {
         /// Milliseconds per event; nil where no flash was detected.
         var delays: [Double?]
-        /// The fit through all delays.
-        var fit: OffsetStatistics
+        /// The delay in milliseconds, the standard deviation of one event, and half the 95 % confidence interval.
+        var level: Double
+        var sigma: Double
+        var halfWidth95: Double
+        /// The standard error in ppm of the clock's rate that the flashes determine; 0 if they determine none.
+        var rateError = 0.0
+        /// Where the screen's own delay is part of the result.
+        var share = SpeakerAnswer.ScreenShare.measured
     }
 
     /// Returns the screen's delays from the channel without chirps, or nil if no channel contains flashes.
@@ -53,6 +59,6 @@ extension CalibrationAnalysis {
                 "the screen never flashed before the light sensor (\(readings.count) of \(flashed.count) flashes seen); "
                     + "put the sensor at the centre of the screen, and the window in front")
         }
-        return Light(delays: delays, fit: fit)
+        return Light(delays: delays, level: fit.level, sigma: fit.sigma, halfWidth95: fit.halfWidth95)
     }
 }

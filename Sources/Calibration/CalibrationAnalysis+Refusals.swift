@@ -59,7 +59,7 @@ extension CalibrationAnalysis {
     }
 
     /// Returns the reason why the run was not found in the recording.
-    func diagnosis(of find: Find, channel: Int, _ clock: RecordingClock) -> TalkieError {
+    func diagnosis(of find: Find, channel: Int) -> TalkieError {
         let level = AudioLevel(recording.channels[channel])
         guard level.peak > AudioLevel.silence else {
             return Self.failed(

@@ -1,11 +1,11 @@
 package import MediaCore
-internal import Profiles
+package import Profiles
 internal import SyncRendering
 
 /// Computes the calibration result of a recording, or an error that says what to change.
 package struct CalibrationAnalysis {
     /// The recording to analyse.
-    let recording: Recording
+    var recording: Recording
     /// The events of the run.
     let record: CalibrationRecord
     /// Whether a light sensor on the second channel is required.
@@ -14,6 +14,9 @@ package struct CalibrationAnalysis {
     package var isHeardAtSource = true
     /// Whether to search for a wrongly stated rate as a last resort; takes seconds in a debug build.
     var suspectsLabel = true
+    /// Stored calibrations of the run's speakers with its screen and mode, by speaker. A video measures the others
+    /// against one of them.
+    package var references: [Int: LatencyProfile] = [:]
 
     package init(
         recording: Recording, record: CalibrationRecord, expectsLight: Bool = false, isHeardAtSource: Bool = true,
@@ -45,16 +48,22 @@ package struct CalibrationAnalysis {
     ///
     /// - Throws: Status 66 for a recording that cannot belong to the run, 1 for one that contains too little.
     package func answer() throws(TalkieError) -> CalibrationAnswer {
+        guard let film = recording.film else { return try answer(of: nil) }
+        let video = try video(film)
+        guard recording.anchors.isEmpty else { return try answer(of: video) }
+        var anchored = self
+        anchored.recording.anchors = video.anchors
+        return try anchored.answer(of: video)
+    }
+
+    private func answer(of video: FilmedRun?) throws(TalkieError) -> CalibrationAnswer {
         let clock = try checkedClock()
-        var finds: [Find] = []
-        for channel in recording.channels.indices {
-            finds.append(try find(in: channel, clock))
-        }
+        let finds = recording.channels.indices.map { find(video?.peaks[$0] ?? peaks(in: $0, rate: clock.rate), clock) }
         guard let best = finds.indices.max(by: { finds[$0].strength < finds[$1].strength }) else {
             throw Self.unfit("the recording has no channels")
         }
-        guard finds[best].isHeard(record) else { throw diagnosis(of: finds[best], channel: best, clock) }
-        let light = try light(apartFrom: best, finds, clock)
+        guard finds[best].isHeard(record) else { throw diagnosis(of: finds[best], channel: best) }
+        let light = if let video { video.light(clock) } else { try light(apartFrom: best, finds, clock) }
         var answers: [SpeakerAnswer] = []
         var allStatistics: [OffsetStatistics] = []
         for index in record.speakers.indices {
@@ -71,11 +80,14 @@ package struct CalibrationAnalysis {
                 .squareRoot()
         }
         let several = record.speakers.count > 1
-        let isOffsetKnown = light != nil || (record.display != nil && (!several || isHeardAtSource))
+        let isOffsetKnown =
+            light != nil || (video == nil && record.display != nil && (!several || isHeardAtSource))
         for index in answers.indices { answers[index].isOffsetKnown = isOffsetKnown }
-        let way: CalibrationMethod = light != nil ? .light : isOffsetKnown ? .microphone : .differences
-        return CalibrationAnswer(
+        let way: CalibrationMethod =
+            light != nil ? (video == nil ? .light : .video) : isOffsetKnown ? .microphone : .differences
+        let answer = CalibrationAnswer(
             way: way, display: record.display, speakers: answers, remarks: remarks(answers, clock, isOffsetKnown))
+        return way == .video ? completed(answer, allStatistics.map(\.halfWidth95)) : answer
     }
 
     // MARK: Sound
@@ -100,17 +112,19 @@ package struct CalibrationAnalysis {
         }
     }
 
-    private func find(in channel: Int, _ clock: RecordingClock) throws(TalkieError) -> Find {
-        let finder = ChirpFinder(rate: clock.rate)
+    func peaks(in channel: Int, rate: Double) -> [ChirpCode: [ChirpFinder.Peak]] {
         let codes = Array(Set(record.events.map(\.code))).sorted { $0.number < $1.number }
-        let peaks = finder.find(codes, in: recording.channels[channel])
+        return ChirpFinder(rate: rate).find(codes, in: recording.channels[channel])
+    }
+
+    private func find(_ peaks: [ChirpCode: [ChirpFinder.Peak]], _ clock: RecordingClock) -> Find {
         let fits = record.speakers.indices.map { speaker in
             EventPattern.fit(expected(speaker) { clock.frame(at: $0.due) / clock.rate }, to: peaks, rate: clock.rate)
         }
         return Find(fits: fits, peaks: peaks)
     }
 
-    private func expected(
+    func expected(
         _ speaker: Int, _ time: (CalibrationRecord.Event) -> Double
     ) -> [EventPattern.Expected] {
         record.events.filter { $0.speaker == speaker }.map { EventPattern.Expected(time: time($0), code: $0.code) }
@@ -182,11 +196,13 @@ package struct CalibrationAnalysis {
         var screen = flip
         var (sigma, halfWidth) = (statistics.sigma, statistics.halfWidth95)
         var share = SpeakerAnswer.ScreenShare.unknown
+        var driftError = statistics.slopeError * 1000
         if let light {
-            screen += light.fit.level
-            sigma = (sigma * sigma + light.fit.sigma * light.fit.sigma).squareRoot()
-            halfWidth = (halfWidth * halfWidth + light.fit.halfWidth95 * light.fit.halfWidth95).squareRoot()
-            share = .measured
+            driftError = (driftError * driftError + light.rateError * light.rateError).squareRoot()
+            screen += light.level
+            sigma = (sigma * sigma + light.sigma * light.sigma).squareRoot()
+            halfWidth = (halfWidth * halfWidth + light.halfWidth95 * light.halfWidth95).squareRoot()
+            share = light.share
         } else if let stated = record.display?.statedDelay {
             screen += stated.inMilliseconds
             share = .stated
@@ -201,7 +217,7 @@ package struct CalibrationAnalysis {
             speaker: record.speakers[speaker], offset: offset, sigma: sigma,
             interval: (offset - halfWidth)...(offset + halfWidth), readings: points,
             // 1 ms per second is 1000 ppm.
-            drift: (statistics.slope * 1000, statistics.slopeError * 1000), audioRest: statistics.level,
+            drift: (statistics.slope * 1000, driftError), audioRest: statistics.level,
             screenRest: screen,
             screenShare: share, isOffsetKnown: true)
     }
@@ -217,6 +233,9 @@ package struct CalibrationAnalysis {
 
     private func remarks(_ answers: [SpeakerAnswer], _ clock: RecordingClock, _ isOffsetKnown: Bool) -> [String] {
         var remarks: [String] = []
+        if record.corrections != nil {
+            remarks.append("the run was played with the stored corrections, so the offset is what is left")
+        }
         if !isOffsetKnown {
             remarks.append(
                 "with one microphone and several speakers only the differences between them are measured, not the picture"

@@ -42,6 +42,7 @@ extension SpeakerAnswer {
             ("sound_ms", .real(audioRest, decimals: 3)), ("screen_ms", .real(screenRest, decimals: 3)),
             ("screen_source", .text(screenShare.rawValue)), ("behind_first_ms", .optional(behindFirst, decimals: 3)),
             ("behind_first_half_width_ms", .optional(behindFirstHalfWidth, decimals: 3)),
+            ("random_half_width_ms", .optional(randomHalfWidth, decimals: 3)),
         ]
     }
 
@@ -61,6 +62,9 @@ extension SpeakerAnswer {
                     "confidence",
                     "\(Decimals.signed(interval.lowerBound, 2)) to \(Decimals.signed(interval.upperBound, 2)) ms "
                         + "(95 %); standard deviation \(Decimals.text(sigma, 2)) ms"))
+            if let randomHalfWidth {
+                lines.append(row("", "±\(Decimals.text(randomHalfWidth, 2)) ms without the camera's own offset"))
+            }
         }
         if let behindFirst, behindFirstHalfWidth != nil {
             lines.append(

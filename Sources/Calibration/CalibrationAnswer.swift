@@ -60,6 +60,8 @@ package struct SpeakerAnswer: Sendable {
     var behindFirstHalfWidth: Double?
     /// Whether `offset` is valid; false if only differences between speakers were measured.
     var isOffsetKnown: Bool
+    /// Half the 95 % confidence interval without the camera's own offset, in milliseconds; nil unless it is a video.
+    var randomHalfWidth: Double?
 
     package init(
         speaker: OutputIdentity, offset: Double, sigma: Double, interval: ClosedRange<Double>, readings: [Reading],
@@ -95,6 +97,8 @@ package struct CalibrationAnswer: Sendable {
     var display: CalibrationRecord.Display?
     /// The results per speaker, in the order of the run.
     package var speakers: [SpeakerAnswer]
+    /// The index of the speaker whose stored calibration the others were measured against; nil without one.
+    package var reference: Int?
     /// Additional notes for the user.
     var remarks: [String] = []
 

@@ -35,13 +35,19 @@ package struct CalibrationRecord: Sendable, Equatable {
         var due: HostInstant
         /// When the frame was presented as reported by the system; nil if it was not.
         var flashed: HostInstant?
+        /// When the dark frame after it was presented; nil if unknown.
+        var darkened: HostInstant?
 
-        package init(speaker: Int, code: ChirpCode, isLong: Bool, due: HostInstant, flashed: HostInstant? = nil) {
+        package init(
+            speaker: Int, code: ChirpCode, isLong: Bool, due: HostInstant, flashed: HostInstant? = nil,
+            darkened: HostInstant? = nil
+        ) {
             self.speaker = speaker
             self.code = code
             self.isLong = isLong
             self.due = due
             self.flashed = flashed
+            self.darkened = darkened
         }
     }
 
@@ -55,6 +61,8 @@ package struct CalibrationRecord: Sendable, Equatable {
     var events: [Event]
     /// The latency shares that each output stated during the run, for the ledger.
     package var shares: [[LatencyLedger.Share]] = []
+    /// The stored corrections that were applied during the run, in milliseconds for each speaker; nil: none, as usual.
+    package var corrections: [Double]?
 
     /// Maximum size of a file in bytes.
     package static let largestFile = 4 << 20
@@ -77,6 +85,7 @@ package struct CalibrationRecord: Sendable, Equatable {
                             ("key", .text(speaker.key)), ("name", .text(speaker.name)), ("query", .text(speaker.query)),
                             ("route", .text(speaker.route)), ("address", .optional(speaker.address)),
                             ("shares", .array((shares.indices.contains(index) ? shares[index] : []).map(\.json))),
+                            ("correction_ms", .optional(corrections?[index], decimals: 3)),
                         ])
                     })
             ),
@@ -107,6 +116,7 @@ package struct CalibrationRecord: Sendable, Equatable {
                                         .integer(Int(event.flashLength.inMilliseconds))
                                     ), ("due_ns", nanoseconds(event.due)),
                                     ("host_ns", event.flashed.map(nanoseconds) ?? .null),
+                                    ("end_ns", event.darkened.map(nanoseconds) ?? .null),
                                 ])
                             ),
                         ])
@@ -142,6 +152,7 @@ package struct CalibrationRecord: Sendable, Equatable {
                 statedDelay: delay.map { .nanoseconds(Int64(clamping: $0 * 1e6, in: 0...2_000_000_000)) })
         }
         speakers = []
+        var corrections: [Double?] = []
         for speaker in object.objects("speakers", maxCount: StimulusPlan.maxSpeakers) ?? [] {
             guard let key = speaker.text("key"), LatencyProfile.Key.isSpeakerKey(key), let name = speaker.text("name"),
                 let route = speaker.text("route")
@@ -150,8 +161,13 @@ package struct CalibrationRecord: Sendable, Equatable {
                 OutputIdentity(
                     key: key, name: name, query: speaker.text("query") ?? name, route: route,
                     address: speaker.text("address")))
+            corrections.append(
+                speaker.real("correction_ms").flatMap {
+                    $0.magnitude <= LatencyProfile.largestOffset ? $0 : nil
+                })
             shares.append((speaker.objects("shares", maxCount: 16) ?? []).compactMap { LatencyLedger.Share($0) })
         }
+        self.corrections = corrections.contains { $0 != nil } ? corrections.map { $0 ?? 0 } : nil
         events = []
         for event in object.objects("events", maxCount: Self.maxEvents) ?? [] {
             guard let audio = event.object("sound"), let flash = event.object("flash"),
@@ -165,27 +181,30 @@ package struct CalibrationRecord: Sendable, Equatable {
                 Event(
                     speaker: speaker, code: code, isLong: length > StimulusPlan.shortFlash.inMilliseconds * 1.5,
                     due: due,
-                    flashed: instant(flash.integer("host_ns"))))
+                    flashed: instant(flash.integer("host_ns")), darkened: instant(flash.integer("end_ns"))))
         }
         guard !events.isEmpty, let first = events.first?.due else { throw .unreadable("contains no events") }
         // Limits the range of times, so that later differences cannot overflow.
         let span = StimulusPlan.longestRun * 2
         let isSane = events.allSatisfy { event in
             event.due - first <= span && first - event.due <= span
-                && event.flashed.map { $0 - event.due <= span && event.due - $0 <= span } ?? true
+                && [event.flashed, event.darkened].compactMap { $0 }.allSatisfy {
+                    $0 - event.due <= span && event.due - $0 <= span
+                }
         }
         guard isSane else { throw .unreadable("contains events that are further apart than one run") }
     }
 
     package init(
         run: String, speakers: [OutputIdentity], display: Display?, events: [Event],
-        shares: [[LatencyLedger.Share]] = []
+        shares: [[LatencyLedger.Share]] = [], corrections: [Double]? = nil
     ) {
         self.run = run
         self.speakers = speakers
         self.display = display
         self.events = events
         self.shares = shares
+        self.corrections = corrections
     }
 }
 

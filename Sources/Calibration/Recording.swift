@@ -1,6 +1,6 @@
 package import MediaCore
 
-/// Audio of a microphone, or of a recorder inside a speaker, with the host times of its frames.
+/// Audio of a microphone, or of a recorder inside a speaker, with the host times of its frames; or a video.
 package struct Recording: Sendable {
     /// The host time of a frame.
     package struct Anchor: Sendable, Equatable {
@@ -21,21 +21,24 @@ package struct Recording: Sendable {
     var channels: [[Float]]
     /// The known host times, in any order.
     package var anchors: [Anchor]
+    /// The light of a video, on the timeline of the audio; nil for a recording of audio alone.
+    package var film: FilmedLight?
 
-    package init(sampleRate: Int, channels: [[Float]], anchors: [Anchor]) {
+    package init(sampleRate: Int, channels: [[Float]], anchors: [Anchor], film: FilmedLight? = nil) {
         self.sampleRate = sampleRate
         self.channels = channels
         self.anchors = anchors
+        self.film = film
     }
 
     var frames: Int { channels.first?.count ?? 0 }
 
     /// Rates at which chirps can be found.
-    static let rateRange = 16_000...192_000
+    package static let rateRange = 16_000...192_000
     /// Maximum duration, longer than any run.
-    static let longest = Duration.seconds(300)
-    /// A microphone and a photodiode.
-    static let maxChannels = 2
+    package static let longest = Duration.seconds(300)
+    /// A microphone and a photodiode, or the two microphones of a phone.
+    package static let maxChannels = 2
 }
 
 /// The relation between the recording's frames and host time: a line through its anchors.

@@ -24,6 +24,8 @@ package struct StimulusPlan: Sendable, Equatable {
 
         /// The duration of the flash.
         var flash: Duration { isLong ? StimulusPlan.longFlash : StimulusPlan.shortFlash }
+        /// When the flash ends.
+        package var end: MediaTime { time + MediaTime(nanoseconds: flash.wholeNanoseconds) }
         /// The sound: each speaker has a pair, `isLong` selects one.
         package var code: ChirpCode { ChirpCode.all[(speaker * 2 + (isLong ? 1 : 0)) % ChirpCode.all.count] }
     }

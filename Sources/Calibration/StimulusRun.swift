@@ -7,8 +7,8 @@ package import SyncRendering
 
 /// Plays a plan through the normal outputs and records when each flash was presented.
 ///
-/// No correction is applied to audio or video: the result is what a film would have. Used by one thread; the screen's
-/// loop runs on the main thread at the same time.
+/// Without `corrections` none is applied to audio or video: the result is what a film would have. Used by one thread;
+/// the screen's loop runs on the main thread at the same time.
 package final class StimulusRun {
     /// The result of a completed run.
     package struct Played {
@@ -35,6 +35,7 @@ package final class StimulusRun {
     private let outputs: [any AudioOutput]
     private let screen: ScreenControl?
     private let interruption: Interruption
+    private let corrections: Corrections?
     private let events: EventLog
     private let synchronizer: RenderSynchronizer
     private let layer = DisplayLayer(depth: 8)
@@ -51,9 +52,19 @@ package final class StimulusRun {
     /// Whether an output was lost or the computer suspended; a retry may succeed.
     package private(set) var wasLost = false
 
-    /// - Parameter screen: Nil for a run without a picture.
-    package init(_ plan: StimulusPlan, outputs: [any AudioOutput], screen: ScreenControl?, interruption: Interruption) {
+    /// Returns the delay of each output's sound, negative to play it earlier. Called once the screen is open, if there
+    /// is one.
+    package typealias Corrections = () throws(TalkieError) -> [Duration]
+
+    /// - Parameters:
+    ///   - screen: Nil for a run without a picture.
+    ///   - corrections: Nil for a run that measures what they should be.
+    package init(
+        _ plan: StimulusPlan, outputs: [any AudioOutput], screen: ScreenControl?, interruption: Interruption,
+        corrections: Corrections? = nil
+    ) {
         self.plan = plan
+        self.corrections = corrections
         self.outputs = outputs
         self.screen = screen
         self.interruption = interruption
@@ -77,6 +88,10 @@ package final class StimulusRun {
         screen?.open(for: PixelSize(width: 1280, height: 720))
         openAudio()
         try awaitScreen()
+        if let corrections {
+            // As in a film: before the start, so that it is scheduled for the slowest output.
+            for (renderer, delay) in zip(renderers, try corrections()) { renderer.delay = delay }
+        }
         enqueueFrames()
         synchronizer.setRate(1, time: .zero)
         guard let start = try awaitStart() else { return nil }
@@ -144,7 +159,7 @@ package final class StimulusRun {
         enqueue(black, at: .zero)
         for event in plan.events {
             enqueue(white, at: event.time)
-            enqueue(black, at: event.time + MediaTime(nanoseconds: event.flash.wholeNanoseconds))
+            enqueue(black, at: event.end)
         }
         synchronizer.addRenderer(layer)
         screen.attach(layer, timebase: synchronizer.timebase, events: events)

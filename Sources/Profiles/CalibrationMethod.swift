@@ -6,6 +6,8 @@ package enum CalibrationMethod: String, Sendable {
     case microphone = "microphone"
     /// One microphone and several speakers: differences only.
     case differences = "differences"
+    /// A video of screen and speakers.
+    case video = "video"
     /// Adjustment by eye and ear of the user.
     case eyeAndEar = "eye-and-ear"
 }

@@ -85,7 +85,7 @@ package struct LatencyProfile: Sendable, Equatable {
     }
 
     /// Maximum magnitude of every value in milliseconds; no delay in a living room is longer.
-    static let largestOffset = 5000.0
+    package static let largestOffset = 5000.0
 
     /// Creates a profile without measurements.
     package init(key: Key, speakerName: String) {

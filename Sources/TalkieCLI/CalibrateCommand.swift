@@ -40,6 +40,9 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
     @Flag(help: "Calibrate by eye and ear, without a microphone.")
     var byEye = false
 
+    @Flag(help: "Play with the stored calibration and report what is left; nothing is stored.")
+    var verify = false
+
     @Option(
         help: ArgumentHelp("Events for each speaker, 10 to 40.", valueName: "N"),
         transform: { try CalibrateArguments.events(parsing: $0) })
@@ -51,7 +54,8 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
 
     @Option(
         help: ArgumentHelp(
-            "Analyse a recording, with its times from REC.wav.json, instead of playing.", valueName: "REC.wav"))
+            "Analyse a recording, with its times from FILE.json, or a phone's video, instead of playing.",
+            valueName: "FILE"))
     var analyse: String?
 
     @Option(help: ArgumentHelp("The file that --emit wrote during the recording.", valueName: "EVENTS.json"))
@@ -95,6 +99,9 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
         if (analyse == nil) != (eventsFile == nil) {
             throw ValidationError("--analyse and --events-file belong together; give both")
         }
+        if verify, analyse != nil || byEye {
+            throw ValidationError("--verify plays a run, so it excludes --analyse and --by-eye; remove one of them")
+        }
         if byEye, speakers.count > 1 { throw ValidationError("--by-eye supports one speaker at a time; specify one") }
         if lightSensor, emit != nil || byEye {
             throw ValidationError("--light-sensor requires a recording; remove it, or use a microphone")
@@ -109,6 +116,7 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
             let others = [
                 ("--analyse", analyse != nil), ("--by-eye", byEye), ("--record", record != nil),
                 ("--screen", screen != nil), ("--window", window), ("--audio-device", audioDevice != nil),
+                ("--verify", verify),
             ]
             if let (option, _) = others.first(where: \.1) {
                 throw ValidationError(
@@ -136,6 +144,7 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
         }
         arguments.screen = screen
         arguments.isWindow = window
+        arguments.isVerification = verify
         arguments.expectsLight = lightSensor
         if let events { arguments.events = events }
         arguments.isJSON = json

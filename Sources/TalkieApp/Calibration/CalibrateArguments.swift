@@ -10,7 +10,7 @@ package struct CalibrateArguments: Sendable {
         case microphone(String)
         /// None: the played events are written to this file for an external recording.
         case emit(String)
-        /// An earlier run: a recording and its events file.
+        /// An earlier run: a recording or a video, and its events file.
         case analyse(recording: String, events: String)
         /// The user's judgement.
         case eyeAndEar
@@ -24,6 +24,8 @@ package struct CalibrateArguments: Sendable {
     package var isWindow = false
     /// Whether a light sensor on the second channel is required.
     package var expectsLight = false
+    /// Whether to play with the stored corrections and to report what is left, without storing it.
+    package var isVerification = false
     /// The number of events per speaker.
     package var events = 12
     package var isJSON = false

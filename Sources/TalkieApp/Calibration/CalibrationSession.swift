@@ -89,14 +89,20 @@ package struct CalibrationSession {
     ) throws(TalkieError) -> Result {
         let (record, answer) = outcome
         let now = Int64(time(nil))
-        let profiles = answer.speakers.enumerated().map { index, speaker in
+        var profiles = answer.speakers.enumerated().map { index, speaker in
             LatencyProfile(
                 speaker, in: answer, run: record.run,
                 shares: record.shares.indices.contains(index) ? record.shares[index] : [], at: now)
         }
-        try store.store(profiles)
+        // The reference was not measured; only its place among the speakers of the run is new.
+        if let reference = answer.reference, var kept = references(of: record)[reference] {
+            kept.room = profiles[reference].room
+            profiles[reference] = kept
+        }
+        let isStored = record.corrections == nil
+        if isStored { try store.store(profiles) }
         return Result(
-            text: arguments.isJSON ? answer.json(isStored: true).formatted : answer.text(isStored: true),
+            text: arguments.isJSON ? answer.json(isStored: isStored).formatted : answer.text(isStored: isStored),
             plot: arguments.plotPath == nil ? nil : CalibrationPlot(answer: answer).svg)
     }
 
@@ -116,14 +122,22 @@ package struct CalibrationSession {
                 "the events file '\(eventsPath)' is from an older Talkie and does not state the sink of the card; "
                     + "create it and the recording again with --emit; nothing was stored")
         }
-        return (record, try analysis(of: record, Self.recording(path)).answer())
+        terminal.show(status: "analysing the recording …")
+        return (record, try analysis(of: record, recording(path)).answer())
     }
 
-    /// Reads a recording and the file with its times.
-    static func recording(_ path: String) throws(TalkieError) -> Recording {
-        let bytes = try InputBytes.read(path, maxBytes: WaveFile.largestFile, what: "the recording")
+    /// Reads a recording and the file with its times, which a video need not have.
+    private func recording(_ path: String) throws(TalkieError) -> Recording {
         var recording: Recording
-        do { recording = try WaveFile.read(bytes) } catch { throw unreadable("the recording '\(path)'", error) }
+        if MediaRecording.isOther(path) {
+            recording = try MediaRecording.read(path, until: interruption)
+            if recording.film != nil, access((path + ".json").systemPath, F_OK) != 0 { return recording }
+        } else {
+            let bytes = try InputBytes.read(path, maxBytes: WaveFile.largestFile, what: "the recording")
+            do { recording = try WaveFile.read(bytes) } catch {
+                throw Self.unreadable("the recording '\(path)'", error)
+            }
+        }
         let sidecar = try InputBytes.read(
             path + ".json", maxBytes: RecordingSidecar.largestFile, what: "the recording's times")
         guard let content = RecordingSidecar.read(sidecar) else {
@@ -143,7 +157,37 @@ package struct CalibrationSession {
     }
 
     private func analysis(of record: CalibrationRecord, _ recording: Recording) -> CalibrationAnalysis {
-        CalibrationAnalysis(recording: recording, record: record, expectsLight: arguments.expectsLight)
+        var analysis = CalibrationAnalysis(recording: recording, record: record, expectsLight: arguments.expectsLight)
+        if recording.film != nil { analysis.references = references(of: record) }
+        return analysis
+    }
+
+    /// Returns the stored calibrations against the picture with the run's screen and mode, by speaker. A video's own
+    /// results are no references: they contain the camera's offset.
+    private func references(of record: CalibrationRecord) -> [Int: LatencyProfile] {
+        guard let display = record.display, record.speakers.count > 1 else { return [:] }
+        let profiles = store.all().profiles.filter { $0.offset != nil && $0.way != CalibrationMethod.video.rawValue }
+        var references: [Int: LatencyProfile] = [:]
+        for (index, speaker) in record.speakers.enumerated() {
+            let key = LatencyProfile.Key(
+                speaker: speaker.key, screen: display.name, mode: display.mode, route: speaker.route)
+            references[index] = profiles.first { $0.key == key }
+        }
+        return references
+    }
+
+    /// Returns the delays that a film on this screen would have.
+    private func corrections(_ speakers: [OutputIdentity], _ screen: ScreenControl?) throws(TalkieError) -> [Duration] {
+        let choice = ProfileChoice(
+            for: speakers.map { ProfileChoice.Member(speaker: $0.key, route: $0.route) },
+            screen: screen?.status.display, mode: screen.map { LatencyProfile.Key.mode($0.status) },
+            among: store.all().profiles)
+        for (speaker, use) in zip(speakers, choice.uses) where use.profile == nil {
+            throw TalkieError(
+                .failed,
+                "'\(speaker.name)' has no stored calibration to verify; run talkie calibrate without --verify first")
+        }
+        return choice.uses.map(\.correction)
     }
 
     private static func unreadable(_ what: String, _ failure: FileFailure, _ advice: String = "") -> TalkieError {
@@ -234,7 +278,16 @@ package struct CalibrationSession {
         }
         var isSecondTry = false
         while true {
-            let run = StimulusRun(plan, outputs: outputs.outputs, screen: screen, interruption: interruption)
+            var applied: [Duration]?
+            let corrections: StimulusRun.Corrections? =
+                arguments.isVerification
+                ? { () throws(TalkieError) in
+                    let delays = try self.corrections(outputs.speakers, screen)
+                    applied = delays
+                    return delays
+                } : nil
+            let run = StimulusRun(
+                plan, outputs: outputs.outputs, screen: screen, interruption: interruption, corrections: corrections)
             let live = microphone.map { LiveFindings($0, plan) }
             do throws(TalkieError) {
                 let played = try run.play { step in
@@ -247,8 +300,10 @@ package struct CalibrationSession {
                 }
                 guard let played else { return nil }
                 try outputs.check(stillHeardAt: run.sinks)
-                return Self.record(
+                var record = Self.record(
                     plan, played: played, speakers: outputs.speakers, shares: run.shares, screen: screen)
+                record.corrections = applied?.map(\.inMilliseconds)
+                return record
             } catch {
                 // A receiver that has just been switched on may end its first session.
                 guard run.wasLost, !isSecondTry, interruption.status == nil else { throw error }
@@ -270,7 +325,8 @@ package struct CalibrationSession {
             events: plan.events.map { event in
                 CalibrationRecord.Event(
                     speaker: event.speaker, code: event.code, isLong: event.isLong,
-                    due: played.start.advanced(by: event.time.duration), flashed: played.flips[event.time])
+                    due: played.start.advanced(by: event.time.duration), flashed: played.flips[event.time],
+                    darkened: played.flips[event.end])
             }, shares: shares)
     }
 

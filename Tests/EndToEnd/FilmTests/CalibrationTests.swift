@@ -150,3 +150,53 @@ import Testing
         #expect(try talkie("profile", "list").output.hasPrefix("Nothing has been calibrated"))
     }
 }
+
+/// Videos as a phone films them, rendered by `Tools/experiments/phone-videos`.
+@Suite(.timeLimit(.minutes(3))) struct PhoneVideoTests {
+    private func analysis(of name: String) throws -> (result: Program.Result, truth: [String: Any]) {
+        let scratch = try Scratch()
+        let tool = Program.root.appending(path: "Tools/experiments/phone-videos").path
+        let rendered = try Program.run(
+            "/usr/bin/env", ["python3", tool, "render", name, scratch.folder.path], atMost: 120)
+        try #require(rendered.status == 0, "\(rendered.errors)")
+        let truth = try Data(contentsOf: URL(filePath: scratch.path("\(name).truth.json")))
+        let object = try #require(try JSONSerialization.jsonObject(with: truth) as? [String: Any])
+        let speakers = (0...((object["behind_ms"] as? [Double])?.count ?? 0)).map { "Room \($0)" }
+        let video = scratch.path(try #require(object["video"] as? String))
+        let result = try Program.run(
+            Program.talkie,
+            ["calibrate"] + speakers + [
+                "--analyse", video, "--events-file", scratch.path("\(name).events.json"), "--json",
+            ], environment: ["XDG_STATE_HOME": scratch.path("state")], atMost: 120)
+        return (result, object)
+    }
+
+    @Test(arguments: ["sixty", "thirty", "slow-motion-rate", "variable", "two-speakers", "overexposed"])
+    func aFilmedRunGivesTheOffsetWithinTwoMilliseconds(name: String) throws {
+        let (result, truth) = try analysis(of: name)
+        try #require(result.status == 0, "\(result.errors)")
+        let answer = try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        let wanted = try #require(truth["offset_ms"] as? Double)
+        let offset = try #require(answer["offset_ms"] as? Double)
+        let width = try #require(answer["random_half_width_ms"] as? Double)
+        print("phone video \(name): \(offset) ms for \(wanted) ms, ± \(width) ms")
+        #expect(abs(offset - wanted) < 2)
+        #expect(abs(offset - wanted) <= width)
+        // The phone's own offset is unknown.
+        #expect(try #require(answer["sigma_ms"] as? Double) > 20)
+        let speakers = answer["speakers"] as? [[String: Any]] ?? []
+        for (speaker, behind) in zip(speakers.dropFirst(), truth["behind_ms"] as? [Double] ?? []) {
+            #expect(abs((speaker["behind_first_ms"] as? Double ?? .infinity) - behind) < 0.2)
+        }
+    }
+
+    @Test(arguments: [
+        ("no-flashes", "flashes are not visible"), ("cut", "has a cut"), ("no-sound", "has no sound"),
+        ("other-run", "another run"), ("stretched", "slow motion"), ("too-few-frames", "10 frames per second"),
+    ])
+    func aVideoThatIsNoMeasurementIsRefusedWithTheReason(name: String, reason: String) throws {
+        let (result, _) = try analysis(of: name)
+        #expect([1, 66].contains(result.status) && result.output == "")
+        #expect(result.errors.contains(reason) && result.errorLines.count == 1, "\(result.errors)")
+    }
+}
