@@ -46,6 +46,8 @@ extension CalibrationAnalysis {
     private static let largestCameraOffset = 100.0
     /// Minimum frames per second.
     private static let minFrameRate = 20.0
+    /// Half the 95 % interval in milliseconds that a codec and echoes add to the difference of two speakers' sounds.
+    private static let codecError = 0.1
     /// Sound and picture of a run are closer than this, in seconds.
     private static let reach = EventPattern.longestLag
     /// Likeness of a chirp that is not chance.
@@ -145,6 +147,13 @@ extension CalibrationAnalysis {
                     "the video is in slow motion (\(factor) times); film at normal speed, or export it with its original speed"
                 )
             }
+            try checkCoverage(finds[best], since: origin)
+            // Without host times chance fits more events than in a recording.
+            let certain = finds[best].peaks.values.reduce(0) { $0 + $1.count { $0.likeness >= Self.certainLikeness } }
+            if certain * 2 >= record.events.count {
+                throw Self.failed(
+                    "the video contains the sounds of another run; use the video and the events file of the same run")
+            }
             throw diagnosis(of: finds[best], channel: best)
         }
         return finds[best].fits.compactMap { $0 }.max { $0.count < $1.count }?.lag ?? 0
@@ -167,6 +176,20 @@ extension CalibrationAnalysis {
                 "the video has a cut near \(Decimals.text(place, 0)) s: part of its sounds is shifted by \(Decimals.signed(other.lag - fit.lag, 2)) s; film the run in one take"
             )
         }
+    }
+
+    /// Throws if the sounds that are heard belong to the run, and the rest of it is outside of the video.
+    private func checkCoverage(_ find: Find, since origin: HostInstant) throws(TalkieError) {
+        guard let fit = find.fits.compactMap({ $0 }).max(by: { $0.count < $1.count }) else { return }
+        let length = Double(recording.frames) / Double(recording.sampleRate)
+        let covered = record.events.count { (0..<length).contains(($0.due - origin).inSeconds + fit.lag) }
+        let heard = find.fits.reduce(0) { $0 + ($1?.count ?? 0) }
+        guard Double(covered) < EventPattern.minShare * Double(record.events.count), heard >= 3,
+            heard * 5 >= covered * 4
+        else { return }
+        throw Self.unfit(
+            "the video covers \(covered) of \(record.events.count) events; film from before the first to after the last"
+        )
     }
 
     /// Returns the factor of slow motion in which the chirps are found; nil if there is none.
@@ -194,6 +217,9 @@ extension CalibrationAnalysis {
         for index in answer.speakers.indices {
             let interval = answer.speakers[index].interval
             answer.speakers[index].randomHalfWidth = (interval.upperBound - interval.lowerBound) / 2
+            answer.speakers[index].behindFirstHalfWidth = answer.speakers[index].behindFirstHalfWidth.map {
+                ($0 * $0 + Self.codecError * Self.codecError).squareRoot()
+            }
         }
         guard answer.speakers.count > 1, let reference = referenceSpeaker, let profile = references[reference],
             let stored = profile.offset
@@ -221,7 +247,9 @@ extension CalibrationAnalysis {
             }
             let both =
                 index == reference
-                ? 0 : halfWidths[index] * halfWidths[index] + halfWidths[reference] * halfWidths[reference]
+                ? 0
+                : halfWidths[index] * halfWidths[index] + halfWidths[reference] * halfWidths[reference]
+                    + Self.codecError * Self.codecError
             let width = (both + profile.halfWidth * profile.halfWidth).squareRoot()
             let offset = answer.speakers[index].offset
             answer.speakers[index].interval = (offset - width)...(offset + width)

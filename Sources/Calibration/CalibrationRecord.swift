@@ -12,7 +12,7 @@ package struct CalibrationRecord: Sendable, Equatable {
         /// The name of the display.
         package var name: String
         /// `unpaced` or the refresh rate, and the window mode: see `LatencyProfile.Key`.
-        var mode: String
+        package var mode: String
         /// The delay that the display states; nil if it states none.
         var statedDelay: Duration?
 
@@ -56,7 +56,7 @@ package struct CalibrationRecord: Sendable, Equatable {
     /// The speakers of the run.
     package var speakers: [OutputIdentity]
     /// The display; nil for a run without a picture.
-    var display: Display?
+    package var display: Display?
     /// The events in order of time.
     var events: [Event]
     /// The latency shares that each output stated during the run, for the ledger.

@@ -65,6 +65,8 @@ struct ExposureFit {
     private static let maxResponse = 0.008
     /// Light reaches full scale with this share of the exposure at least.
     private static let maxLogGain = log(4.0)
+    /// What encoders and automatic exposure add to the interval: without it nine of ten rendered videos were inside.
+    private static let margin = 1.5
     private static let walkers = 32
     private static let (warmUp, steps) = (100, 160)
     /// A flash whose light explains less of the variation around it was covered.
@@ -152,7 +154,7 @@ struct ExposureFit {
         // 99 % of the samples, for 95 %: they depend on each other, and a short exposure is rarer in the prior than in
         // daylight.
         let edge = levels.count / 200
-        let halfWidth = max(level - levels[edge], levels[levels.count - 1 - edge] - level)
+        let halfWidth = Self.margin * max(level - levels[edge], levels[levels.count - 1 - edge] - level)
         let drift = samples.reduce(0) { $0 + $1.shape.drift } / Double(samples.count)
         let squares = samples.reduce(0) { $0 + $1.shape.drift * $1.shape.drift }
         var isSeen = [Bool](repeating: false, count: flashCount)
