@@ -11,8 +11,8 @@ private struct SyntheticCamera {
     var framesPerSecond = 30.0
     /// Seconds.
     var exposure = 0.02
-    /// Cells that show the screen.
-    var cells = 60..<66
+    /// Cells that show the screen: eight rows, which a rolling shutter would light one after the other.
+    var cells = (3..<11).flatMap { row in (4..<8).map { row * FilmedLight.columns + $0 } }
     /// Events that something covers.
     var covered: Set<Int> = []
 
