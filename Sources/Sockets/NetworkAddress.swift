@@ -159,7 +159,8 @@ package struct NetworkAddress: Hashable, Comparable, Sendable, BitwiseCopyable, 
         case AF_INET6:
             let address = withUnsafeBytes(of: storage) { $0.load(as: sockaddr_in6.self) }
             let (high, low) = withUnsafeBytes(of: address.sin6_addr) {
-                ($0.load(as: UInt64.self), $0.load(fromByteOffset: 8, as: UInt64.self))
+                // `in6_addr` is aligned to four bytes.
+                ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
             }
             self.init(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low), scope: address.sin6_scope_id)
         default: return nil

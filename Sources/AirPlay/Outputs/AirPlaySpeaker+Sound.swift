@@ -13,11 +13,15 @@ extension AirPlaySpeaker: PartialFlushing {
     }
 
     private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
+        ownChoice(for: format, mustDecode: mustDecode).keeping(openStream, for: format)
+    }
+
+    /// Same for a new stream.
+    private func ownChoice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
         let offered = state.withLock { $0.details.reported.channels } ?? channels
         return DeliveryChoice(
             for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless,
-            channels: min(channels, offered), route: route
-        ).keeping(openStream, for: format)
+            channels: min(channels, offered), route: route)
     }
 
     private var openStream: StreamFormat? {
@@ -45,7 +49,8 @@ extension AirPlaySpeaker: PartialFlushing {
     package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         let choice: DeliveryChoice
         switch delivery {
-        case .passThrough(let format): choice = self.choice(for: format, mustDecode: false)
+        // The packets come as they are, also where another stream was opened since the delivery was chosen.
+        case .passThrough(let format): choice = ownChoice(for: format, mustDecode: false)
         case .encoded(let format, _):
             choice = DeliveryChoice(
                 for: format, mustDecode: true,

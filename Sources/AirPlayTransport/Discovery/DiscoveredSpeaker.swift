@@ -39,6 +39,9 @@ package struct DiscoveredSpeaker: Hashable, Sendable {
     /// The AirPlay 1 addresses for sessions, likewise.
     package var raopSessionEndpoints: [NetworkEndpoint] { Self.ofOneFamily(raopEndpoints) }
 
+    /// Whether an IPv4 address is known. Announcements of both families arrive one after another.
+    package var hasIPv4: Bool { (endpoints + raopEndpoints).contains(where: \.address.isIPv4) }
+
     private static func ofOneFamily(_ endpoints: [NetworkEndpoint]) -> [NetworkEndpoint] {
         let first = endpoints.filter(\.address.isIPv4)
         return first.isEmpty ? endpoints : first

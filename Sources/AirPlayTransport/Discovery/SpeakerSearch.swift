@@ -23,6 +23,8 @@ package struct SpeakerSearch {
     package static let daemonTimeout: Duration = .seconds(2)
     /// Timeout for the second member of a stereo pair; after it, the first plays alone.
     package static let pairTimeout: Duration = .seconds(2)
+    /// Timeout for the IPv4 address of a speaker whose IPv6 address was resolved first.
+    package static let familyTimeout: Duration = .seconds(1)
 
     private let source: any SpeakerSource
     private let clock: any HostClock
@@ -61,16 +63,25 @@ package struct SpeakerSearch {
                 return Self.isDecided(queries, paired, snapshot)
             }
         }
-        if let found = try Self.match(queries, paired, snapshot).complete, found.contains(where: { !$0.isComplete }) {
+        func wait(atMost timeout: Duration, for isKnown: (SpeakerEntry, SpeakerBrowser.Snapshot) -> Bool)
+            throws(DiscoveryError)
+        {
+            func isDone(_ found: [SpeakerEntry], _ snapshot: SpeakerBrowser.Snapshot) -> Bool {
+                found.allSatisfy { isKnown($0, snapshot) }
+            }
+            guard let found = try Self.match(queries, paired, snapshot).complete, !isDone(found, snapshot) else {
+                return
+            }
+            let end = min(deadline, clock.now.advanced(by: timeout))
             snapshot =
-                source.wait(until: min(deadline, clock.now.advanced(by: Self.pairTimeout))) { snapshot in
+                source.wait(until: end) { snapshot in
                     // ignored: matching again after the wait throws.
-                    guard let matching = try? Self.match(queries, paired, snapshot), let found = matching.complete
-                    else {
-                        return true
-                    }
-                    return found.allSatisfy(\.isComplete)
+                    (try? Self.match(queries, paired, snapshot).complete).map { isDone($0, snapshot) } ?? true
                 }.snapshot
+        }
+        try wait(atMost: Self.pairTimeout) { entry, _ in entry.isComplete }
+        try wait(atMost: Self.familyTimeout) { entry, snapshot in
+            snapshot.isSettled || entry.members.allSatisfy(\.hasIPv4)
         }
         var matching = try Self.match(queries, paired, snapshot)
         if let found = matching.complete { return found }

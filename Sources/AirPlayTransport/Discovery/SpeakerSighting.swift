@@ -15,7 +15,8 @@ extension SpeakerSource {
     package func sighting(of id: SpeakerID) -> SpeakerSighting? {
         let found = snapshot.speakers.filter { $0.id == id }
         guard let speaker = found.first, found.count == 1 else { return nil }
-        let addresses = speaker.sessionEndpoints.map { SpeakerAddress($0) }
+        // Of both families: a session keeps the address that its user named.
+        let addresses = speaker.endpoints.map { SpeakerAddress($0) }
         guard !addresses.isEmpty else { return nil }
         return SpeakerSighting(addresses: addresses, group: speaker.traits.group.group?.uppercased())
     }

@@ -31,7 +31,8 @@ package final class RemoteControlServer: Sendable {
         var port: UInt16
         var wakeup: PollableSignal
         var thread: WorkerThread
-        var announcement: ServiceAnnouncement?
+        /// The families of addresses in which the service is announced: receivers browse in their own.
+        var announcements: [(isIPv4: Bool, service: ServiceAnnouncement)] = []
     }
 
     private let identity: SenderIdentity
@@ -50,7 +51,7 @@ package final class RemoteControlServer: Sendable {
 
     deinit {
         guard let running = running.withLock({ $0 }) else { return }
-        running.announcement?.stop()
+        for announcement in running.announcements { announcement.service.stop() }
         shared.isStopping.store(true, ordering: .releasing)
         running.wakeup.raise()
         running.thread.join()
@@ -71,14 +72,32 @@ package final class RemoteControlServer: Sendable {
         _ handler: @escaping @Sendable (RemoteCommand) -> Void
     ) {
         shared.registrations.withLock { $0[token] = Registration(address: address, handler: handler) }
-        // ignored: the speaker plays without commands.
-        running.withLock { if $0 == nil { $0 = try? start(local) } }
+        running.withLock { running in
+            // ignored: the speaker plays without commands.
+            if running == nil { running = try? start() }
+            guard isAnnounced, let port = running?.port,
+                running?.announcements.contains(where: { $0.isIPv4 == local.isIPv4 }) == false
+            else { return }
+            running?.announcements.append((local.isIPv4, announce(local, port)))
+        }
     }
 
     /// Rejects commands with this token from now on.
     package func unregister(_ token: UInt32) { shared.registrations.withLock { $0[token] = nil } }
 
-    private func start(_ local: NetworkAddress) throws -> Running {
+    /// Announces the service on all interfaces; receivers evaluate its name and its port only.
+    private func announce(_ local: NetworkAddress, _ port: UInt16) -> ServiceAnnouncement {
+        let id = identity.remoteControlID
+        return ServiceAnnouncement(
+            ServiceName.Kind(rawValue: "_dacp._tcp"), name: "iTunes_Ctrl_\(id)",
+            host: "talkie-remote-\(id.lowercased())\(local.isIPv4 ? "" : "-6")",
+            address: NetworkAddress(bytes: local.bytes) ?? local, port: port,
+            strings: ["txtvers=1", "Ver=131073", "DbId=\(id)"],
+            // Without avahi-daemon there are no announced speakers either.
+            failed: { _ in })
+    }
+
+    private func start() throws -> Running {
         let (shared, wakeup) = (shared, try PollableSignal())
         // Speakers may be on several networks.
         // ignored: without IPv6 in the kernel there is no `::`.
@@ -87,15 +106,7 @@ package final class RemoteControlServer: Sendable {
             var connections = Connections(listener: listener, wakeup: wakeup, shared: shared)
             connections.run()
         }
-        let announcement =
-            isAnnounced
-            ? ServiceAnnouncement(
-                ServiceName.Kind(rawValue: "_dacp._tcp"), name: "iTunes_Ctrl_\(identity.remoteControlID)",
-                host: "talkie-remote-\(identity.remoteControlID.lowercased())", address: local, port: listener.port,
-                strings: ["txtvers=1", "Ver=131073", "DbId=\(identity.remoteControlID)"],
-                // Without avahi-daemon there are no announced speakers either.
-                failed: { _ in }) : nil
-        return Running(port: listener.port, wakeup: wakeup, thread: thread, announcement: announcement)
+        return Running(port: listener.port, wakeup: wakeup, thread: thread)
     }
 
     /// The open connections. Used by the server's thread.

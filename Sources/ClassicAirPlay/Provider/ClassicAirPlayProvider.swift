@@ -204,7 +204,9 @@ public final class ClassicAirPlayProvider: OutputProvider {
                 browser.request(for: SpeakerRequests([query], ids: paired))
                 let snapshot = browser.wait(until: .now.advanced(by: Self.searchTimeout)) { snapshot in
                     // ignored: an ambiguous name is reported below.
-                    snapshot.isSettled || ((try? query.find(in: snapshot.entries, preferring: paired)) ?? nil) != nil
+                    let entry = (try? query.find(in: snapshot.entries, preferring: paired)) ?? nil
+                    // The IPv6 address of a speaker that has both may be resolved first.
+                    return snapshot.isSettled || entry?.members.allSatisfy(\.hasIPv4) ?? false
                 }.snapshot
                 return try query.find(in: snapshot.entries, preferring: paired)
             } catch {

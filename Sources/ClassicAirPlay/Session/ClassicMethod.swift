@@ -73,7 +73,7 @@ extension SpeakerSource {
     func classicAddresses(of id: SpeakerID) -> [SpeakerAddress]? {
         let found = snapshot.speakers.filter { $0.id == id }
         guard let speaker = found.first, found.count == 1 else { return nil }
-        let addresses = speaker.raopSessionEndpoints.map { SpeakerAddress($0) }
+        let addresses = speaker.raopEndpoints.map { SpeakerAddress($0) }
         return addresses.isEmpty ? nil : addresses
     }
 }
