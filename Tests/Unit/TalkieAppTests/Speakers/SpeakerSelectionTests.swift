@@ -321,6 +321,17 @@ import Testing
         }
     }
 
+    @Test func anIPv4AddressThatIsResolvedSecondIsUsed() throws {
+        let network = ScriptedNetwork(
+            (.milliseconds(20), ScriptedNetwork.listing(.announced("Kitchen", address: "fd00::5"))),
+            (.milliseconds(300), ScriptedNetwork.listing(.announced("Kitchen"))))
+        #expect(try chosen(selection(network), "Kitchen").map(\.address.host) == ["10.0.0.5"])
+        let alone = ScriptedNetwork(
+            (.milliseconds(20), ScriptedNetwork.listing(.announced("Kitchen", address: "fd00::5"))))
+        #expect(try chosen(selection(alone), "Kitchen").map(\.address.host) == ["fd00::5"])
+        #expect(alone.elapsed <= .milliseconds(1020))
+    }
+
     @Test func aSpeakerWithoutIPv4IsReachedByIPv6() throws {
         func address(_ addresses: String...) throws -> String? {
             let known = DiscoveredSpeaker.announced("Six")
