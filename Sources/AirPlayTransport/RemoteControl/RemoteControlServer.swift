@@ -32,7 +32,7 @@ package final class RemoteControlServer: Sendable {
         var wakeup: PollableSignal
         var thread: WorkerThread
         /// The families of addresses in which the service is announced: receivers browse in their own.
-        var announcements: [(isIPv4: Bool, service: ServiceAnnouncement)] = []
+        var announcements: [(isIPv4: Bool, service: ServiceAnnouncement?)] = []
     }
 
     private let identity: SenderIdentity
@@ -51,7 +51,7 @@ package final class RemoteControlServer: Sendable {
 
     deinit {
         guard let running = running.withLock({ $0 }) else { return }
-        for announcement in running.announcements { announcement.service.stop() }
+        for announcement in running.announcements { announcement.service?.stop() }
         shared.isStopping.store(true, ordering: .releasing)
         running.wakeup.raise()
         running.thread.join()
@@ -86,7 +86,7 @@ package final class RemoteControlServer: Sendable {
     package func unregister(_ token: UInt32) { shared.registrations.withLock { $0[token] = nil } }
 
     /// Announces the service on all interfaces; receivers evaluate its name and its port only.
-    private func announce(_ local: NetworkAddress, _ port: UInt16) -> ServiceAnnouncement {
+    private func announce(_ local: NetworkAddress, _ port: UInt16) -> ServiceAnnouncement? {
         let id = identity.remoteControlID
         return ServiceAnnouncement(
             ServiceName.Kind(rawValue: "_dacp._tcp"), name: "iTunes_Ctrl_\(id)",
