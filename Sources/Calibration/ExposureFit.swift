@@ -30,7 +30,7 @@ struct ExposureFit {
 
     /// The sampled parameters.
     private struct Shape {
-        /// At, drift, exposure, readout of all rows, logarithm of the saturation, response of the display; the rest is 0.
+        /// At, drift, exposure, readout of all rows, logarithm of the saturation, response of the display; then 0.
         var values: SIMD8<Double>
         var at: Double { values[0] }
         var drift: Double { values[1] }
