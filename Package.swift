@@ -248,10 +248,8 @@ let package = Package(
         tests(
             "RoutingTests", in: "Unit",
             [
-                "Routing", "Profiles", "AirPlay", "ClassicAirPlay", "AirPlayTransport", "CardOutput", "SyncRendering",
-                "Storage",
-                "MediaCore",
-                "TalkieTestKit",
+                "Routing", "Playback", "Profiles", "AirPlay", "ClassicAirPlay", "AirPlayTransport", "CardOutput",
+                "SyncRendering", "Storage", "MediaCore", "TalkieTestKit",
             ]),
         tests(
             "CalibrationTests", in: "Unit",

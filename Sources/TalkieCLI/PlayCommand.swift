@@ -39,7 +39,7 @@ struct PlayCommand: ParsableCommand, UsageLine {
         }
         if let speaker = SpeakerArgument.contradiction(in: audioOptions.speakers) {
             throw ValidationError(
-                "--speaker names '\(PrintableText.of(speaker.name))' with several languages; a speaker plays one sound track"
+                "--speaker names '\(PrintableText.of(speaker.name))' with different options; a speaker plays one sound track"
             )
         }
         if film.noVideo && (videoOptions.isFullScreen || videoOptions.size != nil || videoOptions.screen != nil) {

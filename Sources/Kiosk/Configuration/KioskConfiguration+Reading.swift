@@ -70,21 +70,22 @@ extension KioskConfiguration {
         }
     }
 
-    /// Records languages of speakers that no programme uses.
+    /// Records languages and tracks of speakers that no programme uses.
     private func checkLanguages(_ reader: inout TableReader) {
-        let allSettings =
-            [("speaker_languages", settings)] + periods.map { ("day_parts.\($0.name).speaker_languages", $0.settings) }
+        let allSettings = [("", settings)] + periods.map { ("day_parts.\($0.name).", $0.settings) }
         let used = Set(allSettings.flatMap { $0.1.speakers + $0.1.fallbacks } + ["local"])
-        for (path, settings) in allSettings {
-            for name in settings.languages.keys.sorted() where !used.contains(name) {
-                let line = lines.line("\(path).\(name)")
+        for (table, settings) in allSettings {
+            let named =
+                settings.languages.keys.sorted().map { ("speaker_languages", $0) }
+                + settings.purposes.keys.sorted().map { ("speaker_tracks", $0) }
+            for (key, name) in named where !used.contains(name) {
+                let line = lines.line("\(table)\(key).\(name)")
                 // A part inherits what it does not set.
                 guard line > 0 else { continue }
                 let hint =
                     SpellingSuggestion.nearest(to: name, among: used.sorted()).map { "; did you mean \"\($0)\"?" } ?? ""
                 reader.addMistake(
-                    line,
-                    "speaker_languages: '\(PrintableText.of(name))' is in neither speakers nor fallbacks\(hint)")
+                    line, "\(key): '\(PrintableText.of(name))' is in neither speakers nor fallbacks\(hint)")
             }
         }
     }
@@ -257,6 +258,13 @@ extension KioskConfiguration.DaySettings {
         if let texts = reader.texts("speakers") { speakers = texts.map(\.text) }
         if let texts = reader.texts("fallbacks") { fallbacks = texts.map(\.text) }
         readLanguages(&reader)
+        if var inner = reader.inside(
+            "speaker_tracks", expected: "a sound track for each speaker, such as { Headset = \"description\" }")
+        {
+            purposes = [:]
+            for entry in inner.table.entries { purposes[entry.key] = inner.choice(entry.key, Track.Purpose.self) }
+            reader.finish(inner)
+        }
         reader.read("volume", into: &volume) { value throws(ValueError) in
             guard let number = value.plainNumber, number >= 0, number <= 130 else {
                 throw ValueError("a volume is a number from 0 to 130")

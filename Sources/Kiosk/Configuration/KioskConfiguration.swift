@@ -64,6 +64,8 @@ package struct KioskConfiguration: Sendable, Equatable {
         var fallbacks: [String] = []
         /// The languages of the sound tracks of outputs in order of preference; other outputs play the film's default.
         var languages: [String: [String]] = [:]
+        /// The purposes of the sound tracks of outputs, such as audio description.
+        var purposes: [String: Track.Purpose] = [:]
         /// 0…130; nil: the volumes of speakers are not changed.
         var volume: Double?
     }

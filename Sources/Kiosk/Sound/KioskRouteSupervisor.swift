@@ -88,7 +88,7 @@ final class KioskRouteSupervisor {
     func want(_ tiers: OutputTiers, at now: HostInstant) {
         guard
             tiers.wanted != self.tiers.wanted || tiers.fallbacks != self.tiers.fallbacks
-                || tiers.languages != self.tiers.languages
+                || tiers.tracks != self.tiers.tracks
         else { return }
         var tiers = tiers
         for (name, presence) in self.tiers.presence where presence != .sought { tiers.setPresence(name, presence) }
@@ -287,7 +287,7 @@ final class KioskRouteSupervisor {
         guard choice != asked else { return false }
         asked = choice
         let routes = choice.members.compactMap { name in
-            outputs[name].map { TrackRoute(id: name, outputs: $0, languages: choice.languages[name] ?? []) }
+            outputs[name].map { TrackRoute(id: name, outputs: $0, choice: choice.tracks[name]) }
         }
         let members = routes.flatMap(\.outputs)
         guard !members.isEmpty else { return false }

@@ -1,3 +1,5 @@
+internal import Playback
+
 /// The wanted outputs of a kiosk and their fallbacks. A value.
 ///
 /// The wanted outputs play while at least one is present. If all are lost, the first present fallback plays as well;
@@ -19,23 +21,23 @@ struct OutputTiers: Sendable, Equatable {
         var audible: [String]
         /// True if a fallback replaces the wanted outputs.
         var isFallback: Bool
-        /// The languages of the outputs that play another sound track than the film's default.
-        var languages: [String: [String]] = [:]
+        /// The selections of the outputs that play another sound track than the film's default.
+        var tracks: [String: AudioTrackChoice] = [:]
     }
 
     let wanted: [String]
     /// In order of preference. The output of this computer is appended unless it is configured.
     let fallbacks: [String]
-    /// The languages of outputs in order of preference, by name.
-    let languages: [String: [String]]
+    /// The sound tracks of outputs, by name; others play the film's default.
+    let tracks: [String: AudioTrackChoice]
     private(set) var presence: [String: Presence]
     /// True during the wait for the wanted outputs, in which no fallback is used.
     var waitsForWanted = true
 
     static let thisComputer = "local"
 
-    init(wanted: [String], fallbacks: [String], languages: [String: [String]] = [:]) {
-        (self.wanted, self.languages) = (wanted, languages)
+    init(wanted: [String], fallbacks: [String], tracks: [String: AudioTrackChoice] = [:]) {
+        (self.wanted, self.tracks) = (wanted, tracks)
         var last = fallbacks.filter { !wanted.contains($0) }
         if !wanted.contains(Self.thisComputer), !last.contains(Self.thisComputer) { last.append(Self.thisComputer) }
         self.fallbacks = last
@@ -44,7 +46,11 @@ struct OutputTiers: Sendable, Equatable {
 
     /// Creates the outputs of a programme.
     init(_ settings: KioskConfiguration.DaySettings) {
-        self.init(wanted: settings.speakers, fallbacks: settings.fallbacks, languages: settings.languages)
+        var tracks = settings.languages.mapValues { AudioTrackChoice.languages($0) }
+        for (name, purpose) in settings.purposes {
+            tracks[name] = .languages(settings.languages[name] ?? [], purpose: purpose)
+        }
+        self.init(wanted: settings.speakers, fallbacks: settings.fallbacks, tracks: tracks)
     }
 
     /// The names not found yet.
@@ -58,7 +64,7 @@ struct OutputTiers: Sendable, Equatable {
     /// The outputs to use; nil during the wait for the wanted ones.
     var choice: Choice? {
         guard var choice = membership else { return nil }
-        choice.languages = languages.filter { [members = choice.members] name, _ in members.contains(name) }
+        choice.tracks = tracks.filter { [members = choice.members] name, _ in members.contains(name) }
         return choice
     }
 

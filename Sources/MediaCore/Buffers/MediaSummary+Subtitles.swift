@@ -40,11 +40,11 @@ extension MediaSummary {
         let understood = userLanguages.map(LanguageCode.init)
         let heard = audioLanguage.map(LanguageCode.init).flatMap { $0.isUndetermined ? nil : $0 }
         let isUnderstood = heard.map(understood.contains) ?? false
-        let complete = { (track: Track) in !track.isForced && !track.isSpecialPurpose }
+        let complete = { (track: Track) in !track.isForced && track.purpose == .main }
         if let track = first(in: understood, where: { $0.isExternal && complete($0) }) { return track }
         if let track = all.first(where: { $0.isExternal && $0.isDefault }) { return track }
         if !isUnderstood, let track = first(in: understood, where: complete) { return track }
-        if let track = all.first(where: { !$0.isExternal && $0.isDefault && !$0.isSpecialPurpose }) { return track }
+        if let track = all.first(where: { !$0.isExternal && $0.isDefault && $0.purpose == .main }) { return track }
         let others = all.filter { $0.isExternal && complete($0) && !(isUnderstood && $0.language != nil) }
         if let track = others.min(by: { Self.rank($0) < Self.rank($1) }) { return track }
         return first(in: heard.map { [$0] } ?? understood, where: \.isForced)
@@ -52,7 +52,7 @@ extension MediaSummary {
 
     /// Returns the rank of a track for `min`, which returns the first of equal ones.
     private static func rank(_ track: Track) -> Int {
-        let purpose = track.isSpecialPurpose ? 3 : track.isForced ? 2 : track.isForHearingImpaired ? 1 : 0
+        let purpose = track.purpose != .main ? 3 : track.isForced ? 2 : track.isForHearingImpaired ? 1 : 0
         return purpose * 4 + (track.isExternal ? 0 : 2) + (track.isDefault ? 0 : 1)
     }
 }

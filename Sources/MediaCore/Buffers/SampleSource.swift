@@ -139,34 +139,39 @@ public struct MediaSummary: Sendable {
         self.chapters = chapters
     }
 
-    /// Returns the default track of a kind. Order: the requested number, the first requested language that exists, the
-    /// first of the user's languages that exists, the track marked as default, the first one. Cover art is returned
-    /// only by number; special-purpose tracks only if requested or if there is no other.
+    /// Returns the default track of a kind. Order: the requested number; in the first requested language, then the
+    /// first of the user's languages, a track of the requested purpose, otherwise a main one; one of the requested
+    /// purpose in the language of the default track, then in any; the default track: the one marked as such, or the
+    /// first. A track without a language fits any language if it has the requested purpose. Cover art is returned only
+    /// by number; of other purposes than the requested one and `main` only if there is no other track.
     ///
     /// - Parameters:
     ///   - number: position among the tracks of its kind, from 1.
     ///   - languages: requested languages in order of preference, ISO 639 codes of two or three letters, regions
     ///     ignored.
     ///   - userLanguages: the languages of the user's session, in the same notation.
+    ///   - purpose: the requested purpose.
     /// - Returns: nil if there is no such track, also if the requested number does not exist.
     public func track(
-        _ kind: Track.Kind, number: Int? = nil, languages: [String] = [], userLanguages: [String] = []
+        _ kind: Track.Kind, number: Int? = nil, languages: [String] = [], userLanguages: [String] = [],
+        purpose: Track.Purpose = .main
     ) -> Track? {
         let all = tracks.filter { $0.kind == kind }
         if let number { return all.first { $0.number == number } }
         let films = all.filter { !$0.isCoverArt }
-        let ordinary = films.filter { !$0.isSpecialPurpose }
-        func first(of candidates: [Track], in language: String) -> Track? {
-            let wanted = LanguageCode(language)
-            let spoken = candidates.filter { $0.language.map(LanguageCode.init) == wanted }
-            return spoken.first { $0.isDefault } ?? spoken.first
+        func first(_ candidates: [Track]) -> Track? { candidates.first { $0.isDefault } ?? candidates.first }
+        func language(of track: Track) -> LanguageCode? {
+            track.language.map(LanguageCode.init).flatMap { $0.isUndetermined ? nil : $0 }
         }
-        for language in languages {
-            if let track = first(of: ordinary, in: language) ?? first(of: films, in: language) { return track }
+        let main = films.filter { $0.purpose == .main }
+        let requested = purpose == .main ? [] : films.filter { $0.purpose == purpose }
+        func inLanguage(_ code: LanguageCode?) -> Track? {
+            first(requested.filter { language(of: $0) == code }) ?? first(requested.filter { language(of: $0) == nil })
         }
-        for language in userLanguages {
-            if let track = first(of: ordinary, in: language) { return track }
+        for code in (languages + userLanguages).map(LanguageCode.init) {
+            if let track = inLanguage(code) ?? first(main.filter { language(of: $0) == code }) { return track }
         }
-        return ordinary.first { $0.isDefault } ?? ordinary.first ?? films.first { $0.isDefault } ?? films.first
+        let usual = first(main) ?? first(films)
+        return inLanguage(usual.flatMap(language)) ?? first(requested) ?? usual
     }
 }

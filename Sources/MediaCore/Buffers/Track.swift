@@ -20,6 +20,22 @@ public struct Track: Sendable, Hashable {
         case subtitle = "subtitle"
     }
 
+    /// What the content of a track is made for. Raw values are those of `--audio-track`.
+    public enum Purpose: String, Sendable, CaseIterable {
+        /// The film's usual sound, picture or subtitles.
+        case main = "main"
+        /// The usual sound with a narration of the picture, for the visually impaired (audio description).
+        case description = "description"
+        /// Sound with intelligible speech, for the hearing impaired (clean dialogue).
+        case hearingImpaired = "hearing-impaired"
+        /// A commentary on the film.
+        case commentary = "commentary"
+        /// Music without the lead voice.
+        case karaoke = "karaoke"
+        /// Music and effects without speech.
+        case effects = "effects"
+    }
+
     /// Unique within the item; stable while it is open.
     public var id: Int
     /// Position among the tracks of its kind, from 1, as in `--aid`, `--vid` and `--sid`.
@@ -32,8 +48,8 @@ public struct Track: Sendable, Hashable {
     public var title: String?
     /// True if the author marked it as default.
     public var isDefault: Bool
-    /// True for tracks that are not played by default: commentary, audio description, karaoke.
-    public var isSpecialPurpose: Bool
+    /// What it is made for. Others than `main` are played only if requested, or if there is no `main` one.
+    public var purpose: Purpose
     /// True for a still image attached to a recording; it does not count as video.
     public var isCoverArt: Bool
     /// True for a still image that is an item itself, displayed for `duration`.
@@ -56,7 +72,7 @@ public struct Track: Sendable, Hashable {
     /// Creates a track.
     public init(
         id: Int, number: Int, format: Format, language: String? = nil, title: String? = nil, isDefault: Bool = false,
-        isSpecialPurpose: Bool = false, isCoverArt: Bool = false, isForced: Bool = false,
+        purpose: Purpose = .main, isCoverArt: Bool = false, isForced: Bool = false,
         isForHearingImpaired: Bool = false, isExternal: Bool = false, start: MediaTime? = nil,
         duration: MediaTime? = nil
     ) {
@@ -66,7 +82,7 @@ public struct Track: Sendable, Hashable {
         self.language = language
         self.title = title
         self.isDefault = isDefault
-        self.isSpecialPurpose = isSpecialPurpose
+        self.purpose = purpose
         self.isCoverArt = isCoverArt
         self.isForced = isForced
         self.isForHearingImpaired = isForHearingImpaired

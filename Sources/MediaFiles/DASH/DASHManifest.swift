@@ -21,6 +21,7 @@ struct DASHManifest: Sendable {
         var pieces: [Piece]
         /// The index of its adaptation set.
         var set: Int
+        var purpose: Track.Purpose
     }
 
     /// The maximum size in bytes: long films that list every segment.
@@ -64,6 +65,10 @@ struct DASHManifest: Sendable {
         var isProtected = false
         var template: MarkupElement?
         var list: MarkupElement?
+        private var accessibility: Track.Purpose?
+        private var role: Track.Purpose?
+        /// The purpose of an adaptation set. What it states about accessibility is more specific than its role.
+        var purpose: Track.Purpose { accessibility ?? role ?? .main }
 
         init(_ element: MarkupElement, _ budget: inout Budget) throws(WorkBudget.Exceeded) {
             try budget.work.spend(16 + element.children.count)
@@ -74,8 +79,27 @@ struct DASHManifest: Sendable {
                 case "ContentProtection": isProtected = true
                 case "SegmentTemplate": template = template ?? child
                 case "SegmentList": list = list ?? child
+                case "Accessibility": accessibility = accessibility ?? Self.purpose(child)
+                case "Role": role = role ?? Self.purpose(child)
                 default: break
                 }
+            }
+        }
+
+        /// Returns the purpose that a descriptor states; nil if it states none. The schemes are those of ISO 23009-1,
+        /// 5.8.5.5, and of ETSI TS 102 822-3-1, A.13.
+        private static func purpose(_ descriptor: MarkupElement) -> Track.Purpose? {
+            switch (descriptor.attributes["schemeIdUri"], descriptor.attributes["value"]) {
+            case ("urn:mpeg:dash:role:2011", "description"), ("urn:tva:metadata:cs:AudioPurposeCS:2007", "1"):
+                .description
+            case ("urn:mpeg:dash:role:2011", "enhanced-audio-intelligibility"),
+                ("urn:tva:metadata:cs:AudioPurposeCS:2007", "2"):
+                .hearingImpaired
+            case ("urn:mpeg:dash:role:2011", "commentary"), ("urn:tva:metadata:cs:AudioPurposeCS:2007", "3"),
+                ("urn:tva:metadata:cs:AudioPurposeCS:2007", "4"):
+                .commentary
+            case ("urn:mpeg:dash:role:2011", "karaoke"): .karaoke
+            default: nil
             }
         }
 
@@ -195,8 +219,7 @@ struct DASHManifest: Sendable {
         guard let made, !made.pieces.isEmpty else { return nil }
         return Representation(
             isVideo: type.hasPrefix("video"), language: value("lang"), bandwidth: max(1, bandwidth), start: made.start,
-            pieces: made.pieces,
-            set: number)
+            pieces: made.pieces, set: number, purpose: levels[1].purpose)
     }
 
     /// Returns the init section and the segments of a `SegmentList`; nil if a URL is not HTTP.

@@ -31,15 +31,19 @@ struct DASHPlaylists: Sendable {
                 audio.append(chosen)
             }
         }
+        // Variants state no purpose: without video, only the film's usual sound is offered.
+        let usual = audio.filter { $0.element.purpose == .main }
+        if video.isEmpty, !usual.isEmpty { audio = usual }
+        let first = audio.firstIndex { $0.element.purpose == .main } ?? 0
         var lines = ["#EXTM3U", "#EXT-X-VERSION:7"]
         for (index, rendition) in audio.enumerated() where !video.isEmpty {
             let language = (rendition.element.language ?? "").filter {
                 $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-")
             }
             lines.append(
-                "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"\(index)\""
+                "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"\(index) \(rendition.element.purpose.rawValue)\""
                     + (language.isEmpty ? "" : ",LANGUAGE=\"\(language)\"")
-                    + ",DEFAULT=\(index == 0 ? "YES" : "NO"),URI=\"\(baseURL)\(rendition.offset).m3u8\"")
+                    + ",DEFAULT=\(index == first ? "YES" : "NO"),URI=\"\(baseURL)\(rendition.offset).m3u8\"")
         }
         for one in video.isEmpty ? audio : video.map({ ($0.offset, $0.element) }) {
             lines.append(
@@ -48,6 +52,11 @@ struct DASHPlaylists: Sendable {
             lines.append("\(baseURL)\(one.offset).m3u8")
         }
         master = Array((lines.joined(separator: "\n") + "\n").utf8)
+    }
+
+    /// Returns the purpose of a rendition by its name: HLS has no characteristic for each of them.
+    static func purpose(ofRendition name: String) -> Track.Purpose {
+        name.split(separator: " ").last.flatMap { Track.Purpose(rawValue: String($0)) } ?? .main
     }
 
     /// Returns the media playlist at a URL; nil if it is not one of these.

@@ -150,7 +150,9 @@ extension ControlProperty {
             read: { $0.current == nil ? nil : $0.metadataNode }),
         ControlProperty(
             "track-list", .node,
-            "the tracks: `id`, `type`, `title`, `lang`, `codec`, `selected`, `default`, `forced`, `external`, `albumart`",
+            "the tracks: `id`, `type`, `title`, `lang`, `purpose` (not of main ones: `description`, `hearing-impaired`,"
+                + " `commentary`, `karaoke`, `effects`), `codec`, `selected`, `default`, `forced`, `external`,"
+                + " `albumart`, `visual-impaired`, `hearing-impaired`",
             read: { $0.trackListNode }),
         ControlProperty(
             "chapter-list", .node, "the chapters: `title`, `time` in seconds", read: { $0.chapterListNode }),

@@ -90,11 +90,13 @@ extension Track {
         ]
         if let title { members.append(("title", .text(title))) }
         if let language { members.append(("lang", .text(language))) }
+        if purpose != .main { members.append(("purpose", .text(purpose.rawValue))) }
         let codec = audioFormat?.parameters.codec ?? videoFormat?.parameters.codec ?? subtitleFormat?.parameters.codec
         if let codec { members.append(("codec", .text(codec))) }
         members += [
             ("albumart", .flag(isCoverArt)), ("default", .flag(isDefault)), ("forced", .flag(isForced)),
-            ("hearing-impaired", .flag(isForHearingImpaired)), ("external", .flag(isExternal)),
+            ("hearing-impaired", .flag(isForHearingImpaired || purpose == .hearingImpaired)),
+            ("visual-impaired", .flag(purpose == .description)), ("external", .flag(isExternal)),
             ("selected", .flag(isSelected)),
         ]
         return .object(members)

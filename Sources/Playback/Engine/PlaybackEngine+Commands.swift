@@ -253,9 +253,7 @@ extension PlaybackEngine {
     func cycleAudioTrack() { if factory.cycleAudioTrack() { readSelectedAudio() } }
     func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { readSelectedAudio() } }
 
-    func selectAudioTrack(languages: [String]) {
-        if factory.selectAudioTrack(languages: languages) { readSelectedAudio() }
-    }
+    func selectAudioTrack(_ choice: AudioTrackChoice) { if factory.selectAudioTrack(choice) { readSelectedAudio() } }
 
     /// Reads the main audio from the current position on; beside added audio tracks, which play on, only its own
     /// outputs are interrupted.

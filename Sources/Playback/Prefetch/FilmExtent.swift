@@ -35,7 +35,8 @@ extension Player.Components {
             audioTrack = options.audioTrack.flatMap { summary.track(.audio, number: $0) }
             if audioTrack == nil {
                 audioTrack = summary.track(
-                    .audio, languages: options.audioLanguages, userLanguages: options.userLanguages)
+                    .audio, languages: options.audioLanguages, userLanguages: options.userLanguages,
+                    purpose: options.audioPurpose)
             }
         }
         if let track = audioTrack, !canDecode(track) { audioTrack = nil }

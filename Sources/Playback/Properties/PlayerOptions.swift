@@ -58,6 +58,9 @@ public struct PlayerOptions: Sendable {
     public var videoTrack: Int?
     /// The languages of the audio track in order of preference (`"de"`, `"eng"`).
     public var audioLanguages: [String] = []
+    /// The purpose of the audio track, such as audio description; an item without it plays its main one. The languages
+    /// take precedence.
+    public var audioPurpose = Track.Purpose.main
     /// The languages of the user's session in order of preference: select audio and subtitles after `audioLanguages`
     /// and `subtitleLanguages`.
     public var userLanguages: [String] = []

@@ -165,10 +165,13 @@ enum RemotePageContent {
             if (room.selected && room.lang && can("output-language")) {
               const select = element("select");
               select.setAttribute("aria-label", `Language of ${room.description}`);
-              const tags = (state["track-list"] ?? []).filter(track => track.type === "audio" && track.lang)
-                .map(track => track.lang);
-              select.replaceChildren(...[...new Set([room.lang, ...tags])].map(
-                tag => new Option(tag === "und" ? "Language" : languageName(tag), tag, false, tag === room.lang)));
+              const choices = new Map([[room.lang, room.language ?? "Language"]]);
+              for (const track of (state["track-list"] ?? []).filter(track => track.type === "audio")) {
+                const choice = [track.purpose, track.lang].filter(Boolean).join(",") || "main";
+                choices.set(choice, labels(track).join(", ") || "Language");
+              }
+              select.replaceChildren(...[...choices].map(
+                ([choice, label]) => new Option(label, choice, false, choice === room.lang)));
               select.addEventListener("change", () => send("output-language", room.name, select.value));
               item.append(select);
             }
@@ -198,8 +201,18 @@ enum RemotePageContent {
           try { return new Intl.DisplayNames(["en"], { type: "language" }).of(code); } catch { return code; }
         }
 
+        const purposes = {
+          description: "audio description", "hearing-impaired": "for the hard of hearing", effects: "music and effects"
+        };
+
+        function labels(track, title = "") {
+          const purpose = purposes[track.purpose] ?? track.purpose;
+          return [track.lang && languageName(track.lang), title, !title.toLowerCase().includes(purpose) && purpose]
+            .filter(Boolean);
+        }
+
         function trackName(track) {
-          return [track.lang && languageName(track.lang), track.title].filter(Boolean).join(" · ") || `Track ${track.id}`;
+          return labels(track, track.title).join(" · ") || `Track ${track.id}`;
         }
 
         function showTracks() {

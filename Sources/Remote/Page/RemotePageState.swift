@@ -21,7 +21,7 @@ enum RemotePageState {
         case ("track-list", .array(let tracks)?):
             .array(
                 tracks.lazy.filter { ["audio", "sub"].contains($0["type"]?.text) }.prefix(maxTracks).map {
-                    members(of: $0, ["id", "type", "title", "lang", "forced", "selected"])
+                    members(of: $0, ["id", "type", "title", "lang", "purpose", "forced", "selected"])
                 })
         case ("audio-device-list", .array(let outputs)?):
             .array(

@@ -46,10 +46,10 @@ public final class RouteController {
     private static let searchTime = Duration.seconds(3)
     /// The current destinations: the last choice that was not refused.
     public private(set) var chosen: [OutputDestination]
-    /// The languages of destinations whose audio track is not the player's main one, by destination identifier.
-    package private(set) var languages: [String: [String]]
-    /// The destinations and languages before the pending choice; nil if none is pending.
-    private var before: (chosen: [OutputDestination], languages: [String: [String]])?
+    /// The selections of destinations whose audio track is not the player's main one, by destination identifier.
+    package private(set) var tracks: [String: AudioTrackChoice]
+    /// The destinations and tracks before the pending choice; nil if none is pending.
+    private var before: (chosen: [OutputDestination], tracks: [String: AudioTrackChoice])?
     /// The likely destinations by the history, until the user chooses or they have been offered.
     private var remembered: [String]?
     /// The created outputs by destination identifier. The `route choice` threads add to it.
@@ -69,17 +69,16 @@ public final class RouteController {
     ///   - player: A player with audio outputs; one without refuses every choice.
     ///   - registry: The registry that made the player's outputs.
     ///   - routes: The destinations that play at the start.
-    ///   - languages: The languages of those that play another audio track than the main one, by destination
-    ///     identifier.
+    ///   - tracks: The selections of those that play another audio track than the main one, by destination identifier.
     ///   - home: This computer: the destination to use when everything else is lost.
     ///   - clock: The clock of the search.
     ///   - post: Called on any thread; must not block.
     public init(
-        player: Player, registry: OutputRegistry, routes: [OutputDestination], languages: [String: [String]] = [:],
+        player: Player, registry: OutputRegistry, routes: [OutputDestination], tracks: [String: AudioTrackChoice] = [:],
         home: OutputDestination, clock: any HostClock = MonotonicClock(), post: @escaping @Sendable (Event) -> Void
     ) {
         router = TrackRouter(player)
-        self.languages = languages
+        self.tracks = tracks
         self.player = player
         self.registry = registry
         self.home = home
@@ -93,17 +92,17 @@ public final class RouteController {
             // ignored: `createOutputs` tries again, and says why.
             if let made = try? registry.outputs(at: route) { outputs.withLock { $0[route.id] = made } }
         }
-        if !languages.isEmpty { restoreTracks() }
+        if !tracks.isEmpty { restoreTracks() }
     }
 
-    /// Plays the current destinations with their languages, without a report.
+    /// Plays the current destinations with their tracks, without a report.
     private func restoreTracks() {
         let routes = outputs.withLock { outputs in chosen.map { route($0, to: outputs[$0.id] ?? []) } }
         router.apply(routes.filter { !$0.outputs.isEmpty }) { _ in }
     }
 
     private func route(_ destination: OutputDestination, to outputs: [any AudioOutput]) -> TrackRoute {
-        TrackRoute(id: destination.id, outputs: outputs, languages: languages[destination.id] ?? [])
+        TrackRoute(id: destination.id, outputs: outputs, choice: tracks[destination.id])
     }
 
     /// Stops looking for destinations. Blocks until the providers have ended. Playback continues.
@@ -125,8 +124,8 @@ public final class RouteController {
         let state = player.state
         return chosen.contains { problem(of: $0, in: state) != nil }
     }
-    /// The names of the current destinations, with their languages if they can differ, and their problems: `Kitchen`,
-    /// `This computer · English, Kitchen · German (no sound, trying again)`.
+    /// The names of the current destinations, with their languages and purposes if they can differ, and their problems:
+    /// `Kitchen`, `This computer · English, Kitchen · German (no sound, trying again)`.
     public var name: String {
         let state = player.state
         return chosen.map { destination in
@@ -202,7 +201,7 @@ public final class RouteController {
     /// The destinations, as rows of the picker.
     public var rows: [RoutePicker.Row] {
         let state = player.state
-        let isChoice = Self.languages(of: state).count > 1
+        let isChoice = Self.selectableTracks(of: state).count > 1
         return offered.map { route in
             let isTicked = chosen.contains { $0.id == route.id }
             let isNew = isTicked && before.map { !$0.chosen.contains { $0.id == route.id } } == true
@@ -213,63 +212,58 @@ public final class RouteController {
                 problem: isTicked ? problem(of: route, in: state) : nil,
                 obstacle: isTicked ? nil : route.obstacle, pairing: isTicked ? nil : route.pairing,
                 volume: volume(of: route),
-                languageTag: isTicked && isChoice ? track(of: route, in: state)?.language ?? "und" : nil)
+                choice: isTicked && isChoice ? track(of: route, in: state).map(AudioTrackChoice.init) : nil)
         }
     }
 
-    // MARK: Languages
+    // MARK: Languages and purposes
 
     /// The audio track that a current destination plays; nil if there is none.
     private func track(of route: OutputDestination, in state: PlayerState) -> Track? {
-        guard let languages = languages[route.id], router.isSeparate(route.id) else { return state.audioTrack }
-        return MediaSummary(container: "", tracks: state.audioTracks).track(.audio, languages: languages)
+        guard let choice = tracks[route.id], router.isSeparate(route.id) else { return state.audioTrack }
+        return choice.track(in: MediaSummary(container: "", tracks: state.audioTracks))
     }
 
-    /// The language that a current destination plays; nil if all play the main track, or if it is unknown.
+    /// The language and purpose that a current destination plays; nil if all play the main track, or if both are
+    /// unknown.
     private func language(of route: OutputDestination, in state: PlayerState) -> String? {
-        guard chosen.contains(where: { languages[$0.id] != nil }) else { return nil }
-        return track(of: route, in: state)?.languageName.map(PrintableText.of)
+        guard chosen.contains(where: { tracks[$0.id] != nil }) else { return nil }
+        return track(of: route, in: state).flatMap { AudioTrackChoice($0).label }
     }
 
-    /// Selects the languages of a destination in order of preference; empty: the main audio track. Only this
-    /// destination is interrupted. The result is posted as that of a choice. A destination that is not chosen plays
-    /// them later.
-    public func setLanguages(_ wanted: [String], of id: String) {
-        let wanted = wanted.isEmpty ? nil : wanted
-        guard languages[id] != wanted else { return }
+    /// Selects the audio track of a destination; nil: the main one. Only this destination is interrupted. The result is
+    /// posted as that of a choice. A destination that is not chosen plays it later.
+    public func setTrack(_ choice: AudioTrackChoice?, of id: String) {
+        guard tracks[id] != choice else { return }
         guard chosen.contains(where: { $0.id == id }) else {
-            languages[id] = wanted
+            tracks[id] = choice
             return
         }
-        if before == nil { before = (chosen, languages) }
-        languages[id] = wanted
+        if before == nil { before = (chosen, tracks) }
+        tracks[id] = choice
         applyChoice()
     }
 
-    /// The languages of a film's sound tracks, each once.
-    private static func languages(of state: PlayerState) -> [String] {
-        var all: [String] = []
-        for language in state.audioTracks.compactMap(\.language) where !LanguageCode(language).isUndetermined {
-            if !all.contains(where: { LanguageCode($0) == LanguageCode(language) }) { all.append(language) }
-        }
-        return all
+    /// The sound tracks of a film that their language and purpose identify.
+    private static func selectableTracks(of state: PlayerState) -> [Track] {
+        let summary = MediaSummary(container: "", tracks: state.audioTracks)
+        return state.audioTracks.filter { AudioTrackChoice($0).track(in: summary) == $0 }
     }
 
-    /// Selects the next language of the film for a destination.
+    /// Selects the next language or purpose of the film for a destination.
     private func cycleLanguage(of id: String) {
         guard let route = chosen.first(where: { $0.id == id }) else {
             picker?.notice = "Select the output first; then it has a language."
             return
         }
         let state = player.state
-        let all = Self.languages(of: state)
+        let all = Self.selectableTracks(of: state)
         guard all.count > 1 else {
-            picker?.notice = "This film states no second language."
+            picker?.notice = "This film states no second language and no audio description."
             return
         }
-        let present = track(of: route, in: state)?.language.map(LanguageCode.init)
-        let index = all.firstIndex { LanguageCode($0) == present } ?? all.count - 1
-        setLanguages([all[(index + 1) % all.count]], of: id)
+        let index = track(of: route, in: state).flatMap(all.firstIndex) ?? all.count - 1
+        setTrack(AudioTrackChoice(all[(index + 1) % all.count]), of: id)
     }
 
     /// Handles a key, by mpv's name. Returns false if the picker is closed or does not use it.
@@ -440,16 +434,16 @@ public final class RouteController {
         }
         awaited = routes.isEmpty ? ids : []
         guard !routes.isEmpty, routes.map(\.id) != chosen.map(\.id) else { return }
-        if before == nil { before = (chosen, languages) }
+        if before == nil { before = (chosen, tracks) }
         chosen = routes
         applyChoice()
     }
 
-    /// Plays the current destinations with their languages; the result is posted.
+    /// Plays the current destinations with their tracks; the result is posted.
     private func applyChoice() {
         picker?.notice = nil
         let (registry, router, post, outputs) = (registry, router, post, outputs)
-        let (routes, languages) = (chosen, languages)
+        let (routes, tracks) = (chosen, tracks)
         let wanted = routes.map(\.id)
         // Creating a speaker's output reads files and checks ports.
         do throws(ExhaustionError) {
@@ -461,7 +455,7 @@ public final class RouteController {
                         outputs.withLock { $0[route.id] = made }
                         let own = made.filter { output in !used.contains { $0 === output } }
                         used += own
-                        all.append(TrackRoute(id: route.id, outputs: own, languages: languages[route.id] ?? []))
+                        all.append(TrackRoute(id: route.id, outputs: own, choice: tracks[route.id]))
                     }
                     router.apply(all.filter { !$0.outputs.isEmpty }) { post(.changed($0, wanted)) }
                 } catch {
@@ -577,9 +571,9 @@ public final class RouteController {
 
     private func revert(_ ids: [String], because reason: String) -> String? {
         guard ids == chosen.map(\.id), let old = before else { return nil }
-        (chosen, languages) = old
+        (chosen, tracks) = old
         before = nil
-        if !languages.isEmpty { restoreTracks() }
+        if !tracks.isEmpty { restoreTracks() }
         if isOpen { picker?.notice = reason }
         return withNotes("The sound stays on \(name).\n\(reason)")
     }

@@ -1,4 +1,5 @@
 internal import MediaCore
+package import Playback
 public import SyncRendering
 
 /// The list of destinations from which the user chooses: its contents, and the meaning of keys and pointer events. A
@@ -12,7 +13,7 @@ public struct RoutePicker: Sendable, Equatable {
         public let name: String
         /// The kind of the destination, for its icon.
         public internal(set) var kind = OutputDestination.Kind.speaker
-        /// The language of its audio track, if the destinations can play different ones; otherwise nil.
+        /// The language and purpose of its audio track, if the destinations can play different ones; otherwise nil.
         public internal(set) var language: String?
         /// Whether it plays or is about to.
         public internal(set) var isTicked: Bool
@@ -26,8 +27,8 @@ public struct RoutePicker: Sendable, Equatable {
         public internal(set) var pairing: OutputDestination.Pairing?
         /// The volume, 0…130; nil if unknown.
         public internal(set) var volume: Double?
-        /// The tag of the language that it plays, if the film has several; otherwise nil.
-        package internal(set) var languageTag: String?
+        /// The audio track that it plays, if the film has several to choose from; otherwise nil.
+        package internal(set) var choice: AudioTrackChoice?
 
         /// What the user has to know about it, after its name; nil if there is nothing.
         public var detail: String? { pending ?? problem ?? obstacle }
@@ -82,7 +83,7 @@ public struct RoutePicker: Sendable, Equatable {
         case playAndClose(String)
         /// Set the volume of a destination.
         case setVolume(String, Double)
-        /// Select the next language of the film for a destination.
+        /// Select the next audio track of the film for a destination.
         case cycleLanguage(String)
         /// Pair with a destination, by identifier, then play there: in addition to the current ones, or only there.
         case pair(String, adds: Bool)

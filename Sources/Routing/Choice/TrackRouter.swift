@@ -3,7 +3,7 @@ package import Playback
 package import SyncRendering
 
 /// Distributes the audio tracks of a player to outputs: the main track to its outputs, and an added sound to each
-/// route with another language. A route whose language changes is the only one that is interrupted.
+/// route with another selection. A route whose selection changes is the only one that is interrupted.
 ///
 /// Any thread; does not block.
 package final class TrackRouter: Sendable {
@@ -11,7 +11,7 @@ package final class TrackRouter: Sendable {
     private struct State {
         /// The added sounds by route.
         var tracks: [String: AddedAudioID] = [:]
-        var mainLanguages: [String] = []
+        var mainChoice: AudioTrackChoice?
         /// The number of the last request.
         var request = 0
         /// The number of changes of the main track's outputs that have no result yet.
@@ -34,13 +34,14 @@ package final class TrackRouter: Sendable {
     package func apply(_ routes: [TrackRoute], done: @escaping @Sendable (RouteChange) -> Void) {
         let (main, added, request, ended) = state.withLock { state in
             state.request += 1
-            let (main, languages, added) = Self.divide(routes, state)
-            if !languages.isEmpty, languages != state.mainLanguages { player.selectAudioTrack(languages: languages) }
-            state.mainLanguages = languages
+            let (main, choice, added) = Self.divide(routes, state)
+            if let choice, choice != state.mainChoice { player.selectAudioTrack(choice) }
+            if choice == nil, state.mainChoice?.purpose ?? .main != .main { player.selectAudioTrack(.purpose(.main)) }
+            state.mainChoice = choice
             var ended: [AddedAudioID] = []
             for (id, sound) in state.tracks {
-                if let route = added.first(where: { $0.id == id }) {
-                    player.setTrack(.languages(route.languages), of: sound)
+                if let choice = added.first(where: { $0.id == id })?.choice {
+                    player.setTrack(choice, of: sound)
                 } else {
                     state.tracks[id] = nil
                     ended.append(sound)
@@ -65,19 +66,22 @@ package final class TrackRouter: Sendable {
     /// remains for the main track, so that a change of the main track does not interrupt it.
     private static func divide(
         _ routes: [TrackRoute], _ state: State
-    ) -> (main: [any AudioOutput], languages: [String], added: [TrackRoute]) {
-        let others = routes.filter { $0.languages.isEmpty || state.tracks[$0.id] == nil }
+    ) -> (main: [any AudioOutput], choice: AudioTrackChoice?, added: [TrackRoute]) {
+        let others = routes.filter { $0.choice == nil || state.tracks[$0.id] == nil }
         guard !others.isEmpty else {
-            return (routes.first?.outputs ?? [], routes.first?.languages ?? [], Array(routes.dropFirst()))
+            return (routes.first?.outputs ?? [], routes.first?.choice, Array(routes.dropFirst()))
         }
-        var languages = TrackRoute.mainLanguages(of: others)
-        // Those that play the main track continue with it beside destinations without a language.
-        if !state.mainLanguages.isEmpty, others.contains(where: { $0.languages == state.mainLanguages }) {
-            languages = state.mainLanguages
+        var choice = TrackRoute.mainChoice(of: others)
+        // Those that play the main track continue with it beside destinations without a selection, unless these would
+        // get an audio description or a commentary by that.
+        if let present = state.mainChoice, others.contains(where: { $0.choice == present }),
+            choice != nil || present.purpose == .main
+        {
+            choice = present
         }
-        let main = others.filter { $0.languages.isEmpty || $0.languages == languages }
+        let main = others.filter { $0.choice == nil || $0.choice == choice }
         let added = routes.filter { route in !main.contains { $0.id == route.id } }
-        return (main.flatMap(\.outputs), languages, added)
+        return (main.flatMap(\.outputs), choice, added)
     }
 
     private func changeMain(
@@ -110,8 +114,9 @@ package final class TrackRouter: Sendable {
         state.withLock { state in
             guard state.request == request else { return }
             for route in routes where state.tracks[route.id] == nil {
+                guard let choice = route.choice else { continue }
                 let volumes = route.outputs.map { player.knownVolume(of: $0) }
-                state.tracks[route.id] = player.addAudio(track: .languages(route.languages), to: route.outputs)
+                state.tracks[route.id] = player.addAudio(track: choice, to: route.outputs)
                 for (output, volume) in zip(route.outputs, volumes) {
                     if let volume { player.setVolume(volume, of: output) }
                 }

@@ -106,7 +106,7 @@ extension ControlProperty {
             ControlProperty(
                 "audio-device-list", .node,
                 "the outputs: `name`, `description`, `selected`, `volume` (null: unknown), `language` (if they differ),"
-                    + " `lang` (if the film has several), `pending`, `problem`, `obstacle`, `pairing` (`pin` or"
+                    + " `lang` (as for `output-language`, if the film has several), `pending`, `problem`, `obstacle`, `pairing` (`pin` or"
                     + " `password`)",
                 read: { _ in rooms.node }),
         ]
@@ -129,13 +129,13 @@ extension ControlProperty {
 extension ControlCommand {
     private static let maxTextBytes = 500
 
-    /// Returns the languages of a list that is separated by commas; none if it is empty.
-    static func languages(_ text: String) throws(ControlError) -> [String] {
-        guard !text.isEmpty else { return [] }
+    /// Returns the selection of a sound track; nil if the text is empty.
+    static func track(_ text: String) throws(ControlError) -> AudioTrackChoice? {
+        guard !text.isEmpty else { return nil }
         guard text.utf8.count <= maxTextBytes else {
             throw ControlError(.outOfRange, "a list of languages has at most \(maxTextBytes) bytes")
         }
-        do throws(ValueError) { return try PlayerOptions.languages(parsing: text) } catch {
+        do throws(ValueError) { return try AudioTrackChoice(parsing: text) } catch {
             throw ControlError(.wrongType, error.description)
         }
     }
@@ -186,9 +186,11 @@ extension ControlCommand {
                 [Parameter("name", .text), Parameter("volume", .number(0...VolumeCurve.maxVolume))]),
             command(
                 "output-language",
-                "selects the sound track of an output by language, in order of preference (`de,en`); empty: the film's",
+                "selects the sound track of an output: languages in order of preference (`de,en`), after a `purpose` of"
+                    + " `track-list` if needed (`description`, `description,de`; `main`: the default), or a number; empty:"
+                    + " the film's",
                 [Parameter("name", .text), Parameter("languages", .text)],
-                check: { (arguments) throws(ControlError) in _ = try languages(arguments.text(1)) }),
+                check: { (arguments) throws(ControlError) in _ = try track(arguments.text(1)) }),
             command(
                 "pair-output",
                 "pairs with an output of `audio-device-list` by its password or PIN; without a PIN the output displays"

@@ -50,9 +50,10 @@ extension ChoiceList {
 }
 
 extension Track {
-    /// The name in a list: `English, commentary`.
+    /// The name in a list: `English, audio description`.
     var name: String {
-        let labels = [languageName, title == languageName ? nil : title].compactMap { $0 }.filter { !$0.isEmpty }
+        let labels = [languageName, title == languageName ? nil : title, purposeLabel].compactMap { $0 }
+            .filter { !$0.isEmpty }
         return labels.isEmpty ? "Track \(number)" : PrintableText.of(labels.joined(separator: ", "))
     }
 
@@ -61,7 +62,7 @@ extension Track {
         var labels: [String] = []
         if let format = audioFormat { labels += [format.layout.displayName, format.parameters.codec] }
         if subtitleFormat != nil {
-            labels += purpose
+            labels += subtitleLabels
             if isExternal { labels.append("external file") }
         }
         return labels.joined(separator: ", ")

@@ -75,7 +75,7 @@ package enum PlaySession {
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
                 registry: destination.registry,
-                routes: destination.route?.destinations ?? [], languages: destination.route?.languages ?? [:],
+                routes: destination.route?.destinations ?? [], tracks: destination.route?.tracks ?? [:],
                 home: destination.card.thisComputer, log: log, pageLink: sessionPage?.address, inhibitor: inhibitor),
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
         director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
@@ -151,11 +151,7 @@ package enum PlaySession {
             }
             // A film without the language of a speaker plays there as on the others.
             let requests = arguments.speakers.map { speaker in
-                AudioRoute.Request(
-                    speaker.choice.name,
-                    languages: speaker.languages.isEmpty
-                        ? []
-                        : speaker.languages + arguments.options.audioLanguages + arguments.options.userLanguages)
+                AudioRoute.Request(speaker.choice.name, choice: speaker.track(beside: arguments.options))
             }
             do throws(TalkieError) {
                 route = try AudioRoute(

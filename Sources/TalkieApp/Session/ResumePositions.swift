@@ -12,7 +12,7 @@ final class ResumePositions {
     private static let properties = [
         "aid", "vid", "sid", "secondary-sid", "volume", "mute", "speed", "audio-delay", "sub-delay", "sub-visibility",
     ]
-    /// Before the identifier of an output in the name of a setting: its languages.
+    /// Before the identifier of an output in the name of a setting: its sound track.
     private static let language = "language:"
 
     private var positions: [FilmKey: MediaTime] = [:]
@@ -22,7 +22,7 @@ final class ResumePositions {
     private let player: Player
     private let control: PlayerControl
     private let routes: RouteController?
-    private let languages: [String: [String]]
+    private let tracks: [String: AudioTrackChoice]
     private let options: PlayerOptions
     private let store: ResumePositionStore
     private let console: SessionConsole
@@ -35,7 +35,7 @@ final class ResumePositions {
         routes: RouteController?
     ) {
         (self.control, self.routes) = (control, routes)
-        (languages, options) = (stage.languages, arguments.options)
+        (tracks, options) = (stage.tracks, arguments.options)
         (player, store, self.console) = (stage.player, ResumePositionStore(stage.stateFolder), console)
         resumes = arguments.resumesPlayback && arguments.options.start == nil
         end = arguments.options.end
@@ -110,8 +110,8 @@ final class ResumePositions {
         }
         // The volume of a speaker is not that of another one.
         if all["volume"] != nil { all["outputs"] = routes?.ids.joined(separator: ",") ?? "" }
-        for (id, wanted) in routes?.languages ?? [:] where languages[id] != wanted {
-            all[Self.language + id] = wanted.joined(separator: ",")
+        for (id, wanted) in routes?.tracks ?? [:] where tracks[id] != wanted {
+            all[Self.language + id] = wanted.text
         }
         return all
     }
@@ -137,8 +137,8 @@ final class ResumePositions {
         for (name, value) in stored where name.hasPrefix(Self.language) {
             let id = String(name.dropFirst(Self.language.count))
             // ignored: see above.
-            guard languages[id] == nil, let wanted = try? PlayerOptions.languages(parsing: value) else { continue }
-            routes?.setLanguages(wanted, of: id)
+            guard tracks[id] == nil, let wanted = try? AudioTrackChoice(parsing: value) else { continue }
+            routes?.setTrack(wanted, of: id)
         }
     }
 
@@ -146,7 +146,7 @@ final class ResumePositions {
     private func isRequested(_ property: String) -> Bool {
         let usual = PlayerOptions()
         return switch property {
-        case "aid": options.audioTrack != nil || !options.audioLanguages.isEmpty
+        case "aid": options.audioTrack != nil || !options.audioLanguages.isEmpty || options.audioPurpose != .main
         case "vid": options.videoTrack != nil
         case "sid": options.subtitles != usual.subtitles || !options.subtitleLanguages.isEmpty
         case "secondary-sid": options.secondarySubtitles != usual.secondarySubtitles

@@ -11,10 +11,10 @@ extension RoutePicker {
             title: "Sound output",
             rows: rows.map { row in
                 ScreenPanel.Row(
-                    row.languageTag == nil ? row.title : row.name, detail: row.detail ?? "",
+                    row.choice == nil ? row.title : row.name, detail: row.detail ?? "",
                     mark: row.pending ?? row.problem != nil ? .pending : row.isTicked ? .ticked : .empty,
                     symbol: OutputSymbol(row.kind),
-                    button: row.languageTag.map { Track.languageName($0) ?? "Language" },
+                    button: row.choice.map { $0.label ?? "Language" },
                     level: row.volume.map { $0 / 100 }, isDim: row.obstacle != nil)
             }, current: index, hint: hint, position: .above(.rooms))
     }

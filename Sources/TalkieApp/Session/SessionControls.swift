@@ -193,7 +193,7 @@ final class SessionControls {
         case "output-language":
             let id = request.arguments.text(0)
             _ = try outputs.rooms.ids(id)
-            outputs.routes?.setLanguages(try ControlCommand.languages(request.arguments.text(1)), of: id)
+            outputs.routes?.setTrack(try ControlCommand.track(request.arguments.text(1)), of: id)
         case "raise": stage.screen?.raise()
         case "show-statistics": panel.toggle(.statistics, of: address)
         case "show-keys": panel.toggle(.keys, of: address)

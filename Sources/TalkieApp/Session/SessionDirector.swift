@@ -25,8 +25,8 @@ final class SessionDirector: @unchecked Sendable {
         /// Creates the outputs of destinations, also of later choices. `routes` are the destinations at the start.
         var registry = OutputRegistry([])
         var routes: [OutputDestination] = []
-        /// The languages of destinations at the start that play another audio track than the main one, by destination.
-        var languages: [String: [String]] = [:]
+        /// The selections of destinations at the start that play another audio track than the main one, by destination.
+        var tracks: [String: AudioTrackChoice] = [:]
         /// The destination to use when everything else is lost.
         var home = SoundCardProvider().thisComputer
         /// The folder of stored positions and remembered outputs.

@@ -40,7 +40,7 @@ final class SessionOutputs {
         routes = stage.player.outputs.map { _ in
             RouteController(
                 player: stage.player, registry: stage.registry, routes: stage.routes,
-                languages: stage.languages, home: stage.home
+                tracks: stage.tracks, home: stage.home
             ) { event in
                 guard case .changed(let change, let ids) = event else { return mailbox.post(.route(event)) }
                 mailbox.post(.route(.changed(change.saying(\.phrase), ids)))

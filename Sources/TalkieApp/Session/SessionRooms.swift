@@ -56,7 +56,7 @@ final class SessionRooms: Sendable {
                 ]
                 if let language = row.language { members.append(("language", .text(language))) }
                 if let pending = row.pending { members.append(("pending", .text(pending))) }
-                if let tag = row.languageTag { members.append(("lang", .text(tag))) }
+                if let choice = row.choice { members.append(("lang", .text(choice.text))) }
                 if let problem = row.problem { members.append(("problem", .text(problem))) }
                 if let obstacle = row.obstacle { members.append(("obstacle", .text(obstacle))) }
                 if let pairing = row.pairing { members.append(("pairing", .text(pairing.rawValue))) }

@@ -1,7 +1,7 @@
 internal import AirPlay
 package import AirPlayTransport
 package import MediaCore
-internal import Playback
+package import Playback
 
 /// A speaker with its options, as given with `--speaker`: `NAME[;option=value]…`.
 ///
@@ -9,8 +9,10 @@ internal import Playback
 package struct SpeakerArgument: Sendable, Hashable {
     /// The speaker.
     package let choice: SpeakerChoice
-    /// The languages of its sound track in order of preference, from `lang`; empty: the track of the film.
+    /// The languages of its sound track in order of preference, from `lang`; empty: those of the film's sound.
     package let languages: [String]
+    /// The purpose of its sound track, from `track`; nil: that of the film's sound.
+    package let purpose: Track.Purpose?
     /// Its route, encoding and channels, from `route`, `encoding` and `channels`.
     package let preferences: SpeakerPreferences
 
@@ -19,9 +21,19 @@ package struct SpeakerArgument: Sendable, Hashable {
 
     /// Creates a speaker without a parser.
     package init(
-        _ choice: SpeakerChoice, languages: [String] = [], preferences: SpeakerPreferences = SpeakerPreferences()
+        _ choice: SpeakerChoice, languages: [String] = [], purpose: Track.Purpose? = nil,
+        preferences: SpeakerPreferences = SpeakerPreferences()
     ) {
-        (self.choice, self.languages, self.preferences) = (choice, languages, preferences)
+        (self.choice, self.languages, self.purpose, self.preferences) = (choice, languages, purpose, preferences)
+    }
+
+    /// Returns the selection of its sound track; nil: the film's sound.
+    ///
+    /// - Parameter options: The selection of the film's sound, which completes that of the speaker.
+    package func track(beside options: PlayerOptions) -> AudioTrackChoice? {
+        guard !languages.isEmpty || purpose != nil else { return nil }
+        return .languages(
+            languages + options.audioLanguages + options.userLanguages, purpose: purpose ?? options.audioPurpose)
     }
 
     /// Parses a speaker and its options.
@@ -32,6 +44,7 @@ package struct SpeakerArgument: Sendable, Hashable {
         let fields = text.split(separator: ";", omittingEmptySubsequences: false)
         let choice = try SpeakerChoice(parsing: String(fields[0]))
         var languages: [String]?
+        var purpose: Track.Purpose?
         var preferences = SpeakerPreferences()
         for part in fields.dropFirst() {
             let keyAndValue = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -45,6 +58,9 @@ package struct SpeakerArgument: Sendable, Hashable {
             case "lang":
                 guard languages == nil else { throw ValueError("lang is given twice; write lang=de,en") }
                 languages = try PlayerOptions.languages(parsing: String(keyAndValue[1]))
+            case "track":
+                guard purpose == nil else { throw ValueError("track is given twice") }
+                purpose = try Track.Purpose(parsing: String(keyAndValue[1]))
             case "route":
                 guard preferences.route == nil else { throw ValueError("route is given twice") }
                 preferences.route = try SpeakerPreferences.RouteRequest(parsing: String(keyAndValue[1]))
@@ -63,11 +79,11 @@ package struct SpeakerArgument: Sendable, Hashable {
                 }
             default:
                 throw ValueError(
-                    "a speaker has no option '\(name)'; there are lang, route, encoding and channels, such as "
+                    "a speaker has no option '\(name)'; there are lang, track, route, encoding and channels, such as "
                         + "Kitchen;lang=de")
             }
         }
-        self.init(choice, languages: languages ?? [], preferences: preferences)
+        self.init(choice, languages: languages ?? [], purpose: purpose, preferences: preferences)
     }
 
     /// Returns the first speaker that is given with different options; nil if there is none.

@@ -12,10 +12,10 @@ struct AudioOptions: ParsableArguments {
         name: .customLong("speaker"),
         help: ArgumentHelp(
             "Speaker by name, ID or address, or local for this computer; may be given several times, each with a sound "
-                + "track by language, a route, AAC (default) or lossless encoding, and channels, such as "
-                + "\"Kitchen;lang=de;route=realtime\".",
-            valueName:
-                "NAME|ID|airplay://HOST[:PORT]|local[;lang=L][;route=R][;encoding=aac|lossless][;channels=stereo|5.1|7.1]"
+                + "track by language and purpose, a route, AAC (default) or lossless encoding, and channels, such as "
+                + "\"Kitchen;lang=de;route=realtime\" or \"Headset;track=description\".",
+            valueName: "NAME|ID|airplay://HOST[:PORT]|local[;lang=L][;track=PURPOSE][;route=R][;encoding=aac|lossless]"
+                + "[;channels=stereo|5.1|7.1]"
         ),
         transform: { try SpeakerArgument(parsing: $0) })
     var speakers: [SpeakerArgument] = []

@@ -74,6 +74,13 @@ struct FilmOptions: ParsableArguments {
         transform: { try PlayerOptions.languages(parsing: $0) })
     var alang: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Sound track by purpose, such as audio description; films without it play their main one.",
+            valueName: Track.Purpose.allCases.map(\.rawValue).joined(separator: "|")),
+        completion: .list(Track.Purpose.allCases.map(\.rawValue)), transform: { try Track.Purpose(parsing: $0) })
+    var audioTrack = Track.Purpose.main
+
     func apply(to arguments: inout PlayArguments) {
         arguments.options.start = start
         arguments.options.end = end
@@ -90,5 +97,6 @@ struct FilmOptions: ParsableArguments {
         arguments.options.audioTrack = aid
         arguments.options.videoTrack = vid
         arguments.options.audioLanguages = alang
+        arguments.options.audioPurpose = audioTrack
     }
 }

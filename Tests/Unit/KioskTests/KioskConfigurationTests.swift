@@ -1,5 +1,6 @@
 import Foundation
 import MediaCore
+import Playback
 import Remote
 import SyncRendering
 import Telemetry
@@ -75,6 +76,7 @@ import Testing
             playlist = "a.mp4"
             speakers = ["Kitchen", "Living room", "local"]
             speaker_languages = { Kitchen = "de", "Living room" = ["fr", "en"], local = "en,de" }
+            speaker_tracks = { Kitchen = "description" }
 
             [day_parts.evening]
             from = 18:00:00
@@ -85,7 +87,12 @@ import Testing
         #expect(
             kiosk.settings.languages == ["Kitchen": ["de"], "Living room": ["fr", "en"], "local": ["en", "de"]])
         #expect(kiosk.periods.first?.settings.languages == ["Bar": ["it"]])
-        #expect(OutputTiers(kiosk.settings).languages == kiosk.settings.languages)
+        #expect(
+            OutputTiers(kiosk.settings).tracks == [
+                "Kitchen": .languages(["de"], purpose: .description), "Living room": .languages(["fr", "en"]),
+                "local": .languages(["en", "de"]),
+            ])
+        #expect(kiosk.periods.first?.settings.purposes == ["Kitchen": .description], "inherited")
     }
 
     @Test func aWrongLanguageOfASpeakerIsReportedWithItsLine() {
@@ -106,6 +113,14 @@ import Testing
         #expect(
             mistakes(start + "[speaker_languages]\nKitchen = [\"de\", \",\"]")
                 == ["line 4: Kitchen: languages must be tags such as de or eng, separated by commas"])
+        #expect(
+            mistakes(start + "speaker_tracks = { Kitchn = \"commentary\" }")
+                == [
+                    "line 3: speaker_tracks: 'Kitchn' is in neither speakers nor fallbacks; did you mean \"Kitchen\"?"
+                ])
+        #expect(
+            mistakes(start + "speaker_tracks = { Kitchen = \"blind\" }").first?.hasPrefix(
+                "line 3: Kitchen: expected one of \"main\", \"description\"") == true)
     }
 
     @Test func theOldNameOfAnOverscanPolicyIsUnderstoodAndReported() throws {

@@ -102,9 +102,21 @@ import Testing
                 fresh.settings.languages = ["kitchen": ["de"]]
             }) { $0.player.allOutputs.map(\.output.name) == ["card", "kitchen"] && $0.player.audioOutputs.count == 1 },
             Step({ fresh, _ in fresh.settings.languages = ["kitchen": ["fr"]] }) {
-                $0.director.routeSupervisor?.tiers.languages == ["kitchen": ["fr"]]
+                $0.director.routeSupervisor?.tiers.tracks == ["kitchen": .language("fr")]
             },
             Step({ fresh, _ in fresh.settings.languages = [:] }) {
+                $0.player.audioOutputs.map(\.name) == ["card", "kitchen"]
+            },
+            Step({ fresh, _ in fresh.settings.speakers = ["local"] }) {
+                $0.player.audioOutputs.map(\.name) == ["card"]
+            },
+        ]),
+        "purposes": Case(steps: [
+            Step({ fresh, _ in
+                fresh.settings.speakers = ["local", "kitchen"]
+                fresh.settings.purposes = ["kitchen": .description]
+            }) { $0.player.allOutputs.map(\.output.name) == ["card", "kitchen"] && $0.player.audioOutputs.count == 1 },
+            Step({ fresh, _ in fresh.settings.purposes = [:] }) {
                 $0.player.audioOutputs.map(\.name) == ["card", "kitchen"]
             },
             Step({ fresh, _ in fresh.settings.speakers = ["local"] }) {

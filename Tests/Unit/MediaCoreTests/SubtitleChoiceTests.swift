@@ -10,7 +10,7 @@ import Testing
         var track = Track(
             id: 10 + number, number: number,
             format: .subtitle(SubtitleFormat(parameters: CodecParameters(codec: "subrip"))), language: language,
-            isDefault: isDefault, isSpecialPurpose: isSpecial, isForced: isForced,
+            isDefault: isDefault, purpose: isSpecial ? .commentary : .main, isForced: isForced,
             isForHearingImpaired: isForHearingImpaired, isExternal: isExternal)
         track.isUserProvided = isUserProvided
         return track
@@ -90,25 +90,32 @@ import Testing
 
     @Test func theSoundIsInTheUsersLanguageUnlessAnotherIsRequested() {
         func sound(
-            _ number: Int, _ language: String?, isDefault: Bool = false, isSpecial: Bool = false
+            _ number: Int, _ language: String?, isDefault: Bool = false, _ purpose: Track.Purpose = .main
         ) -> Track {
             let format = AudioFormat(parameters: CodecParameters(codec: "aac"), sampleRate: 48_000, layout: .stereo)
             return Track(
                 id: number, number: number, format: .audio(format), language: language, isDefault: isDefault,
-                isSpecialPurpose: isSpecial)
+                purpose: purpose)
         }
         let summary = MediaSummary(
             container: "matroska",
             tracks: [
                 sound(1, "jpn", isDefault: true), sound(2, "eng"), sound(3, "eng", isDefault: true), sound(4, "ger"),
-                sound(5, "fre", isSpecial: true),
+                sound(5, "fre", .commentary), sound(6, "eng", .description), sound(7, nil, .hearingImpaired),
             ])
-        func number(_ languages: [String], _ user: [String]) -> Int? {
-            summary.track(.audio, languages: languages, userLanguages: user)?.number
+        func number(_ languages: [String], _ user: [String], _ purpose: Track.Purpose = .main) -> Int? {
+            summary.track(.audio, languages: languages, userLanguages: user, purpose: purpose)?.number
         }
         #expect(number([], []) == 1 && number([], ["it"]) == 1)
         #expect(number([], ["de-AT"]) == 4 && number([], ["it", "en"]) == 3)
-        #expect(number(["ja"], ["de"]) == 1 && number(["fr"], ["de"]) == 5)
+        #expect(number(["ja"], ["de"]) == 1 && number(["fr"], ["de"]) == 4, "a commentary is no language")
         #expect(number([], ["fr"]) == 1, "a commentary is not the user's sound")
+        #expect(number(["de", "en"], [], .description) == 4, "the language takes precedence")
+        #expect(number(["en", "de"], [], .description) == 6 && number([], ["en"], .description) == 6)
+        #expect(number([], ["it"], .description) == 6, "in another language, if there is no sound in the user's")
+        #expect(number(["de"], [], .hearingImpaired) == 7, "a track without a language fits each")
+        #expect(number([], [], .karaoke) == 1 && number(["en"], [], .karaoke) == 3)
+        let described = MediaSummary(container: "mp4", tracks: [sound(1, "eng", .description)])
+        #expect(described.track(.audio)?.number == 1, "there is no other")
     }
 }

@@ -2,6 +2,7 @@ import AirPlay
 import CardOutput
 import ClassicAirPlay
 import MediaCore
+import Playback
 import Profiles
 import Routing
 import SyncRendering
@@ -39,22 +40,23 @@ import Testing
         #expect(AirPlayProvider().match("Kitchen") == .possible && AirPlayProvider().match("local") == .none)
     }
 
-    @Test func placesAreRequestedWithLanguages() throws {
+    @Test func placesAreRequestedWithTracks() throws {
         let registry = OutputRegistry([toys()])
         func route(_ requests: AudioRoute.Request...) throws(TalkieError) -> AudioRoute {
             try AudioRoute(to: requests, in: registry) { _ in }
         }
-        let divided = try route(.init("toy:attic", languages: ["de"]), .init("toy:shed"))
+        let divided = try route(.init("toy:attic", choice: .language("de")), .init("toy:shed"))
         #expect(divided.destinations.map(\.id) == ["toy:attic", "toy:shed"])
-        #expect(divided.languages == ["toy:attic": ["de"]])
+        #expect(divided.tracks == ["toy:attic": .language("de")])
         #expect(divided.output.members.count == 1 && divided.output.members[0] === shed)
         #expect(attic.state.withLock { $0.openings } == 1, "opened ahead like the others")
-        let each = try route(.init("toy:attic", languages: ["de"]), .init("toy:shed", languages: ["en"]))
+        let each = try route(.init("toy:attic", choice: .language("de")), .init("toy:shed", choice: .language("en")))
         #expect(each.output.members.count == 1 && each.output.members[0] === attic)
         let error = try #require(throws: TalkieError.self) {
-            try route(.init("toy:attic", languages: ["de"]), .init("attic"))
+            try route(.init("toy:attic", choice: .language("de")), .init("attic"))
         }
-        #expect(error.code == .invalidArgument && error.message.contains("'attic' is requested with several languages"))
+        #expect(error.code == .invalidArgument)
+        #expect(error.message.contains("'attic' is requested with several sound tracks"))
     }
 
     /// A provider of a device by one protocol.

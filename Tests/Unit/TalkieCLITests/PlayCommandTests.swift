@@ -63,6 +63,7 @@ import Testing
         #expect(options.volume == nil && !options.isMuted && options.speed == 1 && !options.startsPaused)
         #expect(options.playsVideo && options.playsAudio && options.loopFile == .times(0))
         #expect(options.audioTrack == nil && options.videoTrack == nil && options.audioLanguages.isEmpty)
+        #expect(options.audioPurpose == .main)
         #expect(options.deinterlacing == .auto && arguments.view == VideoGeometry())
         #expect(arguments.videoOutput == .auto && options.hardwareDecoding == .no)
         #expect(options.secondarySubtitles == .none)
@@ -79,8 +80,8 @@ import Testing
             "--video-aspect-override", "2.35:1", "--video-zoom", "-0.5", "--video-pan-x", "0.1", "--video-pan-y",
             "-0.2",
             "--panscan", "0.25", "--video-rotate", "90", "--aid", "2", "--vid", "1",
-            "--alang",
-            "de,en", "--audio-delay", "-0.08", "--start-policy", "picture", "--timeline", "t.jsonl", "--really-quiet",
+            "--alang", "de,en", "--audio-track", "description", "--audio-delay", "-0.08", "--start-policy", "picture",
+            "--timeline", "t.jsonl", "--really-quiet",
             "--log-level", "debug", "b.mkv")
         #expect(arguments.files == ["a.mkv", "b.mkv"])
         #expect(arguments.speakers.map(\.choice) == [.local, .named("airplay://10.0.0.2:7000")])
@@ -109,7 +110,7 @@ import Testing
         #expect(options.speed == 1.25)
         #expect(options.loopFile == .forever)
         #expect(options.audioTrack == 2 && options.videoTrack == 1)
-        #expect(options.audioLanguages == ["de", "en"])
+        #expect(options.audioLanguages == ["de", "en"] && options.audioPurpose == .description)
         #expect(options.audioDelay == .milliseconds(-80))
         #expect(options.startPolicy == .video)
         #expect(!(try self.arguments(FilmOptions.apply, "a", "--no-video")).options.playsVideo)
@@ -197,7 +198,7 @@ import Testing
         #expect(try refusal("film.mp4", "--no-audio", "--speaker", "local").contains("--speaker"))
         #expect(
             try refusal("film.mp4", "--speaker", "Kitchen;lang=de", "--speaker", "Kitchen;lang=en")
-                .contains("'Kitchen' with several languages"))
+                .contains("'Kitchen' with different options"))
         #expect(try refusal("film.mp4", "--speaker", "Kitchen;volume=3").contains("no option 'volume'"))
         #expect(try refusal("film.mp4", "--start", "20", "--end", "20").contains("--end"))
     }

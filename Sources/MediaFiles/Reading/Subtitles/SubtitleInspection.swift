@@ -71,7 +71,6 @@ struct SubtitleInspection {
     func tracks(charset: String? = nil, picture: PixelSize? = nil) -> [Track] {
         streams.enumerated().map { index, stream in
             let disposition = stream.pointee.disposition
-            let isCommentary = disposition & AV_DISPOSITION_COMMENT != 0
             let language = DemuxContext.value(of: "language", in: stream.pointee.metadata)
             let fonts = Self.namesFonts(stream) ? fonts : []
             return Track(
@@ -80,9 +79,9 @@ struct SubtitleInspection {
                     FormatReading.subtitle(
                         UnsafePointer(stream.pointee.codecpar!), charset: charset, picture: picture, fonts: fonts)),
                 language: language == "und" ? nil : language,
-                title: DemuxContext.value(of: "title", in: stream.pointee.metadata)
-                    ?? (isCommentary ? "commentary" : nil),
-                isDefault: disposition & AV_DISPOSITION_DEFAULT != 0, isSpecialPurpose: isCommentary,
+                title: DemuxContext.value(of: "title", in: stream.pointee.metadata),
+                isDefault: disposition & AV_DISPOSITION_DEFAULT != 0,
+                purpose: disposition & AV_DISPOSITION_COMMENT != 0 ? .commentary : .main,
                 isForced: disposition & AV_DISPOSITION_FORCED != 0,
                 isForHearingImpaired: disposition & AV_DISPOSITION_HEARING_IMPAIRED != 0)
         }

@@ -25,6 +25,7 @@ struct TrackInspection {
                 ?? FormatReading.problem(
                     withTimeBase: stream.pointee.time_base)
                 ?? (context.formatName == "caf" ? FormatReading.problem(withPacketsOf: parameters) : nil)
+                ?? Self.problem(withMixing: stream)
             {
                 problems.append("track \(stream.pointee.index + 1) \(problem.text)")
                 if isStill(stream) {
@@ -35,6 +36,16 @@ struct TrackInspection {
                 playable.append(stream)
             }
         }
+    }
+
+    /// Returns a problem for audio that is only a supplement, to be mixed with another track by the receiver, such as
+    /// an audio description without the film's sound (ETSI EN 300 468, 6.4.11: mix_type 0); nil for other streams.
+    private static func problem(withMixing stream: UnsafeMutablePointer<AVStream>) -> FormatReading.Problem? {
+        guard stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO,
+            stream.pointee.disposition & AV_DISPOSITION_DEPENDENT != 0
+        else { return nil }
+        return FormatReading.Problem(
+            code: .unsupported, text: "has to be mixed with another sound track, which is not supported")
     }
 
     /// Assumes a format for audio that has not begun while it was probed, if there is no other: the packets state it.
@@ -153,11 +164,6 @@ struct TrackInspection {
     /// Returns audio and video tracks in the container's order, then subtitles.
     func tracks(starts: Starts, of context: DemuxContext, _ wanted: ReadOptions.HLSBitrate) -> [Track] {
         var numbers = [Track.Kind.audio: 0, .video: 0]
-        let purposes = [
-            (AV_DISPOSITION_COMMENT, "commentary"), (AV_DISPOSITION_VISUAL_IMPAIRED, "for the blind"),
-            (AV_DISPOSITION_DESCRIPTIONS, "described"), (AV_DISPOSITION_KARAOKE, "karaoke"),
-            (AV_DISPOSITION_CLEAN_EFFECTS, "effects only"),
-        ]
         var films = playable.map { stream in
             let parameters = UnsafePointer<AVCodecParameters>(stream.pointee.codecpar!)
             let isAudio = parameters.pointee.codec_type == AVMEDIA_TYPE_AUDIO
@@ -171,14 +177,13 @@ struct TrackInspection {
             let clock = TrackClock(stream: stream, origin: starts.origin.common)
             let duration =
                 OggPages.opusDuration(of: stream, in: context) ?? fragmentsDuration(of: stream, in: context, starts)
-            let purpose = purposes.first { stream.pointee.disposition & $0.0 != 0 }?.1
             let language = DemuxContext.value(of: "language", in: stream.pointee.metadata)
             var track = Track(
                 id: Int(stream.pointee.index), number: numbers[kind]!, format: format,
                 language: language == "und" ? nil : language,
-                title: DemuxContext.value(of: "title", in: stream.pointee.metadata) ?? purpose,
+                title: DemuxContext.value(of: "title", in: stream.pointee.metadata),
                 isDefault: stream.pointee.disposition & AV_DISPOSITION_DEFAULT != 0,
-                isSpecialPurpose: purpose != nil,
+                purpose: Self.purpose(of: stream, in: context),
                 isCoverArt: !isAudio && isCoverArt(stream),
                 start: starts.start(of: stream.pointee.index),
                 duration: Self.length(duration, clock).flatMap { context.isWraparound($0) ? nil : $0 })
@@ -192,6 +197,20 @@ struct TrackInspection {
         Self.choose(among: &films, context.variants, wanted)
         let attachment = films.first { $0.kind == .video && !$0.isCoverArt }?.videoFormat?.size
         return films + subtitles.tracks(picture: attachment)
+    }
+
+    /// Returns the purpose of a stream by its dispositions, or as stated by the DASH manifest. Commentary counts first:
+    /// it does not replace the film's sound.
+    private static func purpose(of stream: UnsafeMutablePointer<AVStream>, in context: DemuxContext) -> Track.Purpose {
+        if context.isDASH, let name = DemuxContext.value(of: "comment", in: stream.pointee.metadata) {
+            return DASHPlaylists.purpose(ofRendition: name)
+        }
+        let purposes: [(disposition: Int32, purpose: Track.Purpose)] = [
+            (AV_DISPOSITION_COMMENT, .commentary), (AV_DISPOSITION_VISUAL_IMPAIRED, .description),
+            (AV_DISPOSITION_DESCRIPTIONS, .description), (AV_DISPOSITION_HEARING_IMPAIRED, .hearingImpaired),
+            (AV_DISPOSITION_KARAOKE, .karaoke), (AV_DISPOSITION_CLEAN_EFFECTS, .effects),
+        ]
+        return purposes.first { stream.pointee.disposition & $0.disposition != 0 }?.purpose ?? .main
     }
 
     /// Marks the tracks of one variant as default.

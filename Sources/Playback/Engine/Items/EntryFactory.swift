@@ -5,7 +5,7 @@ internal import SyncRendering
 /// thread.
 final class EntryFactory {
     /// The options in use; the audio track and its languages change.
-    private var options: PlayerOptions
+    private(set) var options: PlayerOptions
     private let tracks: PlaybackTracks
     private let list: SharedPlaybackList
     private let status: PlayerStatus
@@ -56,9 +56,10 @@ final class EntryFactory {
         try? media.reserve(main + tracks.subtitles.tracks(of: summary, beside: audio) + added)
     }
 
-    /// Reports video and subtitle tracks selected by number that the media does not have.
+    /// Reports video and subtitle tracks selected by number, and audio selected by purpose, that a film does not have.
     private func reportMissingTracks(in summary: MediaSummary) {
         let hasVideo = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
+        if hasVideo { reportLack(in: summary) }
         guard options.playsVideo, hasVideo else { return }
         if let number = options.videoTrack, summary.track(.video, number: number) == nil {
             status.message("This film has no picture track \(number); it plays without a picture.")
@@ -105,12 +106,22 @@ final class EntryFactory {
             if let track = film.summary.track(.audio, number: number) { return track }
             status.message("This film has no sound track \(number); the first suitable one plays instead.")
         }
-        return track(of: film)
+        return track(in: film.summary)
     }
 
-    /// Returns the audio track selected by language.
-    private func track(of film: any MediaSource) -> Track? {
-        film.summary.track(.audio, languages: options.audioLanguages, userLanguages: options.userLanguages)
+    /// Returns the audio track selected by language and purpose.
+    private func track(in summary: MediaSummary) -> Track? {
+        summary.track(
+            .audio, languages: options.audioLanguages, userLanguages: options.userLanguages,
+            purpose: options.audioPurpose)
+    }
+
+    /// Reports that a film has no audio for the requested purpose.
+    private func reportLack(in summary: MediaSummary) {
+        guard options.playsAudio, options.audioTrack == nil else { return }
+        if let lack = AudioTrackChoice.purpose(options.audioPurpose).lack(of: track(in: summary)) {
+            status.message(lack)
+        }
     }
 
     /// Selects the next audio track of the current entry; returns false if there is no other.
@@ -138,15 +149,19 @@ final class EntryFactory {
         return true
     }
 
-    /// Selects the main audio track by language, for following items as well; returns false if the current entry keeps
-    /// its track.
-    func selectAudioTrack(languages: [String]) -> Bool {
+    /// Selects the main audio track, for following items as well; returns false if the current entry keeps its track.
+    func selectAudioTrack(_ choice: AudioTrackChoice) -> Bool {
+        guard case .languages(let languages, let purpose) = choice else {
+            if case .number(let number) = choice { return selectAudioTrack(number) }
+            return false
+        }
         options.audioTrack = nil
         let codes = Set(languages.map(LanguageCode.init))
         options.audioLanguages = languages + options.audioLanguages.filter { !codes.contains(LanguageCode($0)) }
-        guard let current = list.current, let track = current.audioTrack,
-            let wanted = self.track(of: current.film), wanted != track
-        else { return false }
+        options.audioPurpose = purpose
+        guard let current = list.current, let track = current.audioTrack else { return false }
+        reportLack(in: current.film.summary)
+        guard let wanted = self.track(in: current.film.summary), wanted != track else { return false }
         select(wanted, of: current)
         return true
     }
@@ -192,10 +207,13 @@ final class EntryFactory {
         return true
     }
 
-    /// Makes following items prefer the track's language if it identifies the track, otherwise its number.
+    /// Makes following items prefer the track's language and purpose if they identify the track, otherwise its number.
     private func prefer(_ track: Track, of film: MediaSummary) {
-        if let language = track.language, film.track(.audio, languages: [language]) == track {
+        options.audioPurpose = track.purpose
+        let isIdentified = track.language != nil || track.purpose != .main
+        if isIdentified, AudioTrackChoice(track).track(in: film) == track {
             options.audioTrack = nil
+            guard let language = track.language else { return }
             options.audioLanguages.removeAll { LanguageCode($0) == LanguageCode(language) }
             options.audioLanguages.insert(language, at: 0)
         } else {

@@ -326,9 +326,9 @@ public final class Player: Sendable {
     public func cycleAudioTrack() { mailbox.request { $0.cycleAudioTrack() } }
     /// Selects an audio track by number, 1 for the first. Following items use a similar track.
     public func selectAudioTrack(_ number: Int) { mailbox.request { $0.selectAudioTrack(number) } }
-    /// Selects an audio track by language, in order of preference, before `PlayerOptions.audioLanguages`. Following
-    /// items use these languages as well.
-    public func selectAudioTrack(languages: [String]) { mailbox.request { $0.selectAudioTrack(languages: languages) } }
+    /// Selects an audio track by language and purpose, before `PlayerOptions.audioLanguages` and instead of
+    /// `audioPurpose`. Following items use them as well.
+    public func selectAudioTrack(_ choice: AudioTrackChoice) { mailbox.request { $0.selectAudioTrack(choice) } }
 
     // MARK: Subtitles
 

@@ -43,6 +43,12 @@ final class AddedAudioTrack {
         renderer.setOutput(output, id: outputID)
     }
 
+    /// The names of its outputs.
+    var outputNames: String {
+        let names = (output as? OutputGroup)?.members.map(\.name) ?? []
+        return names.isEmpty ? "an output" : PrintableText.of(names.joined(separator: ", "))
+    }
+
     /// The ID of its waits and, of an output without a group, in events.
     var outputID: OutputID { Self.outputID(of: number) }
 

@@ -157,20 +157,35 @@ final class AddedAudioTracks {
         let isOther = context.list.list.entries.contains { entry in
             choice.track(in: entry.film.summary) != old.track(in: entry.film.summary)
         }
-        if isOther { track.seek(to: target()) }
+        if isOther {
+            track.seek(to: target())
+        } else if let current = context.list.current, choice != old {
+            reportLack(of: track, in: current.film.summary)
+        }
     }
 
-    /// Publishes the tracks of the current entry, if they have changed.
+    /// Publishes the tracks of the current entry, if they have changed, and reports tracks that the film lacks.
     func publishTracks() {
         let published = context.status.state.addedTracks
         guard !all.isEmpty || !published.isEmpty else { return }
         var tracks: [AddedAudioID: Track] = [:]
         if context.status.isUnderWay, let summary = context.list.current?.film.summary {
             for track in all {
-                tracks[AddedAudioID(number: track.number)] = track.choice.withLock { $0 }.track(in: summary)
+                let (id, choice) = (AddedAudioID(number: track.number), track.choice.withLock { $0 })
+                tracks[id] = choice.track(in: summary)
+                if tracks[id] != published[id] { reportLack(of: track, in: summary) }
             }
         }
         if tracks != published { context.status.change { $0.addedTracks = tracks } }
+    }
+
+    /// Reports a track that a film lacks. Music has neither purposes nor languages to miss.
+    private func reportLack(of track: AddedAudioTrack, in summary: MediaSummary) {
+        let (choice, hasVideo) = (
+            track.choice.withLock { $0 }, summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
+        )
+        guard hasVideo, let lack = choice.lack(of: choice.track(in: summary), on: track.outputNames) else { return }
+        context.status.message(lack)
     }
 
     // MARK: Outputs that are not ready

@@ -359,6 +359,36 @@ struct FeatureTests {
         #expect(run.offset.map { abs($0) < 0.12 } == true, "\(run.offset ?? .nan) s")
     }
 
+    // feature: --audio-track, guide: Audio description
+    @Test(.repeatedWhenTheMachineStalls) func oneOutputHearsTheDescriptionAndTheOthersTheFilm() throws {
+        let recording = films.scratch.path("described.wav")
+        let speaker = try ObservedPlayback.speaker(47, output: .file(path: recording))
+        defer { speaker.stop() }
+        // The description is the first track and marked as default.
+        let film = try films.film(
+            "described.mkv",
+            ["-metadata:s:a:1", "language=eng", "-disposition:a:0", "default+visual_impaired", "-disposition:a:1", "0"])
+        let runs = try ObservedPlayback.play([
+            Setup(
+                "--speaker", "local;track=description", "--speaker", "airplay://127.0.0.47:\(speaker.port)", film),
+            Setup(film), Setup("--audio-track", "description", film), Setup("--audio-track", "commentary", film),
+        ])
+        runs[0].expect(seconds: Array(0..<6), offset: -0.12...0.12)
+        for (run, tones) in zip(
+            runs.dropFirst(), [FeatureFilms.secondTones, FeatureFilms.tones, FeatureFilms.secondTones])
+        {
+            run.expect(seconds: Array(0..<6), tones: tones)
+        }
+        let lack = "This film has no commentary; English plays instead."
+        #expect(runs.map { $0.result.errors.contains(lack) } == [false, false, false, true])
+        speaker.stop()
+        let card = runs[0].heard()
+        let room = runs[0].heard(FeatureFilms.secondTones, in: try OutputCapture(file: URL(filePath: recording)))
+        #expect(room.map(\.second) == Array(0..<6), "the speaker plays the film")
+        let apart = zip(card.dropFirst(), room.dropFirst()).map { $1.from - $0.from }
+        #expect(apart.allSatisfy { abs($0) < 0.12 }, "\(apart)")
+    }
+
     // MARK: Covers and images
 
     // feature: --audio-display, --cover-art-auto, --cover-art-file, --image-display-duration, guide: Music and pictures

@@ -49,6 +49,24 @@ import Testing
         #expect(one.pieces.map(\.seconds) == [2, 2, 1, 3, 3])
     }
 
+    @Test func whatASetStatesAboutAccessibilityIsMoreSpecificThanItsRole() throws {
+        let role = "urn:mpeg:dash:role:2011", purpose = "urn:tva:metadata:cs:AudioPurposeCS:2007"
+        let cases: [([(String, String, String)], Track.Purpose)] = [
+            ([], .main), ([("Role", role, "main")], .main), ([("Role", role, "dub")], .main),
+            ([("Role", role, "alternate"), ("Accessibility", purpose, "1")], .description),
+            ([("Role", role, "commentary"), ("Accessibility", role, "description")], .description),
+            ([("Accessibility", purpose, "2")], .hearingImpaired),
+            ([("Accessibility", role, "enhanced-audio-intelligibility")], .hearingImpaired),
+            ([("Role", role, "main"), ("Role", role, "commentary")], .commentary),
+            ([("Accessibility", purpose, "4")], .commentary), ([("Accessibility", "urn:other", "1")], .main),
+        ]
+        let sets = cases.map { descriptors, _ in
+            let elements = descriptors.map { "<\($0.0) schemeIdUri=\"\($0.1)\" value=\"\($0.2)\"/>" }.joined()
+            return "<AdaptationSet mimeType=\"audio/mp4\">\(elements)<Representation bandwidth=\"1\"/></AdaptationSet>"
+        }
+        #expect(try manifest(sets.joined()).representations.map(\.purpose) == cases.map(\.1))
+    }
+
     @Test func piecesOfAListAndOfOneFileAreWhatTheyAre() throws {
         let film = try manifest(
             """

@@ -18,7 +18,7 @@ import Testing
     deinit { rig.player.shutDown() }
 
     private func route(_ output: RecordingOutput, _ languages: String...) -> TrackRoute {
-        TrackRoute(id: output.name, outputs: [output], languages: languages)
+        TrackRoute(id: output.name, outputs: [output], choice: languages.isEmpty ? nil : .languages(languages))
     }
 
     /// Applies routes and waits for the result.
@@ -71,6 +71,15 @@ import Testing
         #expect(main == ["Hall"] && added == ["Kitchen"])
     }
 
+    @Test func aPlaceThatIsAddedBesideAnAudioDescriptionDoesNotHearIt() {
+        let router = TrackRouter(player)
+        let headset = TrackRoute(id: "Kitchen", outputs: [kitchen], choice: .purpose(.description))
+        apply(headset, with: router)
+        #expect(main == ["Kitchen"] && added.isEmpty)
+        apply(headset, route(hall), with: router)
+        #expect(main == ["Hall"] && added == ["Kitchen"])
+    }
+
     @Test func aPlaceMovesToATrackOfItsOwnAndBack() {
         let router = TrackRouter(player)
         apply(route(hall), route(kitchen), with: router)
@@ -101,7 +110,7 @@ import Testing
         let (changes, arrival) = (Lock<[RouteController.Event]>([]), Signal())
         let controller = RouteController(
             player: player, registry: OutputRegistry([toys]),
-            routes: [hall, kitchen], languages: [kitchen.id: ["de"]], home: hall,
+            routes: [hall, kitchen], tracks: [kitchen.id: .language("de")], home: hall,
             post: { event in
                 guard case .changed = event else { return }
                 changes.withLock { $0.append(event) }
@@ -115,11 +124,18 @@ import Testing
         #expect(controller.press("END") && controller.press("l"))
         arrival.wait()
         for event in changes.withLock({ $0 }) { _ = controller.handle(event) }
-        #expect(controller.languages == [kitchen.id: ["fra"]])
+        #expect(controller.tracks == [kitchen.id: .language("fra")])
         #expect(controller.name == "Hall · English, Kitchen · French")
         #expect(added == ["Kitchen"])
+        // A description in the language of another track is one more choice.
+        state.audioTracks[2] = track(3, "deu")
+        state.audioTracks[2].purpose = .description
+        player.publisher.post(state)
+        controller.setTrack(.purpose(.description), of: kitchen.id)
+        #expect(controller.name == "Hall · English, Kitchen · German, audio description")
+        #expect(controller.rows.map(\.choice?.text) == ["eng", "description,deu"])
         // A place that does not play has no language, and one that plays alone has none to distinguish.
-        controller.setLanguages([], of: kitchen.id)
+        controller.setTrack(nil, of: kitchen.id)
         #expect(controller.name == "Hall, Kitchen")
     }
 }

@@ -1,6 +1,7 @@
 import AirPlay
 import AirPlayTransport
 import MediaCore
+import Playback
 import Testing
 
 @testable import TalkieApp
@@ -29,6 +30,9 @@ import Testing
                     .named("Kitchen"), languages: ["de"],
                     preferences: SpeakerPreferences(route: .only(.realtimeNTP), prefersAAC: false)))
         #expect(try SpeakerArgument(parsing: "Kitchen;route=auto").preferences.route == .best)
+        #expect(
+            try SpeakerArgument(parsing: "Headset;track=description;lang=de")
+                == SpeakerArgument(.named("Headset"), languages: ["de"], purpose: .description))
         #expect(message("Kitchen;route=raop") == "the route must be auto, buffered, realtime, ntp or classic")
         #expect(message("Kitchen;route=ntp;route=ntp") == "route is given twice")
         #expect(message("Kitchen;encoding=mp3") == "the encoding must be aac or lossless")
@@ -40,10 +44,14 @@ import Testing
         #expect(message("Kitchen;")?.contains("'' after ; is no option") == true)
         #expect(
             message("Kitchen;language=de")
-                == "a speaker has no option 'language'; there are lang, route, encoding and channels, such as Kitchen;lang=de"
+                == "a speaker has no option 'language'; there are lang, track, route, encoding and channels, such as Kitchen;lang=de"
         )
         #expect(message("Kitchen;Lang=de")?.contains("no option 'Lang'") == true)
         #expect(message("Kitchen;lang=de;lang=en") == "lang is given twice; write lang=de,en")
+        #expect(
+            message("Kitchen;track=blind")
+                == "the track must be one of main, description, hearing-impaired, commentary, karaoke, effects")
+        #expect(message("Kitchen;track=main;track=main") == "track is given twice")
         #expect(message("Kitchen;lang=")?.hasPrefix("languages must be tags") == true)
         #expect(
             message("Kitchen;lang=" + String(repeating: "x", count: 36))?.hasPrefix("languages must be tags") == true)
@@ -63,6 +71,15 @@ import Testing
         let english = try SpeakerArgument(parsing: "Kitchen;lang=en")
         #expect(SpeakerArgument.contradiction(in: [german, try SpeakerArgument(parsing: "local;lang=en")]) == nil)
         #expect(SpeakerArgument.contradiction(in: [german, german]) == nil)
+        let described = try SpeakerArgument(parsing: "Kitchen;track=description")
+        #expect(SpeakerArgument.contradiction(in: [described, german]) == .named("Kitchen"))
+        #expect(
+            try german.track(beside: PlayerOptions()) == .language("de")
+                && SpeakerArgument(parsing: "Kitchen;route=ntp").track(beside: PlayerOptions()) == nil)
+        var options = PlayerOptions()
+        (options.audioLanguages, options.userLanguages, options.audioPurpose) = (["fr"], ["en"], .commentary)
+        #expect(described.track(beside: options) == .languages(["fr", "en"], purpose: .description))
+        #expect(german.track(beside: options) == .languages(["de", "fr", "en"], purpose: .commentary))
         #expect(SpeakerArgument.contradiction(in: [german, english]) == .named("Kitchen"))
     }
 }

@@ -126,6 +126,12 @@ import Testing
         }
         state.audioTrack = state.audioTracks[1]
         #expect(StatusText.film(state).hasSuffix("\nSound track 2 of 3, Russian, commentary"))
+        state.audioTracks[1].purpose = .commentary
+        state.audioTracks[0].purpose = .description
+        state.audioTrack = state.audioTracks[1]
+        #expect(StatusText.film(state).hasSuffix("\nSound track 2 of 3, Russian, commentary"), "once")
+        let list = StatusText.expanded("${track-list}", state)
+        #expect(list.contains("1: Russian, commentary, audio description, stereo, aac"), "\(list)")
     }
 
     private var state: PlayerState {

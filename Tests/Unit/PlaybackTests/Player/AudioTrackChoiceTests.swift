@@ -1,0 +1,84 @@
+import MediaCore
+import Testing
+
+@testable import Playback
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// The selection of audio tracks by language and purpose.
+@Suite struct AudioTrackChoiceTests {
+    /// A film with audio tracks in a language and for a purpose each.
+    private final class Film: MediaSource {
+        let film = SyntheticFilm(duration: MediaTime(value: 20, timescale: 1))
+        let summary: MediaSummary
+
+        init(_ tracks: (language: String?, purpose: Track.Purpose)...) {
+            var summary = film.summary
+            let format = summary.tracks[1].format
+            summary.tracks.removeLast()
+            summary.tracks += tracks.enumerated().map { index, track in
+                Track(
+                    id: index + 1, number: index + 1, format: format, language: track.language, isDefault: index == 0,
+                    purpose: track.purpose)
+            }
+            self.summary = summary
+        }
+
+        func source(for track: Track) -> any SampleSource { film.source(for: track) }
+    }
+
+    private static let described = Film(("eng", .description), ("eng", .main), ("deu", .main), ("eng", .commentary))
+
+    @Test func aChoiceIsParsedFromItsText() throws {
+        for (text, choice) in [
+            ("2", AudioTrackChoice.number(2)), ("de,en", .languages(["de", "en"])), ("main", .languages([])),
+            ("description", .purpose(.description)),
+            ("hearing-impaired,de", .languages(["de"], purpose: .hearingImpaired)),
+        ] {
+            #expect(try AudioTrackChoice(parsing: text) == choice && choice.text == text)
+        }
+        for text in ["", ",", "description,,"] {
+            #expect(throws: ValueError.self, "\(text)") { _ = try AudioTrackChoice(parsing: text) }
+        }
+    }
+
+    @Test func aDescriptionThatStandsFirstPlaysOnlyIfItIsPreferred() {
+        let usual = VirtualCinema(film: Self.described)
+        usual.run(for: .seconds(2))
+        #expect(usual.core.state.audioTrack?.number == 2)
+        var options = PlayerOptions()
+        options.audioPurpose = .description
+        let described = VirtualCinema(film: Self.described, options: options)
+        described.run(for: .seconds(2))
+        #expect(described.core.state.audioTrack?.number == 1)
+        described.core.selectAudioTrack(.language("de"))
+        #expect(described.core.state.audioTrack?.number == 3)
+        // A track that the user selects is the preference for following films, with its purpose.
+        described.core.selectAudioTrack(4)
+        #expect(described.core.factory.options.audioPurpose == .commentary)
+        #expect(described.core.factory.options.audioTrack == nil)
+        #expect(described.messages.withLock { $0 }.last == "Sound track 4 of 4, English, commentary")
+    }
+
+    @Test func aFilmThatLacksWhatIsPreferredSaysSoAndPlays() {
+        var options = PlayerOptions()
+        options.audioPurpose = .description
+        let cinema = VirtualCinema(film: Film(("eng", .main), ("deu", .main)), options: options)
+        let kitchen = VirtualSoundCard(
+            clock: cinema.clock,
+            device: VirtualPlayoutDevice(
+                clock: cinema.clock, format: PCMFormat(sampleRate: 48_000, layout: .stereo),
+                capacity: .milliseconds(200)))
+        cinema.core.addAudio(.purpose(.commentary), to: kitchen, number: 1)
+        cinema.run(for: .seconds(2))
+        #expect(cinema.core.state.audioTrack?.number == 1)
+        func count(_ message: String) -> Int { cinema.messages.withLock { $0 }.count { $0 == message } }
+        #expect(count("This film has no audio description; English plays instead.") == 1)
+        #expect(count("This film has no commentary; an output plays English instead.") == 1)
+        for language in ["de", "fr"] {
+            cinema.core.tracks.added.setTrack(.language(language), of: 1, target: cinema.core.seeks.trackTarget)
+            cinema.run(for: .seconds(1))
+        }
+        #expect(count("This film has no sound in French; an output plays English instead.") == 1)
+    }
+}
