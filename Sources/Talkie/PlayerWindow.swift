@@ -66,7 +66,8 @@ public final class PlayerWindow {
         guard let loop else { preconditionFailure("a window is served once") }
         self.loop = nil
         let inputs = screen.inputs
-        Task { for await input in inputs { handle(input) } }
+        // Not on the main actor: `run` may be called by a job of it, and ends with what is handled here.
+        Task.detached { [self] in for await input in inputs { await handle(input) } }
         loop.run()
     }
 
@@ -79,16 +80,18 @@ public final class PlayerWindow {
     /// The state of the window: its size, and the number of shown and skipped video frames. Any thread.
     public nonisolated var status: ScreenControl.Status { screen.status }
 
-    private func handle(_ input: ScreenInput) {
+    private nonisolated func handle(_ input: ScreenInput) async {
         switch input {
         case .close, .key("q", _): close()
         case .key("f", _), .key("MBTN_LEFT_DBL", _): screen.setFullScreen(nil)
-        case .key(let name, _): onKey(name)
+        case .key(let name, _): await forward(name)
         case .lost(let error): lost.withLock { $0 = error }
-        case .resized, .fullScreen, .visible: reportScreen()
+        case .resized, .fullScreen, .visible: await reportScreen()
         case .pointer, .dropped, .notice, .displays, .away, .back, .remade: break
         }
     }
+
+    private func forward(_ key: String) { onKey(key) }
 
     /// Reports the screen to the player, once the window is visible.
     private func reportScreen() {

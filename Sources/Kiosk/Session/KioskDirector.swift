@@ -219,7 +219,7 @@ final class KioskDirector: @unchecked Sendable {
         switch event {
         case .message(let text): messages.say(.warning, text)
         case .outputProblem(let problem):
-            if problem.kind == .gainRefused {
+            if problem.kind == .gainRefused || problem.kind == .starved {
                 messages.say(.warning, problem.error.message, KioskNote(.output))
             }
             if problem.kind == .unresponsive { handleOutput(problem.output, isUnresponsive: true) }

@@ -48,7 +48,9 @@ struct OutputTiers: Sendable, Equatable {
     init(_ settings: KioskConfiguration.DaySettings) {
         var tracks = settings.languages.mapValues { AudioTrackChoice.languages($0) }
         for (name, purpose) in settings.purposes {
-            tracks[name] = .languages(settings.languages[name] ?? [], purpose: purpose)
+            // The film's own sound needs no choice.
+            let languages = settings.languages[name] ?? []
+            tracks[name] = languages.isEmpty && purpose == .main ? nil : .languages(languages, purpose: purpose)
         }
         self.init(wanted: settings.speakers, fallbacks: settings.fallbacks, tracks: tracks)
     }

@@ -169,7 +169,9 @@ public struct MediaSummary: Sendable {
             first(requested.filter { language(of: $0) == code }) ?? first(requested.filter { language(of: $0) == nil })
         }
         for code in (languages + userLanguages).map(LanguageCode.init) {
-            if let track = inLanguage(code) ?? first(main.filter { language(of: $0) == code }) { return track }
+            if let track = inLanguage(code) ?? first(main.filter { $0.language.map(LanguageCode.init) == code }) {
+                return track
+            }
         }
         let usual = first(main) ?? first(films)
         return inLanguage(usual.flatMap(language)) ?? first(requested) ?? usual

@@ -73,6 +73,8 @@ public enum AudioTrackChoice: Sendable, Hashable {
     package func lack(of track: Track?, on outputs: String? = nil) -> String? {
         guard let track, case .languages(let languages, let purpose) = self else { return nil }
         let missing: String
+        // Without a request nothing is missed: a film may have nothing but a flagged track.
+        if purpose == .main, languages.isEmpty { return nil }
         if track.purpose != purpose {
             missing = purpose.missing
         } else if let played = track.language.map(LanguageCode.init), !played.isUndetermined,

@@ -49,6 +49,8 @@ final class OutputFeed: Sendable {
     /// Whether the first attempt has ended, and with it the calls into the output by the thread that made it. Stored
     /// with release.
     private let answered = Atomic<Bool>(false)
+    /// Whether the open output is prepared for another delivery. Stored with release.
+    private let preparing = Atomic<Bool>(false)
     /// Raised by `close`.
     private let closing = Signal()
     /// Set with release by `close`, before it waits for the worker.
@@ -65,8 +67,8 @@ final class OutputFeed: Sendable {
     /// Whether the renderer's thread runs the feeder. Stored with release.
     private let shared: Atomic<Bool>
 
-    /// Longer than an output takes to recover from an underrun.
-    private static let maxLateness: Duration = .seconds(2)
+    /// Longer than an output takes to recover from an underrun, shorter than the store keeps what was played.
+    private static let maxLateness: Duration = .milliseconds(1500)
     /// The pauses between attempts to open an unavailable output; the last one is repeated.
     private static let pauses: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
 
@@ -122,7 +124,9 @@ final class OutputFeed: Sendable {
     /// not signal that it could.
     var isStarved: Bool {
         guard isOpen, timebase.rate > 0 else { return false }
-        let due = timebase.currentTime.advanced(by: .zero - Self.maxLateness)
+        let due = renderer.timebase.currentTime.advanced(by: .zero - Self.maxLateness)
+        // Nothing is read while the output is prepared for another delivery.
+        guard !preparing.load(ordering: .acquiring) else { return false }
         return state.withLock { $0.cursor }.map { store.hasUnread($0, before: due) } ?? false
     }
 
@@ -275,10 +279,14 @@ final class OutputFeed: Sendable {
     func prepareAgain(_ delivery: AudioDelivery, for format: AudioFormat, mustDecode: Bool) {
         // No time passes for a test that drives the clock and the feeder.
         let decided = timebase.clock.isRealTime ? nil : Signal()
+        preparing.store(true, ordering: .releasing)
         do throws(ExhaustionError) {
             try perform("group opening") { [self] in
                 guard !isClosing.load(ordering: .acquiring) else { return }
-                defer { decided?.raise() }
+                defer {
+                    preparing.store(false, ordering: .releasing)
+                    decided?.raise()
+                }
                 do throws(OutputError) {
                     let prepared = try member.prepare(delivery, for: format, mustDecode: mustDecode, context: context)
                     member.timebaseDidChange(timebase.snapshot)
@@ -291,6 +299,7 @@ final class OutputFeed: Sendable {
                 }
             }
         } catch {
+            preparing.store(false, ordering: .releasing)
             return lose(OutputError(error, output: member.name))
         }
         if worker.withLock({ $0 }) != nil { decided?.wait() }

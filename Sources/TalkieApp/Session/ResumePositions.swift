@@ -100,7 +100,7 @@ final class ResumePositions {
     private var currentSettings: [String: String] {
         let state = player.state
         let isChoice = [
-            "aid": state.audioTracks.count > 1, "vid": state.videoTracks.count > 1,
+            "aid": state.audioTracks.count > 1 && routes?.tracks.isEmpty ?? true, "vid": state.videoTracks.count > 1,
             "sid": !state.subtitleTracks.isEmpty, "secondary-sid": state.secondarySubtitleTrack != nil,
         ]
         var all: [String: String] = [:]
@@ -146,7 +146,10 @@ final class ResumePositions {
     private func isRequested(_ property: String) -> Bool {
         let usual = PlayerOptions()
         return switch property {
-        case "aid": options.audioTrack != nil || !options.audioLanguages.isEmpty || options.audioPurpose != .main
+        // The track of an output that was named with one is the session's.
+        case "aid":
+            !tracks.isEmpty || options.audioTrack != nil || !options.audioLanguages.isEmpty
+                || options.audioPurpose != .main
         case "vid": options.videoTrack != nil
         case "sid": options.subtitles != usual.subtitles || !options.subtitleLanguages.isEmpty
         case "secondary-sid": options.secondarySubtitles != usual.secondarySubtitles

@@ -31,7 +31,7 @@ package struct SpeakerArgument: Sendable, Hashable {
     ///
     /// - Parameter options: The selection of the film's sound, which completes that of the speaker.
     package func track(beside options: PlayerOptions) -> AudioTrackChoice? {
-        guard !languages.isEmpty || purpose != nil else { return nil }
+        guard !languages.isEmpty || (purpose ?? options.audioPurpose) != options.audioPurpose else { return nil }
         return .languages(
             languages + options.audioLanguages + options.userLanguages, purpose: purpose ?? options.audioPurpose)
     }

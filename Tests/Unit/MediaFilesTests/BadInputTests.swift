@@ -54,7 +54,7 @@ import Testing
         let error = try #require(failure(path))
         #expect(
             error.code == .notMedia
-                && error.message.hasSuffix("is a playlist; open its entries, which QueueItem.list returns"))
+                && error.message.hasSuffix("is a playlist and no film; open its entries"))
     }
 
     @Test func aScriptThatNamesOtherFilesIsNoFilm() throws {

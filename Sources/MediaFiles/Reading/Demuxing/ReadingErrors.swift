@@ -39,8 +39,10 @@ enum ReadingErrors {
                     .unsupported,
                     "none of the segments of \(name) can be played; check whether another player opens it")
             }
-            if [".m3u", ".m3u8", ".pls", ".xspf"].contains(where: address.text.lowercased().hasSuffix) {
-                return MediaError(.notMedia, "\(name) is a playlist; open its entries, which QueueItem.list returns")
+            if address.kind == .file,
+                [".m3u", ".m3u8", ".pls", ".xspf"].contains(where: address.text.lowercased().hasSuffix)
+            {
+                return MediaError(.notMedia, "\(name) is a playlist and no film; open its entries")
             }
             if isCutOff(address) {
                 return MediaError(

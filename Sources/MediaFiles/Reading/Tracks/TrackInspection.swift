@@ -16,6 +16,12 @@ struct TrackInspection {
     init(_ context: DemuxContext) {
         subtitles = SubtitleInspection(context)
         if context.hasSelfDescribingAudio { Self.assumeAudio(in: context) }
+        // Without another track there is nothing that it supplements, whatever the stream states.
+        let audio = context.streams.filter { $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
+        let supplements = context.formatName == "mpegts" ? audio.filter(Self.isDependent) : []
+        func isSupplement(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+            supplements.count < audio.count && supplements.contains(stream)
+        }
         for stream in context.streams {
             guard let parameters = stream.pointee.codecpar else { continue }
             let type = parameters.pointee.codec_type
@@ -25,7 +31,7 @@ struct TrackInspection {
                 ?? FormatReading.problem(
                     withTimeBase: stream.pointee.time_base)
                 ?? (context.formatName == "caf" ? FormatReading.problem(withPacketsOf: parameters) : nil)
-                ?? Self.problem(withMixing: stream)
+                ?? (isSupplement(stream) ? Self.supplement : nil)
             {
                 problems.append("track \(stream.pointee.index + 1) \(problem.text)")
                 if isStill(stream) {
@@ -38,15 +44,14 @@ struct TrackInspection {
         }
     }
 
-    /// Returns a problem for audio that is only a supplement, to be mixed with another track by the receiver, such as
-    /// an audio description without the film's sound (ETSI EN 300 468, 6.4.11: mix_type 0); nil for other streams.
-    private static func problem(withMixing stream: UnsafeMutablePointer<AVStream>) -> FormatReading.Problem? {
-        guard stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO,
-            stream.pointee.disposition & AV_DISPOSITION_DEPENDENT != 0
-        else { return nil }
-        return FormatReading.Problem(
-            code: .unsupported, text: "has to be mixed with another sound track, which is not supported")
+    /// Whether audio is only a supplement, to be mixed with another track by the receiver, such as an audio description
+    /// without the film's sound (ETSI EN 300 468, 6.4.11: mix_type 0).
+    private static func isDependent(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+        stream.pointee.disposition & AV_DISPOSITION_DEPENDENT != 0
     }
+
+    private static let supplement = FormatReading.Problem(
+        code: .unsupported, text: "has to be mixed with another sound track, which is not supported")
 
     /// Assumes a format for audio that has not begun while it was probed, if there is no other: the packets state it.
     private static func assumeAudio(in context: DemuxContext) {

@@ -132,6 +132,7 @@ final class EntryFactory {
             status.message("This film has one sound track.")
             return false
         }
+        prefer(all[(index + 1) % all.count], of: current.film.summary)
         select(all[(index + 1) % all.count], of: current)
         return true
     }
@@ -145,6 +146,7 @@ final class EntryFactory {
             status.message("This film has no sound track \(number).")
             return false
         }
+        prefer(wanted, of: current.film.summary)
         select(wanted, of: current)
         return true
     }
@@ -168,7 +170,6 @@ final class EntryFactory {
 
     private func select(_ next: Track, of current: PlaybackList.ScheduledItem) {
         let count = current.film.summary.tracks.count { $0.kind == .audio }
-        prefer(next, of: current.film.summary)
         for entry in list.list.entries where entry.audioTrack != nil {
             let track = entry.film === current.film ? next : audioTrack(of: entry.film)
             list.update { list in list.change(entry.serial) { $0.audioTrack = track } }
@@ -209,8 +210,11 @@ final class EntryFactory {
 
     /// Makes following items prefer the track's language and purpose if they identify the track, otherwise its number.
     private func prefer(_ track: Track, of film: MediaSummary) {
-        options.audioPurpose = track.purpose
-        let isIdentified = track.language != nil || track.purpose != .main
+        // A film without a track of the requested purpose leaves the request to the films that follow.
+        let hasRequested = film.tracks.contains { $0.kind == .audio && $0.purpose == options.audioPurpose }
+        if track.purpose != .main || hasRequested { options.audioPurpose = track.purpose }
+        let stated = track.language.map(LanguageCode.init)
+        let isIdentified = stated.map { !$0.isUndetermined } ?? false || track.purpose != .main
         if isIdentified, AudioTrackChoice(track).track(in: film) == track {
             options.audioTrack = nil
             guard let language = track.language else { return }

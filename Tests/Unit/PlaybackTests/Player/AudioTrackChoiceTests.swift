@@ -60,6 +60,25 @@ import Testing
         #expect(described.messages.withLock { $0 }.last == "Sound track 4 of 4, English, commentary")
     }
 
+    @Test func aRequestedPurposeOutlivesAFilmWithoutIt() {
+        var options = PlayerOptions()
+        options.audioPurpose = .description
+        let cinema = VirtualCinema(film: Film(("eng", .main), ("deu", .main)), options: options)
+        cinema.run(for: .seconds(2))
+        cinema.core.selectAudioTrack(.languages(["de"], purpose: .description))
+        #expect(cinema.core.state.audioTrack?.number == 2)
+        #expect(cinema.core.factory.options.audioPurpose == .description)
+        cinema.core.selectAudioTrack(1)
+        #expect(cinema.core.factory.options.audioPurpose == .description)
+    }
+
+    @Test func soundInSeveralOrUncodedLanguagesIsSelectedByItsCode() {
+        let film = Film(("deu", .main), ("mul", .main), ("mis", .main))
+        for (code, number) in [("mul", 2), ("mis", 3), ("de", 1)] {
+            #expect(film.summary.track(.audio, languages: [code])?.number == number)
+        }
+    }
+
     @Test func aFilmThatLacksWhatIsPreferredSaysSoAndPlays() {
         var options = PlayerOptions()
         options.audioPurpose = .description
