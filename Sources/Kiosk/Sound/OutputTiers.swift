@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import Playback
 
 /// The wanted outputs of a kiosk and their fallbacks. A value.
