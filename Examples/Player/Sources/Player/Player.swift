@@ -2,7 +2,7 @@ import Foundation
 import Talkie
 
 /// Plays until the queue ends, the window is closed or `quit` is typed; then exits the process with the exit status.
-func runPlayer(_ words: [String]) -> Never {
+@MainActor func runPlayer(_ words: [String]) -> Never {
     guard let arguments = Arguments(words) else {
         say("usage: Player [--speaker NAME]... FILE...")
         exit(2)
