@@ -22,9 +22,11 @@ package enum OutputFile {
         let descriptor =
             isPrivate
             ? PrivateFile.create(path, O_WRONLY | O_NONBLOCK)
-            : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o644)
+            : open(path.systemPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o644)
         var code = descriptor < 0 ? errno : 0
         if descriptor >= 0 {
+            // Only open(2) must not wait for a reader of a pipe; one that is slower than this program is waited for.
+            _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
             code = CompleteWrite.write(bytes, to: descriptor) ?? 0
             if close(descriptor) != 0 && code == 0 { code = errno }
         }

@@ -200,13 +200,25 @@ typedef struct {
   int references;
   /* Estimated memory of the segments; their structures and the allocations' padding take 256 bytes each. */
   int64_t bytes;
+  /* Nonzero if the interrupt callback ended the reading. */
+  int is_cancelled;
 } cff_playlist_content;
 
-/* Splits lines as libavformat's demuxer does. `base` is the length of the URL that others are relative to. */
-static inline cff_playlist_content cff_read_playlist(const uint8_t *text, int size, int base) {
+static inline int cff_is_interrupted(const AVIOInterruptCB *interrupt) {
+  return interrupt->callback && interrupt->callback(interrupt->opaque);
+}
+
+/* Splits lines as libavformat's demuxer does. `base` is the length of the URL that others are relative to. A playlist at
+ * the limit above has millions of lines, so the callback is called every thousand of them. */
+static inline cff_playlist_content cff_read_playlist(const uint8_t *text, int size, int base,
+                                                     const AVIOInterruptCB *interrupt) {
   cff_playlist_content content = {0};
-  int is_announced = 0, key = 0;
+  int is_announced = 0, key = 0, lines = 0;
   for (int begin = 0, end; begin < size; begin = end + 1) {
+    if (++lines % 1024 == 0 && cff_is_interrupted(interrupt)) {
+      content.is_cancelled = 1;
+      break;
+    }
     for (end = begin; end < size && text[end] != '\n' && text[end] != '\r' && text[end]; end++) {
     }
     const uint8_t *line = text + begin;
@@ -238,7 +250,8 @@ static inline cff_playlist_content cff_read_playlist(const uint8_t *text, int si
  * the limits above, and one without segments that another playlist refers to: FFmpeg 5.1 crashes on the latter, because it
  * reads from a demuxer that is not open. Nested master playlists have the same effect, because their contents are
  * checked too late. */
-static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy, const char *url, int is_led_to) {
+static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy, const char *url, int is_led_to,
+                                     const AVIOInterruptCB *interrupt) {
   static const char head[] = "#EXTM3U";
   int room = 64 << 10, count = 0, got, status;
   int is_revised = 0;
@@ -264,7 +277,11 @@ static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy
   if (is_playlist) {
     const cff_web_place *place = input->av_class == &cff_web_class ? (const cff_web_place *)input->opaque : NULL;
     const char *location = place ? place->location : url;
-    const cff_playlist_content content = cff_read_playlist(text, count, (int)strcspn(location, "?#"));
+    const cff_playlist_content content = cff_read_playlist(text, count, (int)strcspn(location, "?#"), interrupt);
+    if (content.is_cancelled) {
+      av_free(text);
+      return AVERROR_EXIT;
+    }
     const int is_hollow = !content.segments || content.variants;
     policy->has_subtitles |= content.subtitles > 0;
     if (content.references & cff_refers_to_http && av_stristart(location, "https:", NULL)) {
@@ -301,10 +318,10 @@ static inline int cff_check_playlist(AVIOContext *input, cff_open_policy *policy
 static inline int cff_check_opened(AVFormatContext *context, AVIOContext **input, const char *url, int is_first,
                                    int is_led_to) {
   if (context->iformat ? strcmp(context->iformat->name, "hls") : !is_first) return 0;
-  int status = cff_check_playlist(*input, (cff_open_policy *)context->opaque, url, is_led_to);
-  /* libavformat parses the text without checking for cancellation. */
   const AVIOInterruptCB *interrupt = &context->interrupt_callback;
-  if (status >= 0 && interrupt->callback && interrupt->callback(interrupt->opaque)) status = AVERROR_EXIT;
+  int status = cff_check_playlist(*input, (cff_open_policy *)context->opaque, url, is_led_to, interrupt);
+  /* libavformat parses the text without checking for cancellation. */
+  if (status >= 0 && cff_is_interrupted(interrupt)) status = AVERROR_EXIT;
   if (status < 0) {
     context->io_close2(context, *input);
     *input = NULL;

@@ -186,7 +186,8 @@ package final class VideoDecoder: VideoFrameDecoder {
 
     private func reset() {
         avcodec_flush_buffers(context)
-        times?.reset()
+        // What follows may be another film, with another timescale.
+        times = nil
         latestSent = nil
         (held, replayedUntil, awaitsSync, isFinishing, hasHardwareFailed) = (nil, nil, false, false, false)
         replay.forget()
@@ -196,6 +197,7 @@ package final class VideoDecoder: VideoFrameDecoder {
     private func adopt(_ fresh: VideoFormat) throws(MediaError) {
         if fresh != format {
             drain()
+            times = nil
             let opened = try Self.open(fresh, threads: threads, hardware)
             replaceContext(opened.0)
             hardware = opened.1

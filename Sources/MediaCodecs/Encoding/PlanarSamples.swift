@@ -18,18 +18,19 @@ enum PlanarSamples {
                 for index in 0..<frames { to[index] = from[index &* channels] }
             case AV_SAMPLE_FMT_S16P:
                 let to = raw.assumingMemoryBound(to: Int16.self) + offset
-                for index in 0..<frames { to[index] = Int16(scaled(from[index &* channels], 32767)) }
+                for index in 0..<frames { to[index] = Int16(scaled(from[index &* channels], 32768)) }
             case AV_SAMPLE_FMT_S32P:
                 let to = raw.assumingMemoryBound(to: Int32.self) + offset
-                for index in 0..<frames { to[index] = scaled(from[index &* channels], 8_388_607) << 8 }
+                for index in 0..<frames { to[index] = scaled(from[index &* channels], 8_388_608) << 8 }
             default: return
             }
         }
     }
 
-    /// Returns the nearest integer, clamped to full scale; NaN becomes 0.
+    /// Returns the nearest integer, clamped to full scale; NaN becomes 0. Integers from a decoder, which divides by
+    /// the same power of two, are returned exactly.
     private static func scaled(_ sample: Float, _ full: Float) -> Int32 {
         let value = (sample * full).rounded()
-        return value >= full ? Int32(full) : value >= -full ? Int32(value) : value < -full ? -Int32(full) : 0
+        return value >= full ? Int32(full) - 1 : value >= -full ? Int32(value) : value < -full ? -Int32(full) : 0
     }
 }

@@ -18,7 +18,7 @@ package enum PrivateFile {
         changeMode: ((_ descriptor: Int32, _ mode: UInt32) -> Int32)? = nil
     ) -> Int32 {
         let changeMode = changeMode ?? { fchmod($0, $1) }
-        let descriptor = open(path, flags | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(path.systemPath, flags | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return descriptor }
         var status = stat()
         var code: Int32 = 0

@@ -18,6 +18,8 @@ final class SegmentReadAhead: Sendable {
         let input: HTTPStream?
         /// Interrupts reading of that response; it follows the guard of the demuxer or of the thread that uses it.
         let inputGuard: InterruptCallback?
+        /// The guard of the demuxer.
+        let demuxerGuard: InterruptCallback?
         var isBusy = false
         /// Received bytes that were not read.
         var pieces: ArraySlice<[UInt8]> = []
@@ -36,10 +38,10 @@ final class SegmentReadAhead: Sendable {
 
         init(
             _ address: WebAddress, range: (first: Int64, last: Int64?), seconds: Double, input: HTTPStream? = nil,
-            inputGuard: InterruptCallback? = nil
+            inputGuard: InterruptCallback? = nil, demuxerGuard: InterruptCallback? = nil
         ) {
             (self.address, self.range, self.seconds) = (address, range, seconds)
-            (self.input, self.inputGuard) = (input, inputGuard)
+            (self.input, self.inputGuard, self.demuxerGuard) = (input, inputGuard, demuxerGuard)
         }
     }
 
@@ -164,7 +166,8 @@ final class SegmentReadAhead: Sendable {
                     cursor.known.playlist.address(of: cursor.current, from: cursor.known.location)?.text == address.text
                 else { continue }
                 let segment = Segment(
-                    address, range: range, seconds: piece.seconds, input: input, inputGuard: inputGuard)
+                    address, range: range, seconds: piece.seconds, input: input, inputGuard: inputGuard,
+                    demuxerGuard: waiting)
                 segment.isOpened = true
                 state.cursors[key]?.opened = segment
                 return segment
@@ -334,6 +337,8 @@ final class SegmentReadAhead: Sendable {
             input.retries = false
             let got = input.read(into: target)
             state.withLock { state in
+                // After the response its connection serves other requests, which `stop` does not concern.
+                segment.inputGuard?.forward(segment.demuxerGuard)
                 (segment.isBusy, segment.isComplete) = (false, got == cff_error_eof)
                 if got > 0, !segment.isDropped {
                     store(UnsafeBufferPointer(rebasing: target[..<Int(got)]), in: segment, &state)

@@ -42,19 +42,16 @@ package final class EventDistributor: Sendable {
     ///   - file: The record; closed by `stop`. Nil: statistics only.
     ///   - complain: Receives a message when recording stops or resumes.
     ///   - onOutputEvent: Called when an output is lost or restored.
-    ///   - outputMoved: Called when a sound card continues on another device.
     ///   - onClockEvent: Called when a speaker's clock stalls, is ready again, or is doubted (once per output).
     /// - Throws: If the system refuses a thread; the file is then closed.
     package func start(
         recordingTo file: consuming TimelineFile? = nil,
         complain: @escaping @Sendable (String) -> Void = { _ in },
         onOutputEvent: @escaping @Sendable (_ output: OutputID, _ isLost: Bool) -> Void = { _, _ in },
-        outputMoved: @escaping @Sendable (_ output: OutputID) -> Void = { _ in },
         onClockEvent: @escaping @Sendable (_ output: OutputID, _ state: SpeakerClockState) -> Void = { _, _ in }
     ) throws(ExhaustionError) {
         let recorder = Recorder(
-            file: file, distributor: self, onOutputEvent: onOutputEvent, outputMoved: outputMoved,
-            onClockEvent: onClockEvent,
+            file: file, distributor: self, onOutputEvent: onOutputEvent, onClockEvent: onClockEvent,
             complain: complain)
         try thread.withLock { (thread) throws(ExhaustionError) in
             guard thread == nil else { return }
@@ -89,7 +86,6 @@ package final class EventDistributor: Sendable {
         private var writer: TimelineWriter?
         private let distributor: EventDistributor
         private let onOutputEvent: @Sendable (OutputID, Bool) -> Void
-        private let outputMoved: @Sendable (OutputID) -> Void
         private let onClockEvent: @Sendable (OutputID, SpeakerClockState) -> Void
         /// Outputs whose clock has stalled; bounded by the number of outputs.
         private var clockless: Set<OutputID> = []
@@ -101,7 +97,6 @@ package final class EventDistributor: Sendable {
         init(
             file: consuming TimelineFile?, distributor: EventDistributor,
             onOutputEvent: @escaping @Sendable (OutputID, Bool) -> Void,
-            outputMoved: @escaping @Sendable (OutputID) -> Void,
             onClockEvent: @escaping @Sendable (OutputID, SpeakerClockState) -> Void,
             complain: @escaping @Sendable (String) -> Void
         ) {
@@ -109,7 +104,6 @@ package final class EventDistributor: Sendable {
             if let file = file.take() { writer = TimelineWriter(file: file, at: distributor.clock.now) }
             self.distributor = distributor
             self.onOutputEvent = onOutputEvent
-            self.outputMoved = outputMoved
             self.complain = complain
             batch.reserveCapacity(EventDistributor.batchSize)
         }
@@ -159,7 +153,6 @@ package final class EventDistributor: Sendable {
                     switch entry.event {
                     case .outputLost(let output): onOutputEvent(output, true)
                     case .outputRestored(let output): onOutputEvent(output, false)
-                    case .outputMoved(let output): outputMoved(output)
                     case .clock(.stalled, let output):
                         if clockless.insert(output).inserted { onClockEvent(output, .stalled) }
                     case .clock(.ready, let output):

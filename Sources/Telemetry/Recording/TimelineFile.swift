@@ -47,7 +47,7 @@ package struct TimelineFile: ~Copyable, Sendable {
         guard let rotation else { return nil }
         var (ours, named) = (stat(), stat())
         // Not if another file has replaced ours, and not a second time.
-        if fstat(descriptor, &ours) == 0, stat(path, &named) == 0, ours.st_ino == named.st_ino,
+        if fstat(descriptor, &ours) == 0, stat(path.systemPath, &named) == 0, ours.st_ino == named.st_ino,
             ours.st_dev == named.st_dev, let code = Self.shift(path, keeping: rotation.keep)
         {
             return code
@@ -62,14 +62,16 @@ package struct TimelineFile: ~Copyable, Sendable {
     /// Renames `FILE` to `FILE.1`, that to `FILE.2`, and so on; removes excess files.
     private static func shift(_ path: String, keeping keep: Int) -> Int32? {
         // Also removes files of an earlier run with a larger `keep`.
-        for number in max(1, keep)...TimelineRotation.maxKeptFiles where unlink("\(path).\(number)") != 0 {
+        for number in max(1, keep)...TimelineRotation.maxKeptFiles where unlink("\(path).\(number)".systemPath) != 0 {
             if errno == ENOENT, number > keep { break }
         }
         guard keep > 0 else { return nil }
         for number in (1..<keep).reversed() {
-            if rename("\(path).\(number)", "\(path).\(number + 1)") != 0, errno != ENOENT { return errno }
+            if rename("\(path).\(number)".systemPath, "\(path).\(number + 1)".systemPath) != 0, errno != ENOENT {
+                return errno
+            }
         }
-        return rename(path, path + ".1") == 0 || errno == ENOENT ? nil : errno
+        return rename(path.systemPath, (path + ".1").systemPath) == 0 || errno == ENOENT ? nil : errno
     }
 
     /// Returns why nothing may be recorded to a file: it is something else, such as a film; nil if it may be.
@@ -82,8 +84,10 @@ package struct TimelineFile: ~Copyable, Sendable {
     /// line of `TimelineWriter.finish`.
     private static func record(_ path: String) -> (isRecord: Bool, isCutOff: Bool)? {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return nil }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard stat(path.systemPath, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
+            return nil
+        }
+        let descriptor = open(path.systemPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return (false, false) }
         defer { close(descriptor) }
         func bytes(_ count: Int, at offset: Int) -> [UInt8] {
@@ -99,8 +103,8 @@ package struct TimelineFile: ~Copyable, Sendable {
     /// Renames an interrupted record; at most nine are kept, then the last one is replaced.
     private static func setAside(_ path: String) -> String? {
         let names = [path + ".cut-off"] + (2...9).map { "\(path).cut-off-\($0)" }
-        let free = names.first { access($0, F_OK) != 0 } ?? names[8]
-        return rename(path, free) == 0 ? free : nil
+        let free = names.first { access($0.systemPath, F_OK) != 0 } ?? names[8]
+        return rename(path.systemPath, free.systemPath) == 0 ? free : nil
     }
 
     deinit { close(descriptor) }

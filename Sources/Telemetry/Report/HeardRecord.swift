@@ -65,7 +65,7 @@ struct HeardRecord {
     ///
     /// - Throws: Status 66 if it cannot be read or contains no sound.
     init(reading path: String) throws(TalkieError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path.systemPath, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw Self.failure("the speaker's record '\(path)' cannot be opened (\(SystemCause.text(errno)))")
         }

@@ -93,7 +93,7 @@ package struct TimelineReport {
     }
 
     private mutating func read(_ path: String) throws(TalkieError) {
-        let descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = path == "-" ? dup(0) : open(path.systemPath, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw TalkieError(
                 .cannotOpen, "the timeline '\(path)' cannot be opened (\(SystemCause.text(errno))); check its name")

@@ -153,6 +153,45 @@ final class ScratchState {
     }
 }
 
+@Suite struct OutputFileTests {
+    private let scratch = ScratchState()
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
+    }
+
+    @Test func aPipeWhoseReaderIsSlowReceivesAll() throws {
+        let pipe = "\(scratch.path)/pipe"
+        mkfifo(pipe, 0o600)
+        // Before the writer, which refuses a pipe without a reader.
+        let descriptor = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(descriptor) }
+        _ = fcntl(descriptor, F_SETFL, 0)
+        let received = Lock(0)
+        let reader = try WorkerThread.start(name: "reader") {
+            HostInstant.now.advanced(by: .milliseconds(100)).sleep()
+            var buffer = [UInt8](repeating: 0, count: 10_000)
+            var count = 1
+            while count > 0 {
+                count = read(descriptor, &buffer, buffer.count)
+                received.withLock { $0 += max(0, count) }
+            }
+        }
+        try OutputFile.write([UInt8](repeating: 1, count: 1 << 20), to: pipe, what: "the plot")
+        reader.join()
+        #expect(received.withLock { $0 } == 1 << 20)
+    }
+
+    @Test func aNameThatIsNotUTF8IsThatOfTheFile() throws {
+        let name = "\(scratch.path)/" + FileName.text([0x63, 0x61, 0x66, 0xE9])
+        try OutputFile.write("plot", to: name, what: "the plot")
+        #expect(access(name.systemPath, F_OK) == 0)
+        let descriptor = PrivateFile.create(name + "2", O_WRONLY)
+        #expect(descriptor >= 0 && access((name + "2").systemPath, F_OK) == 0)
+        close(descriptor)
+    }
+}
+
 @Suite struct StateRecordTests {
     private func record() -> StateRecord {
         var record = StateRecord(kind: "pairing", version: 1)

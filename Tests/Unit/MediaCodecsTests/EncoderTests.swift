@@ -27,8 +27,8 @@ import Testing
                 MediaTime(value: 10, timescale: 1) + MediaTime(value: Int64(done), timescale: Int32(Self.rate))
             for index in 0..<block.frames * 2 {
                 state = state &* 1_664_525 &+ 1_013_904_223
-                let full = bits == 24 ? 8_388_607.0 : 32767.0
-                let value = Float((Double(Int32(bitPattern: state) >> (32 - Int32(bits))) / 3).rounded() / full)
+                let full = bits == 24 ? 8_388_608.0 : 32768.0
+                let value = Float(Double(Int32(bitPattern: state) >> (32 - Int32(bits))) / full)
                 block.samples[index] = value
                 samples.append(value)
             }
@@ -61,11 +61,36 @@ import Testing
         let (batch, samples) = try encode(encoder, frames: 5000, bits: bits)
         #expect(batch.packets.count == 15)
         let back = try decode(batch, format("alac", bits: Int32(bits), configuration: encoder.configuration))
-        // The decoder divides by 2¹⁵ or 2²³; full scale is one more than the largest sample.
-        let scale: Float = bits == 24 ? 8_388_607 / 8_388_608 : 32767 / 32768
-        #expect(back.count == samples.count)
-        let worst = zip(back, samples).map { abs($0 - $1 * scale) }.max() ?? 1
-        #expect(worst < 1e-6)
+        #expect(back == samples)
+    }
+
+    /// A FLAC file of 24 bits, or floats, on a speaker that gets 24 bits.
+    @Test func allBitsOfTheFilmAreInThePackets() throws {
+        let encoder = try SpeakerAudioEncoder(from: input, to: format("alac", bits: 24))
+        let codecs = FilmAudioCodecs()
+        let values = (0..<352 * 2).map { Int32($0 * 12_345 % 16_777_216) - 8_388_608 }
+        let film = AudioFormat(
+            parameters: CodecParameters(codec: "pcm_s24le", bitsPerRawSample: 24), sampleRate: Self.rate,
+            layout: .stereo)
+        let packets = PacketBatch()
+        let bytes = values.flatMap { value in (0..<3).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
+        bytes.withUnsafeBytes {
+            packets.append(
+                $0,
+                as: PacketBatch.Packet(presentationTime: .zero, duration: MediaTime(value: 352, timescale: 44100)))
+        }
+        let converter = try codecs.converter(from: film, to: input, speed: 1)
+        try converter.send(SampleBuffer(payload: .encodedAudio(film, packets), presentationTime: .zero))
+        converter.finish()
+        let (block, batch) = (PCMBlock(format: input, capacity: 352), PacketBatch())
+        while try converter.receive(into: block) {
+            try encoder.send(block)
+            while try encoder.receive(into: batch) {}
+        }
+        encoder.finish()
+        while try encoder.receive(into: batch) {}
+        let back = try decode(batch, format("alac", bits: 24, configuration: encoder.configuration))
+        #expect(back.map { Int32($0 * 8_388_608) } == values)
     }
 
     @Test func packetsBearTheFilmTimeOfTheirSound() throws {
@@ -119,7 +144,7 @@ import Testing
         while try encoder.receive(into: batch) {}
         let back = try decode(batch, format("alac", configuration: encoder.configuration))
         let full: Float = 32767 / 32768
-        let wanted: [Float] = [full, -full, 0, full, -full, full, -full, 0]
+        let wanted: [Float] = [full, -1, 0, full, -1, full, -1, 0]
         for index in 0..<8 { #expect(abs(back[index * 2] - wanted[index]) < 1e-6) }
     }
 

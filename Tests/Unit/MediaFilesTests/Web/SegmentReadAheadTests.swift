@@ -111,6 +111,35 @@ import Testing
         #expect(wait { !segments.isRunning })
     }
 
+    /// The thread that reads ahead takes over a response of libavformat, whose connection returns to the pool.
+    @Test func aConnectionWhoseSegmentWasReadAheadServesFurtherRequests() throws {
+        let address = try #require(WebAddress("http://a.org/s5"))
+        func readThrough() throws {
+            let (own, requestBuilder) = (InterruptCallback([]), requestBuilder)
+            let input = try HTTPStream(address, requestBuilder: requestBuilder, pool: pool, waiting: own) {
+                (address) throws(WebFailure) in try requestBuilder.connect(address, own)
+            }
+            server.isStalled.withLock { $0 = true }
+            #expect(try open(5) == nil)
+            #expect(wait { server.requests.withLock { $0.contains("/s6") } })
+            let source = try #require(
+                segments.adopt(
+                    input, guardedBy: own, of: address, (0, nil), by: id, requestBuilder, pool: pool,
+                    waiting: InterruptCallback([])))
+            server.isStalled.withLock { $0 = false }
+            // The rest of the segment was read before the second one that follows is requested.
+            #expect(wait { server.requests.withLock { $0.contains("/s7") } })
+            var (piece, got) = ([UInt8](repeating: 0, count: 32 << 10), Int32(1))
+            while got > 0 { got = piece.withUnsafeMutableBufferPointer { source.read(into: $0) } }
+            #expect(got == Self.ended)
+        }
+        try readThrough()
+        let kept = try #require(pool.remove(for: address) as? Server.Connection)
+        #expect(!kept.waiting.isCancelled && !kept.waiting.isPastDeadline)
+        segments.close(id)
+        #expect(wait { !segments.isRunning })
+    }
+
     /// The reader of a segment is slower than the network: what was not read stays within the budget.
     @Test func anOpenedSegmentStaysWithinTheBudget() throws {
         server.size.withLock { $0 = 32 << 20 }

@@ -26,6 +26,16 @@ import Testing
         #expect(report.text.contains("offset    median +5.000 ms"))
     }
 
+    @Test func aTimelineWhoseNameIsNotUTF8IsWrittenAndRead() throws {
+        let folder = TemporaryFolder()
+        let name = folder.path(FileName.text([0x63, 0x61, 0x66, 0xE9]))
+        let now = HostInstant(nanoseconds: 1)
+        var writer = TimelineWriter(file: try TimelineFile(creating: name), at: now)
+        writer.finish(at: now)
+        #expect(access(name.systemPath, F_OK) == 0)
+        _ = try TimelineReport(reading: name)
+    }
+
     @Test func aDriftIsFoundAndReadingsInBetweenAreInterpolated() throws {
         var timeline = SyntheticTimeline()
         timeline.start(at: 0)
