@@ -206,12 +206,14 @@ package struct AudioFeeder {
         renderer.report(.progress)
     }
 
-    /// Reports a failure of all outputs, and the recovery or replacement of one.
+    /// Reports a failure of all outputs or of the decoding for them, and the recovery or replacement of one.
     private mutating func adoptFailure(of outputs: OutputGroup) {
         let before = failure
         failure = outputs.failure
         if let failure {
-            if before == nil { renderer.report(.outputFailed(failure), isFailed: true) }
+            guard before == nil else { return }
+            let event = outputs.decodingFailure.map(AudioRenderer.Event.cannotDecode) ?? .outputFailed(failure)
+            renderer.report(event, isFailed: true)
         } else if let before {
             renderer.state.withLock { $0.clearFailure() }
             // An output that has failed receives the stored audio again.

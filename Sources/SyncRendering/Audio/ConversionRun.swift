@@ -8,6 +8,10 @@ struct ConversionRun {
     var converter: ProcessingConverter?
     var encoder = EncoderRun()
     private var block: PCMBlock?
+    /// The audio of which an output plays a part, and how the part results; nil: the whole is converted to `block`.
+    private var part: (mix: ChannelMix, whole: PCMBlock)?
+    /// The setup of `converter`; its format may have changed since.
+    private var setup: Setup?
 
     /// What determines the result of a conversion.
     struct Setup: Equatable {
@@ -17,28 +21,42 @@ struct ConversionRun {
         var pcm: PCMFormat
         var speed: Double
         var processing: AudioProcessing
+        /// The channels that the output plays.
+        var channels = ChannelSelection.whole
+
+        fileprivate var mix: ChannelMix? { ChannelMix(channels, of: format, to: pcm) }
     }
 
     /// Creates the converter, and the encoder unless there is one.
     mutating func begin(
         _ setup: Setup, leveller: LoudnessLeveller = LoudnessLeveller(), codecs: any AudioCodecs
     ) throws(MediaError) {
-        let natural = try codecs.converter(from: setup.format, to: setup.pcm, speed: setup.speed)
-        converter = ProcessingConverter(natural, format: setup.pcm, processing: setup.processing, leveller: leveller)
+        let mix = setup.mix
+        let whole = mix?.whole ?? setup.pcm
+        let natural = try codecs.converter(from: setup.format, to: whole, speed: setup.speed)
+        converter = ProcessingConverter(natural, format: whole, processing: setup.processing, leveller: leveller)
         if let target = setup.target, !encoder.isPresent {
             encoder.use(try codecs.encoder(from: setup.pcm, to: target))
         }
         // About a fiftieth of a second: short enough for a quick start, long enough for little overhead.
         let frames = encoder.framesPerPacket ?? 1024
         if block?.format != setup.pcm { block = PCMBlock(format: setup.pcm, capacity: frames) }
+        part = mix.flatMap { mix in
+            block.map { (mix, PCMBlock(format: mix.whole, capacity: $0.capacity)) }
+        }
+        self.setup = setup
     }
 
     // MARK: Converting
 
     /// Switches to another format without a discontinuity; returns false if another converter is required.
     func adopt(_ format: AudioFormat) -> Bool {
+        guard var next = setup else { return false }
+        next.format = format
+        // The part may result from other channels.
+        guard next.mix == part?.mix else { return false }
         // ignored: a converter of its own is made for the format, whose failure is reported.
-        (try? converter?.adopt(format)) == true
+        return (try? converter?.adopt(format)) == true
     }
 
     /// Converts at most one block.
@@ -60,7 +78,8 @@ struct ConversionRun {
         guard let converter, let block else { return nil }
         if try encoder.receive(into: batch) { return .packets(batch, 0) }
         if try encoder.sendHeld(block) { return .nothing }
-        guard try converter.receive(into: block) else { return nil }
+        guard try converter.receive(into: part?.whole ?? block) else { return nil }
+        if let part { part.mix.write(part.whole, to: block) }
         if let limit, !block.cut(at: limit) { return .nothing }
         let unwanted = resume.frames(before: block)
         guard encoder.isPresent else { return unwanted < block.frames ? .block(block, unwanted) : .nothing }

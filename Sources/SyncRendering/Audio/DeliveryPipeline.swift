@@ -10,6 +10,8 @@ struct DeliveryPipeline {
     private var format: AudioFormat?
     /// Media seconds per second of audio.
     private var speed: Double = 1
+    /// The channels that the output plays.
+    private var channels = ChannelSelection.whole
     /// The processing of later audio.
     var processing = AudioProcessing.none
     private var conversion = ConversionRun()
@@ -101,6 +103,16 @@ struct DeliveryPipeline {
         self.speed = speed
         conversion.converter = nil
         // Packets cannot be time-stretched, so the delivery is negotiated again.
+        format = nil
+        mustRenegotiate = true
+    }
+
+    /// Sets the channels that the output plays. The caller has discarded the audio in progress.
+    mutating func setChannels(_ channels: ChannelSelection) {
+        guard channels != self.channels else { return }
+        self.channels = channels
+        conversion.converter = nil
+        // Packets contain all channels, so the delivery is negotiated again.
         format = nil
         mustRenegotiate = true
     }
@@ -285,7 +297,7 @@ struct DeliveryPipeline {
         if wanted != delivery {
             // On another thread, because a device may open meanwhile.
             (isPreparing, agreed, nextFormat, format) = (true, incoming, buffer, nil)
-            feed.prepareAgain(wanted, for: incoming, mustDecode: speed != 1 || feed.mustDecode)
+            feed.prepareAgain(wanted, for: channels.presented(incoming), mustDecode: speed != 1 || feed.mustDecode)
             return true
         }
         begin(incoming)
@@ -314,6 +326,7 @@ struct DeliveryPipeline {
     /// Returns the delivery for audio of a format; nil until the output has played its buffer.
     private func wantedDelivery(for format: AudioFormat, output: any AudioOutput) -> AudioDelivery? {
         let mustDecode = speed != 1 || feed.mustDecode
+        let format = channels.presented(format)
         guard let delivery else { return output.delivery(for: format, mustDecode: mustDecode) }
         // The device keeps its format and audio is converted to it, so that gapless boundaries have no gap.
         if case .pcm = delivery, case .pcm = output.delivery(for: format, mustDecode: mustDecode) { return delivery }
@@ -340,9 +353,11 @@ struct DeliveryPipeline {
     private func setup(for format: AudioFormat, _ processing: AudioProcessing) -> ConversionRun.Setup? {
         switch delivery {
         case .pcm(let pcm):
-            ConversionRun.Setup(format: format, target: nil, pcm: pcm, speed: speed, processing: processing)
+            ConversionRun.Setup(
+                format: format, target: nil, pcm: pcm, speed: speed, processing: processing, channels: channels)
         case .encoded(let target, let pcm):
-            ConversionRun.Setup(format: format, target: target, pcm: pcm, speed: speed, processing: processing)
+            ConversionRun.Setup(
+                format: format, target: target, pcm: pcm, speed: speed, processing: processing, channels: channels)
         case .passThrough, nil: nil
         }
     }

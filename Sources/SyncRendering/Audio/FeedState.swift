@@ -26,6 +26,8 @@ struct FeedState {
     let settings: Lock<AudioSettings>
     /// Media seconds per second of audio since the last restart.
     private(set) var speed: Double
+    /// The channels that the output plays.
+    private(set) var channels: ChannelSelection
     /// The linear gain; nil: the output keeps its own volume.
     private var gain: Float?
     /// Applies gain and item to the output.
@@ -48,8 +50,11 @@ struct FeedState {
     /// Whether the feed has ended.
     private(set) var isStopping = false
 
-    init(_ timebase: Timebase, reading store: AudioStore, _ settings: Lock<AudioSettings>) {
-        (self.timebase, self.store, self.settings) = (timebase, store, settings)
+    init(
+        _ timebase: Timebase, reading store: AudioStore, _ settings: Lock<AudioSettings>,
+        channels: ChannelSelection = .whole
+    ) {
+        (self.timebase, self.store, self.settings, self.channels) = (timebase, store, settings, channels)
         speed = settings.withLock { $0.speed }
     }
 
@@ -209,7 +214,16 @@ struct FeedState {
     }
 
     /// Whether packets must not be passed through, regardless of the output.
-    var mustDecode: Bool { !settings.withLock { $0.allowsPassThrough } || processing.changesSamples }
+    var mustDecode: Bool {
+        channels != .whole || !settings.withLock { $0.allowsPassThrough } || processing.changesSamples
+    }
+
+    /// Sets the channels that the output plays; it is flushed, and continues at the playhead.
+    mutating func setChannels(_ channels: ChannelSelection) {
+        guard channels != self.channels else { return }
+        self.channels = channels
+        restartAtPlayhead()
+    }
 
     /// Sets the gain; nil restores the output's own.
     ///
@@ -261,6 +275,7 @@ struct FeedState {
         /// The delivery for which the same output was prepared again.
         var prepared: AudioDelivery?
         var speed: Double
+        var channels: ChannelSelection
         var processing: AudioProcessing
         var resumesFrom: MediaTime?
     }
@@ -268,12 +283,13 @@ struct FeedState {
     /// Returns the pending commands once. No audio reaches a new output before its gain is set.
     mutating func consumeCommand() -> Command {
         guard !outputChanged || pass.isIdle else {
-            return Command(isFlush: false, isOutputChange: false, speed: speed, processing: processing)
+            return Command(
+                isFlush: false, isOutputChange: false, speed: speed, channels: channels, processing: processing)
         }
         defer { (flushRequested, outputChanged, prepared, resumesFrom) = (false, false, nil, nil) }
         return Command(
             isFlush: flushRequested, isOutputChange: outputChanged, output: output, delivery: delivery,
-            prepared: prepared, speed: speed, processing: processing, resumesFrom: resumesFrom)
+            prepared: prepared, speed: speed, channels: channels, processing: processing, resumesFrom: resumesFrom)
     }
 
     // MARK: Progress

@@ -78,6 +78,7 @@ struct OutputFeeder {
             if pipeline.isPreparing { flushesLater = true } else { output?.flush() }
         }
         pipeline.setSpeed(command.speed)
+        pipeline.setChannels(command.channels)
         if command.isOutputChange {
             pipeline.reset()
             output = command.output

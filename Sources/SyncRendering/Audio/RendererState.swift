@@ -121,8 +121,9 @@ struct RendererState {
         guard partialFlushes.isIdle else { return false }
         let level = store.level
         guard let until = level.enqueuedUntil else { return true }
-        // Before the playhead reaches the first audio, the depth counts from that audio.
-        let playhead = max(master.currentTime, level.firstEnqueued ?? .zero)
+        // Before the playhead reaches the first audio, the depth counts from that audio. With a negative delay the
+        // outputs play audio from ahead of the synchronizer's timeline.
+        let playhead = max(master.currentTime, timebase.currentTime, level.firstEnqueued ?? .zero)
         let depth = (until - playhead).duration
         return depth < desiredDepth && level.count < Self.maxBuffers
             && (level.byteCount < Self.maxBytes || depth < Self.minDepth)
@@ -184,7 +185,8 @@ struct RendererState {
     var nextNeed: HostInstant? {
         let level = store.level
         return level.nextNeed(
-            master, acceptedUntil: status.acceptedUntil, isLast: !status.isDrained && level.isAllRead,
+            timebase.delayInAll < .zero ? timebase : master, acceptedUntil: status.acceptedUntil,
+            isLast: !status.isDrained && level.isAllRead,
             wanted: wasFull ? desiredDepth : nil)
     }
 

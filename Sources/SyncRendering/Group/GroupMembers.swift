@@ -8,7 +8,7 @@ struct GroupMembers {
     /// The playing members, or those to prepare; each has a number.
     var outputs: [any AudioOutput] { didSet { for output in outputs { _ = assignNumber(to: output) } } }
     /// All present and former members by number, with their delays against the group; negative is earlier.
-    private var known: [(abilities: OutputAbilities, delay: Duration)]
+    private var known: [(abilities: OutputAbilities, delay: Duration, channels: ChannelSelection)]
     /// The feeds of all members, including those that join or leave.
     private(set) var feeds: [OutputFeed] = []
     /// See `OutputGroup.startsWithoutLateMembers`.
@@ -18,7 +18,7 @@ struct GroupMembers {
 
     init(_ outputs: [any AudioOutput]) {
         self.outputs = outputs
-        known = outputs.map { (OutputAbilities($0), .zero) }
+        known = outputs.map { (OutputAbilities($0), .zero, .whole) }
     }
 
     // MARK: Numbers
@@ -34,7 +34,7 @@ struct GroupMembers {
     /// Returns the permanent number of a member, assigned on its first use.
     mutating func assignNumber(to output: any AudioOutput) -> Int {
         if let number = number(of: output) { return number }
-        known.append((OutputAbilities(output), .zero))
+        known.append((OutputAbilities(output), .zero, .whole))
         return known.count - 1
     }
 
@@ -49,6 +49,17 @@ struct GroupMembers {
         let number = assignNumber(to: output)
         guard known[number].delay != delay else { return nil }
         known[number].delay = delay
+        return feed(of: output)
+    }
+
+    /// Returns the channels that a member plays.
+    func channels(of output: any AudioOutput) -> ChannelSelection {
+        number(of: output).map { known[$0].channels } ?? .whole
+    }
+
+    /// Sets the channels that a present or future member plays. Returns its feed, if there is one.
+    mutating func setChannels(_ channels: ChannelSelection, of output: any AudioOutput) -> OutputFeed? {
+        known[assignNumber(to: output)].channels = channels
         return feed(of: output)
     }
 
@@ -229,8 +240,8 @@ struct GroupMembers {
     }
 
     /// Returns the first playing member's error, if every playing member has one.
-    func common(_ error: (OutputFeed) -> OutputError?) -> OutputError? {
-        var first: OutputError?
+    func common<Failure>(_ error: (OutputFeed) -> Failure?) -> Failure? {
+        var first: Failure?
         for feed in feeds where feed.role == .playing {
             guard let one = error(feed) else { return nil }
             first = first ?? one

@@ -181,9 +181,12 @@ final class MemberChange: @unchecked Sendable {
 
     /// Fills the new outputs from a media time shortly ahead, or from the current one if the timebase is stopped.
     ///
-    /// - Parameter waitsForFlush: Whether a partial flush of the present members is decided first.
+    /// - Parameters:
+    ///   - waitsForFlush: Whether a partial flush of the present members is decided first.
+    ///   - deadline: When outputs that are not full are refused; nil: after `fillingTimeout`.
     private func beginFilling(
-        _ context: AudioOutputContext, _ now: HostInstant, waitsForFlush: Bool = true
+        _ context: AudioOutputContext, _ now: HostInstant, waitsForFlush: Bool = true,
+        until deadline: HostInstant? = nil
     ) -> Duration? {
         progress = .filling
         let ahead = joining.isEmpty ? Self.margin * 4 : allowance
@@ -204,7 +207,8 @@ final class MemberChange: @unchecked Sendable {
             phase = .settling(until: now.advanced(by: Self.settlingTimeout))
             return Self.interval
         }
-        phase = .filling(filled.moment, flushes: filled.flushes, until: now.advanced(by: Self.fillingTimeout))
+        phase = .filling(
+            filled.moment, flushes: filled.flushes, until: deadline ?? now.advanced(by: Self.fillingTimeout))
         return .zero
     }
 
@@ -214,16 +218,21 @@ final class MemberChange: @unchecked Sendable {
     ) -> Duration? {
         if isSuperseded() { return end(.superseded) }
         guard flushes == group.flushes else { return beginFilling(context, now) }
+        let snapshot = context.timebase.snapshot
+        let upcoming = snapshot.upcoming
+        let needed = now.advanced(by: lead + Self.margin)
+        let host = upcoming.hostInstant(of: time).flatMap { $0 >= needed ? $0 : nil }
+        // While the timebase runs, an output may wait for room until the switch is due.
+        let mustBeFull = now >= deadline && (upcoming.rate == 0 || host == nil)
+        let before = joining.count
         for feed in joining {
             if let failure = feed.failure {
                 leaveOut(feed, failure)
-            } else if now >= deadline, !isFull(feed, time) {
+            } else if mustBeFull, !isFull(feed, time) {
                 leaveOut(feed, OutputError(.failed, "\(feed.member.name) accepts no audio."))
             }
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
-        let snapshot = context.timebase.snapshot
-        let upcoming = snapshot.upcoming
         let areFull = joining.allSatisfy { isFull($0, time) }
         if upcoming.rate == 0 {
             // If the stopped timebase has moved, a flush has occurred. During a seek, the new outputs wait for its
@@ -234,13 +243,14 @@ final class MemberChange: @unchecked Sendable {
             changeOver(at: nil)
             return finish(at: upcoming.mediaAnchor, host: now, context)
         }
-        let needed = now.advanced(by: lead + Self.margin)
-        guard let host = upcoming.hostInstant(of: time), host >= needed else {
-            // Too late for this media time.
-            allowance = min(Self.largestAllowance, allowance * 2)
-            return beginFilling(context, now)
+        guard let host else {
+            // Too late for this media time. After the refusal of an output that was waited for, the allowance of a
+            // first attempt may be enough for the others.
+            let isFewer = mustBeFull && joining.count < before
+            allowance = isFewer ? Self.firstAllowance : min(Self.largestAllowance, allowance * 2)
+            return beginFilling(context, now, until: isFewer ? nil : deadline)
         }
-        guard areFull else { return min(host - needed, deadline - now) + Self.margin }
+        guard areFull else { return host - needed + Self.margin }
         changeOver(at: time)
         progress = .changing(at: host)
         logChange(time, host, context)

@@ -43,7 +43,7 @@ final class OutputFeed: Sendable {
     /// Whether the output receives new audio: from the start, or since it was filled. Stored with release by `fill`.
     private let fed: Atomic<Bool>
     /// The error of an undecodable format, until audio plays again; guarded by its own lock.
-    private let undecodable = Lock<OutputError?>(nil)
+    private let undecodable = Lock<MediaError?>(nil)
     /// Raised after each attempt to open the output.
     private let answer = Signal()
     /// Whether the first attempt has ended, and with it the calls into the output by the thread that made it. Stored
@@ -78,10 +78,11 @@ final class OutputFeed: Sendable {
     ///   - context: That of the renderer.
     ///   - isShared: Whether the renderer's thread runs the feeder.
     ///   - delay: The delay of this output against the renderer.
+    ///   - channels: The channels that it plays.
     init(
         _ abilities: OutputAbilities, id: OutputID, role: Role, context: AudioOutputContext, isShared: Bool,
         codecs: any AudioCodecs, work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, store: AudioStore,
-        settings: Lock<AudioSettings>, delay: Duration,
+        settings: Lock<AudioSettings>, delay: Duration, channels: ChannelSelection,
         opened: @escaping @Sendable (OutputFeed, _ isAttached: Bool) -> Void
     ) {
         (self.abilities, member, self.id, self.codecs, self.work) = (abilities, abilities.output, id, codecs, work)
@@ -95,7 +96,7 @@ final class OutputFeed: Sendable {
         timebase = Timebase(gating: context.timebase)
         timebase.delay = delay
         if role == .joining { timebase.setGate(OutputGate(isShut: true)) }
-        var state = FeedState(timebase, reading: store, settings)
+        var state = FeedState(timebase, reading: store, settings, channels: channels)
         if role == .playing { state.beginReading() }
         partialFlushes = state.partialFlushes
         self.state = Lock(state)
@@ -111,14 +112,21 @@ final class OutputFeed: Sendable {
     /// Whether the first attempt to open the output has ended.
     var hasAnswered: Bool { answered.load(ordering: .acquiring) }
 
-    /// The reason why the output is silent; nil while it plays or is being opened.
+    /// The reason why the output is silent, its own or undecodable audio; nil while it plays or is being opened.
     var failure: OutputError? {
-        let error: OutputError? = condition.withLock { if case .failed(let error) = $0 { error } else { nil } }
-        return error ?? undecodable.withLock { $0 }
+        outputFailure ?? decodingFailure.map { OutputError(.unsupportedFormat, $0.message) }
     }
 
-    /// Same as `failure`, or the reason for the output's silence during its own recovery.
-    var loss: OutputError? { failure ?? (isOpen ? abilities.loss : nil) }
+    /// The reason why the output is not open; nil while it is, or is being opened.
+    private var outputFailure: OutputError? {
+        condition.withLock { if case .failed(let error) = $0 { error } else { nil } }
+    }
+
+    /// Why the audio cannot be decoded; nil if it can. The output itself is in order.
+    var decodingFailure: MediaError? { undecodable.withLock { $0 } }
+
+    /// The reason for the silence of the output itself, also during its own recovery.
+    var loss: OutputError? { outputFailure ?? (isOpen ? abilities.loss : nil) }
 
     /// Whether the open output has left audio in the store that was due a while ago: it does not accept any, or does
     /// not signal that it could.
@@ -235,7 +243,7 @@ final class OutputFeed: Sendable {
 
     /// Reports audio of a format that cannot be decoded.
     func reportUndecodable(_ error: MediaError) {
-        undecodable.withLock { $0 = OutputError(.unsupportedFormat, error.message) }
+        undecodable.withLock { $0 = error }
         signalMove()
     }
 
@@ -369,7 +377,8 @@ final class OutputFeed: Sendable {
         work.pause(closing, pause)
         while !isClosing.load(ordering: .acquiring), let format = format.withLock({ $0 }) {
             do throws(OutputError) {
-                let mustDecode = mustDecode
+                let (mustDecode, channels) = state.withLock { ($0.mustDecode, $0.channels) }
+                let format = channels.presented(format)
                 let delivery = member.delivery(for: format, mustDecode: mustDecode)
                 // A session begins with it: some speakers are silent until they receive a title.
                 abilities.display?.setNowPlaying(settings.withLock { $0.nowPlaying })

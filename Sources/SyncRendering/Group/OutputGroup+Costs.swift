@@ -46,6 +46,9 @@ extension OutputGroup {
     /// The first member's failure, if every playing member has failed.
     public var failure: OutputError? { current.common { $0.failure } }
 
+    /// Why no playing member can decode the audio; nil if one can.
+    var decodingFailure: MediaError? { current.common { $0.decodingFailure } }
+
     /// The reason why all members are currently silent: the first one's; nil if any plays. Any thread.
     public var loss: OutputError? { current.common { $0.loss } }
 
@@ -54,6 +57,18 @@ extension OutputGroup {
         feeds.compactMap { feed in
             guard feed.role == .playing else { return nil }
             return OutputProblem(feed.abilities, feed.id, loss: feed.loss, isStarved: feed.isStarved)
+        }
+    }
+
+    /// The members with their numbers, whether they are open, and the devices of those that can change them. Any
+    /// thread.
+    package var memberStates: [(output: any AudioOutput, number: Int, isOpen: Bool, device: OutputDevice?)] {
+        let members = current
+        return members.outputs.compactMap { output in
+            members.number(of: output).map { number in
+                let isOpen = members.feed(of: output).map { $0.role == .playing && $0.isOpen } ?? false
+                return (output, number, isOpen, members.abilities(of: number).movable?.outputDevice)
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-internal import MediaCore
+public import MediaCore
 internal import Synchronization
 
 /// Several outputs behind one renderer: network speakers and, optionally, this computer's sound card.
@@ -206,7 +206,8 @@ public final class OutputGroup: AudioDestination {
         let feed = OutputFeed(
             state.members.abilities(of: number), id: OutputID(context.id.index + number), role: role, context: context,
             isShared: isShared, codecs: codecs, work: work, scope: scope, changes: changes,
-            store: state.store ?? AudioStore(), settings: state.settings, delay: state.members.delay(of: member)
+            store: state.store ?? AudioStore(), settings: state.settings, delay: state.members.delay(of: member),
+            channels: state.members.channels(of: member)
         ) { [weak self] feed, isAttached in self?.opened(feed, isAttached: isAttached) }
         state.members.append(feed)
         countFeeds(state)
@@ -289,6 +290,16 @@ public final class OutputGroup: AudioDestination {
     /// discontinuity of that member's audio. Any thread.
     package func setDelay(_ delay: Duration, of output: any AudioOutput) {
         state.withLock { $0.members.setDelay(delay, of: output) }?.setDelay(delay)
+    }
+
+    /// Returns the channels that a present or future member plays. Any thread.
+    public func channels(of output: any AudioOutput) -> ChannelSelection { current.channels(of: output) }
+
+    /// Sets the channels that a present or future member plays: the whole by default, or a part, such as the left
+    /// channel. A part is decoded for this member, also where others receive the media's packets. A change interrupts
+    /// this member only. Any thread.
+    public func setChannels(_ channels: ChannelSelection, of output: any AudioOutput) {
+        state.withLock { $0.members.setChannels(channels, of: output) }?.change { $0.setChannels(channels) }
     }
 
     /// Changes the volumes, given those of the members, and applies the resulting gains to all feeds.

@@ -16,11 +16,16 @@ public protocol PacketOutput: AudioOutput {
     /// Returns how audio of another format continues the current stream without loss and without a gap. Nil if the
     /// stream must end and another one begin; the feeder then waits until the old one has played.
     func continuation(of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool) -> AudioDelivery?
+
+    /// Why the packets have less quality than the user has requested; nil if they have not.
+    var formatReduction: OutputError? { get }
 }
 
 extension PacketOutput {
     /// Does nothing: the output does not place packets by their media time.
     public func setSpeed(_ speed: Double) {}
+    /// Nil: the quality is as requested.
+    public var formatReduction: OutputError? { nil }
 
     /// Decoded and encoded audio is converted to the stream's format; packets continue only in the same format.
     public func continuation(
@@ -90,6 +95,31 @@ extension RecoveringOutput {
     public var isAudible: Bool { true }
 }
 
+/// An output whose device can change while it plays.
+package protocol MovableOutput: AudioOutput {
+    /// The device through which the output plays; nil while there is none.
+    var outputDevice: OutputDevice? { get }
+}
+
+/// The device through which an output plays.
+package struct OutputDevice: Sendable, Hashable {
+    /// The identifier of the device.
+    package var name: String
+    /// Whether it is the requested device and not a substitute.
+    package var isOwn: Bool
+    /// The destination behind the device, for the user, such as a sink of a sound server; nil while it is unknown.
+    package var sink: String?
+
+    package init(name: String, isOwn: Bool, sink: String?) {
+        (self.name, self.isOwn, self.sink) = (name, isOwn, sink)
+    }
+
+    /// Whether the audio is heard elsewhere than on another device. A sink that becomes known is no move.
+    package func hasMoved(from other: OutputDevice) -> Bool {
+        name != other.name || sink != nil && other.sink != nil && sink != other.sink
+    }
+}
+
 /// An output with a volume that its owner sets.
 public protocol OwnerVolumeOutput: AudioOutput {
     /// The owner's volume, 0…100 (`VolumeCurve`); nil if it is unknown.
@@ -137,6 +167,7 @@ struct OutputAbilities: Sendable {
     let packets: (any PacketOutput)?
     let starting: (any StartReportingOutput)?
     let recovering: (any RecoveringOutput)?
+    let movable: (any MovableOutput)?
     let ownerVolume: (any OwnerVolumeOutput)?
     let display: (any NowPlayingOutput)?
     let ownClock: (any OwnClockOutput)?
@@ -147,7 +178,7 @@ struct OutputAbilities: Sendable {
         (packets, starting) = (output as? any PacketOutput, output as? any StartReportingOutput)
         (recovering, ownerVolume) = (output as? any RecoveringOutput, output as? any OwnerVolumeOutput)
         (display, ownClock) = (output as? any NowPlayingOutput, output as? any OwnClockOutput)
-        flushing = output as? any PartialFlushing
+        (flushing, movable) = (output as? any PartialFlushing, output as? any MovableOutput)
     }
 
     /// The preroll, if the output states one; 60 ms otherwise.

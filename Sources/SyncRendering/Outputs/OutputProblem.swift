@@ -12,6 +12,8 @@ public struct OutputProblem: Sendable, Hashable {
         case starved
         /// The output plays but rejects the volume or the mute.
         case gainRefused
+        /// The output plays, with less quality than requested.
+        case formatReduced
     }
 
     /// The output's ID in events.
@@ -43,6 +45,8 @@ public struct OutputProblem: Sendable, Hashable {
             self.init(output: id, name: output.name, kind: .starved, error: error)
         } else if let error = abilities.ownerVolume?.gainFailure {
             self.init(output: id, name: output.name, kind: .gainRefused, error: error)
+        } else if let error = abilities.packets?.formatReduction {
+            self.init(output: id, name: output.name, kind: .formatReduced, error: error)
         } else {
             return nil
         }
@@ -54,7 +58,7 @@ public struct OutputProblem: Sendable, Hashable {
         case .silent: "no sound, trying again"
         case .unresponsive: "does not answer"
         case .starved: "accepts no sound"
-        case .gainRefused: nil
+        case .gainRefused, .formatReduced: nil
         }
     }
 

@@ -18,7 +18,8 @@ public protocol OutputProvider: AnyObject, Sendable {
     /// The rank among the providers of a program.
     var precedence: ProviderPrecedence { get }
 
-    /// Returns whether a user-provided name belongs to this provider, by its form alone.
+    /// Returns whether a user-provided name belongs to this provider, by its form, or because the provider knows it.
+    /// May block for half a second.
     func match(_ name: String) -> NameMatch
 
     /// Finds destinations by user-provided names, in their order; waits for those not yet available. May block for

@@ -199,7 +199,8 @@ package final class SubtitleDrawer {
         let (synchronizer, drawn, asked) = renderer.state.withLock { state in
             (
                 state.synchronizer, state.spans.last?.until,
-                state.wasFull && state.failure == nil ? state.knownUntil.map { $0 - SubtitleRenderer.asksAgain } : nil
+                state.wasFull && state.failure == nil
+                    ? state.knownUntil.map { $0 - SubtitleRenderer.asksAgain + min(state.delay, .zero) } : nil
             )
         }
         guard let synchronizer else { return nil }

@@ -143,7 +143,8 @@ extension SubtitleRenderer.State {
     fileprivate func hasRoom(below ahead: MediaTime) -> Bool {
         guard failure == nil, waiting.count < SubtitleRenderer.maxWaiting else { return false }
         guard let knownUntil else { return true }
-        return knownUntil - (synchronizer?.currentTime() ?? .zero) < ahead
+        // With a negative delay cues are due earlier than the media time at which they are read.
+        return knownUntil - (synchronizer?.currentTime() ?? .zero) + min(delay, .zero) < ahead
     }
 }
 

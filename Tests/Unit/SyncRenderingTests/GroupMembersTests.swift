@@ -25,6 +25,14 @@ import Testing
         #expect(members.volumeMembers.map(\.number) == [0, 1])
     }
 
+    @Test func theChannelsOfAnOutputAreKeptUntilItJoins() {
+        var members = GroupMembers([first])
+        #expect(members.channels(of: first) == .whole && members.channels(of: other) == .whole)
+        #expect(members.setChannels(.left, of: other) == nil, "it has no feed yet")
+        members.outputs = [first, other]
+        #expect(members.channels(of: other) == .left && members.channels(of: first) == .whole)
+    }
+
     @Test func theLargestAdvanceIsAddedToTheLeads() {
         var members = GroupMembers([first])
         let lead = members.latency.startLead

@@ -405,7 +405,8 @@ import Testing
             }
         }
         let renderer = AudioRenderer(codecs: PickyCodecs())
-        var feeder = renderer.startWithoutThread { _ in }
+        let events = Lock<[AudioRenderer.Event]>([])
+        var feeder = renderer.startWithoutThread { event in events.withLock { $0.append(event) } }
         let output = RecordingOutput(capacity: 1_000_000)
         synchronizer.addRenderer(renderer)
         renderer.setOutput(output)
@@ -413,7 +414,10 @@ import Testing
         renderer.enqueue(FloatCodecs.buffer(1, frames: 0..<4800, format: odd))
         feeder.performDueWork()
         #expect(renderer.status == .failed)
-        #expect((renderer.error as? OutputError)?.code == .unsupportedFormat)
+        #expect((renderer.error as? MediaError)?.code == .unsupported)
+        // The outputs are in order.
+        #expect(events.withLock { $0.contains { if case .cannotDecode = $0 { true } else { false } } })
+        #expect(!events.withLock { $0.contains { if case .outputFailed = $0 { true } else { false } } })
         renderer.enqueue(
             FloatCodecs.buffer(2, frames: 4800..<9600, format: FloatCodecs.format(sampleRate: 48_000)))
         feeder.performDueWork()

@@ -95,9 +95,9 @@ private final class CountedCodecs: AudioCodecs {
         private var feeders: [OutputFeed] { standing.withLock { $0.filter { !$0.isShared } } }
 
         /// Enqueues contiguous buffers.
-        func enqueue(_ count: Int) {
+        func enqueue(_ count: Int, format: AudioFormat = lossless) {
             for _ in 0..<count {
-                renderer.enqueue(FloatCodecs.buffer(1, frames: next..<next + length, format: lossless))
+                renderer.enqueue(FloatCodecs.buffer(1, frames: next..<next + length, format: format))
                 next += length
             }
         }
@@ -196,6 +196,40 @@ private final class CountedCodecs: AudioCodecs {
         #expect(rig.codecs.used == .init(converters: 2, encoders: 2, buffers: 8))
         for output in [first, second] { #expect(isExact(output, 0..<4 * length)) }
         #expect(loud.slots.last?.frames.upperBound == 4 * length && loud.longestHole == 0)
+    }
+
+    @Test func membersShareTheConversionOfTheSamePart() {
+        let outputs = (0..<5).map { _ in PacketTape() }
+        let rig = SharedConversionFixture(outputs[0], outputs[1], outputs[2], outputs[3], outputs[4])
+        for (output, part) in zip(outputs, [ChannelSelection.left, .right, .left, .right, .whole]) {
+            rig.group.setChannels(part, of: output)
+        }
+        rig.enqueue(4)
+        rig.finish()
+        rig.runUntilIdle()
+        #expect(rig.codecs.used == .init(converters: 3, encoders: 3, buffers: 12))
+        for output in outputs { #expect(isExact(output, 0..<4 * length)) }
+    }
+
+    @Test func aPartIsNeverPassedThroughAndTheWholeBesideItIs() {
+        let (part, whole) = (PacketTape(), PacketTape())
+        let rig = SharedConversionFixture(part, whole)
+        rig.group.setChannels(.left, of: part)
+        rig.enqueue(4, format: PacketTape.format())
+        rig.runUntilIdle()
+        #expect(rig.codecs.used.converters == 1 && rig.codecs.used.encoders == 1)
+        #expect(part.slots.allSatisfy { !$0.isUntouched } && whole.slots.allSatisfy(\.isUntouched))
+        #expect(!part.slots.isEmpty && !whole.slots.isEmpty)
+        // A change during playback: the first one is passed through now, and the other one is not.
+        rig.group.setChannels(.whole, of: part)
+        rig.group.setChannels(.position(.frontCenter), of: whole)
+        rig.runUntilIdle()
+        rig.enqueue(4, format: PacketTape.format())
+        rig.runUntilIdle()
+        #expect(rig.group.channels(of: part) == .whole && rig.group.channels(of: whole) == .position(.frontCenter))
+        #expect(part.slots.allSatisfy(\.isUntouched) && whole.slots.allSatisfy { !$0.isUntouched })
+        #expect(!part.slots.isEmpty && whole.slots.first?.frames.lowerBound == 0)
+        #expect(whole.longestHole == 0 && whole.maxError == 0)
     }
 
     /// A member that accepts no audio delays none of the others and later receives what they received.

@@ -10,6 +10,28 @@ import Testing
 
     private let rate = Int64(GroupRig.rate)
 
+    @Test func anOutputThatAcceptsNoAudioEndsTheChangeWithoutIt() {
+        let (plays, healthy, stalled) = (TapeOutput.rig("plays"), TapeOutput.rig("healthy"), TapeOutput.rig("stalled"))
+        stalled.isStalled = true
+        let rig = GroupRig(plays)
+        rig.play()
+        rig.run(for: .seconds(5))
+        rig.change(to: stalled)
+        rig.run(for: .seconds(20))
+        guard case .refused? = rig.outcomes.withLock({ $0.last }) else {
+            Issue.record("\(rig.outcomes.withLock { $0 })")
+            return
+        }
+        #expect(rig.group.members.map(\.name) == ["plays"] && stalled.closings == 1)
+        rig.change(to: healthy, stalled)
+        rig.run(for: .seconds(30))
+        guard case .changed(_, let refused)? = rig.outcomes.withLock({ $0.last }) else {
+            Issue.record("\(rig.outcomes.withLock { $0 })")
+            return
+        }
+        #expect(refused.map(\.output) == ["stalled"] && rig.group.members.map(\.name) == ["healthy"])
+    }
+
     /// - Parameter target: Frames; the seek occurs at about 40,000.
     @Test(arguments: Phase.allCases, [16_000, 160_000] as [Int64])
     func theNewOutputPlaysFromTheTargetAndNothingIsLostOrDoubled(_ phase: Phase, target: Int64) throws {
