@@ -55,8 +55,6 @@ package final class DeviceFailover: @unchecked Sendable {
     private let shared: Lock<Shared>
     /// Set with release by `offer`, after the device was stored; read by the pump's thread.
     private let hasOffer = Atomic<Bool>(false)
-    /// Nanoseconds; stored by any thread, read by the pump's thread.
-    private let delayAfterOwn = Atomic<Int64>(0)
     // Confined to the pump's thread: the device in use, nil while there is none; when it was adopted; the current retry
     // interval; the next attempt; the name of the device last lost.
     private var device: (any PlayoutDevice)?
@@ -89,13 +87,6 @@ package final class DeviceFailover: @unchecked Sendable {
 
     /// The name of the playing device; nil while there is none. Any thread.
     package var deviceName: String? { shared.withLock { $0.deviceName } }
-
-    /// Sets the delay from the own device's output to the listener that the device does not report. Substitutes have
-    /// none. Any thread.
-    package func setDelayAfterOwn(_ delay: Duration) {
-        delayAfterOwn.store(delay.wholeNanoseconds, ordering: .relaxed)
-        if deviceName ?? own == own { pump.setDelayAfterCard(delay) }
-    }
 
     /// Replaces the device with one in the pump's format, at the pump's next step. The caller must wake the pump. Any
     /// thread.
@@ -135,13 +126,15 @@ package final class DeviceFailover: @unchecked Sendable {
         let wasSteady = clock.now - adoptedAt >= Self.steadiness
         device = nil
         pump.detach()
-        lostDeviceName = shared.withLock { $0.deviceName.take() }
+        lostDeviceName = shared.withLock { $0.deviceName }
         if wasSteady {
             wait = Self.firstWait
             if findDevice(event: .outputMoved(output: context.id)) { return }
         } else {
             wait = min(wait * 2, Self.longestWait)
         }
+        // Not earlier: an output that is replaced at once is not silent for its observers.
+        shared.withLock { $0.deviceName = nil }
         context.events.append(.outputLost(output: context.id))
         nextTry = clock.now.advanced(by: wait)
     }
@@ -177,7 +170,6 @@ package final class DeviceFailover: @unchecked Sendable {
         device = found
         adoptedAt = clock.now
         pump.attach(found)
-        pump.setDelayAfterCard(name == own ? .nanoseconds(delayAfterOwn.load(ordering: .relaxed)) : .zero)
         shared.withLock { $0.deviceName = name }
         context.events.append(
             event

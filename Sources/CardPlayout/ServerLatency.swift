@@ -29,6 +29,7 @@ package final class ServerLatency: Sendable {
     /// Stored with release after `cell`, loaded with acquire before it. True until the opposite is known.
     private let isAvailable = Atomic<Bool>(true)
     private let isMoved = Atomic<Bool>(false)
+    private let isAnswered = Atomic<Bool>(false)
 
     /// Creates a cell without a measurement.
     package init() {}
@@ -37,10 +38,21 @@ package final class ServerLatency: Sendable {
     package func publish(_ measurement: Measurement) {
         cell.store(measurement)
         isAvailable.store(true, ordering: .releasing)
+        recordAnswer()
     }
 
     /// Records that there are no measurements, for instance because there is no such server.
     package func setUnavailable() { isAvailable.store(false, ordering: .releasing) }
+
+    /// Records that the server has found the stream, or does not respond. What depends on the sink, such as its
+    /// calibration, has been applied before.
+    package func recordAnswer() { isAnswered.store(true, ordering: .releasing) }
+
+    /// Records that the server has not answered yet, to a new owner of the device.
+    package func awaitAnswer() { isAnswered.store(false, ordering: .releasing) }
+
+    /// Whether the server has answered in one of these ways.
+    var hasAnswer: Bool { isAnswered.load(ordering: .acquiring) }
 
     /// Records that the server has moved the stream to another sink, whose latency differs. Any thread.
     package func recordMove() { isMoved.store(true, ordering: .relaxed) }

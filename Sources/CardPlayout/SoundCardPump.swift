@@ -87,10 +87,10 @@ package final class SoundCardPump {
     private let gainBits: Atomic<UInt32>
     /// Whether the feeder waits for space. Set with release by any thread, cleared by the pump's.
     private let wantsRoom = Atomic<Bool>(false)
-    /// Nanoseconds from the card to the listener. Stored by any thread, loaded by the pump's.
-    private let afterCard = Atomic<Int64>(0)
-    /// The last measured delay in nanoseconds. Stored by the pump's thread, loaded by any.
+    /// The last reported delay in nanoseconds. Stored by the pump's thread, loaded by any.
     private let delayCell = Atomic<Int64>(0)
+    /// The part of it that is behind the device's queue. Stored by the pump's thread, loaded by any.
+    private let behindQueueCell = Atomic<Int64>(0)
     /// Its uncertainty in nanoseconds. Stored by the pump's thread, loaded by any.
     private let uncertaintyCell = Atomic<Int64>(0)
     /// The lead of a start in nanoseconds. Stored by the pump's thread, loaded by any.
@@ -136,14 +136,13 @@ package final class SoundCardPump {
         gainBits.store((gain.isFinite ? max(0, gain) : 0).bitPattern, ordering: .relaxed)
     }
 
-    /// Sets the delay from the card's output to the listener that the card does not report, as calibrated. Wait-free.
-    func setDelayAfterCard(_ delay: Duration) { afterCard.store(delay.wholeNanoseconds, ordering: .relaxed) }
-
     /// Requests `room` to be raised once space is available, after the feeder found the buffer full. Wait-free.
     package func askForRoom() { wantsRoom.store(true, ordering: .releasing) }
 
     /// The delay from writing a frame to the listener at the last reading. Wait-free.
     package var delay: Duration { .nanoseconds(delayCell.load(ordering: .relaxed)) }
+    /// The part of `delay` that is behind the device's queue: the sound server's and its device's own. Wait-free.
+    package var delayBehindQueue: Duration { .nanoseconds(behindQueueCell.load(ordering: .relaxed)) }
     /// The standard uncertainty of the card's clock at the last reading. Wait-free.
     package var uncertainty: Duration { .nanoseconds(uncertaintyCell.load(ordering: .relaxed)) }
 
@@ -157,6 +156,8 @@ package final class SoundCardPump {
     /// The lead that a partial flush requires beyond the card's queue: one interval of the pump, the frames it writes
     /// then, and the scheduling delay of a busy machine.
     package static let partialFlushMargin: Duration = .milliseconds(70)
+    /// A sound server answers within some tens of milliseconds. One that was restarted is connected to later.
+    private static let maxAnswerTime: Duration = .milliseconds(300)
 
     /// The preferred lead of a stop: with a device that can rewind, the audio then fades out. Wait-free.
     package var stopLead: Duration { rewinds.load(ordering: .relaxed) ? .milliseconds(10) : .zero }
@@ -280,6 +281,15 @@ package final class SoundCardPump {
     private var isStarting: Bool { written < frames(depths.startFor) }
     private var idleDepth: Duration { isStarting ? min(depths.start, depths.idle) : depths.idle }
 
+    /// False while a sound server may still report the sink: its calibration would move audio that has begun.
+    private var hasServerAnswered: Bool {
+        guard let server = device?.serverLatency, !server.hasAnswer else { return true }
+        guard written >= frames(Self.maxAnswerTime) else { return false }
+        // Once for each device: after a seek `written` begins at 0.
+        server.recordAnswer()
+        return true
+    }
+
     /// Adds a reading to the clock and publishes delay, uncertainty and start lead.
     private func record(_ reading: PlayoutDeviceReading) {
         if device?.serverLatency?.consumeMove() == true {
@@ -288,23 +298,23 @@ package final class SoundCardPump {
         }
         deviceClock.record(
             reading, written: written, queued: capacity - reading.free, server: device?.serverLatency)
-        if deviceClock.isSteady, !steady.load(ordering: .relaxed) {
+        if deviceClock.isSteady, !steady.load(ordering: .relaxed), hasServerAnswered {
             steady.store(true, ordering: .releasing)
             context.writable.raise()
         }
-        let after = afterCard.load(ordering: .relaxed)
         let delay = Int64(Double(reading.delay) / rate * 1e9)
-        delayCell.store(delay + after, ordering: .relaxed)
+        delayCell.store(delay, ordering: .relaxed)
         if let estimate = deviceClock.estimate {
             uncertaintyCell.store(estimate.uncertainty.wholeNanoseconds, ordering: .relaxed)
         }
         if reading.instant - lastLatencyNote >= .seconds(10) {
             lastLatencyNote = reading.instant
-            context.events.append(.latency(delay: .nanoseconds(delay + after), output: context.id))
+            context.events.append(.latency(delay: .nanoseconds(delay), output: context.id))
         }
         // The delay beyond the queue cannot be changed, so a start must have at least that lead.
         let behind = max(0, Int64(Double(reading.delay - (capacity - reading.free)) / rate * 1e9))
-        leadCell.store((idleDepth + depths.wakeUp).wholeNanoseconds + behind + after, ordering: .relaxed)
+        behindQueueCell.store(behind, ordering: .relaxed)
+        leadCell.store((idleDepth + depths.wakeUp).wholeNanoseconds + behind, ordering: .relaxed)
     }
 
     /// Resets counters and positions; the card's measured rate is retained. Returns `ready`.
@@ -361,12 +371,9 @@ package final class SoundCardPump {
 
     /// Returns when the next written frame will be audible.
     private func audibleInstant(_ reading: PlayoutDeviceReading) -> HostInstant {
-        let after = Duration.nanoseconds(afterCard.load(ordering: .relaxed))
-        if let estimate = deviceClock.estimate {
-            return estimate.instant(of: DeviceFrame(written)).advanced(by: after)
-        }
+        if let estimate = deviceClock.estimate { return estimate.instant(of: DeviceFrame(written)) }
         let queued = Double(max(reading.delay, capacity - reading.free)) / rate
-        return reading.instant.advanced(by: .nanoseconds(Int64(queued * 1e9)) + after)
+        return reading.instant.advanced(by: .nanoseconds(Int64(queued * 1e9)))
     }
 
     // MARK: Changes of the timeline

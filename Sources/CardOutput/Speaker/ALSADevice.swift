@@ -3,7 +3,6 @@ internal import CardPlayout
 internal import Glibc
 internal import MediaCore
 internal import SyncRendering
-internal import Synchronization
 
 /// One ALSA playback stream: opened, configured, then written by the pump.
 ///
@@ -20,8 +19,8 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     let name: String
     let way: Way
     let serverLatency: ServerLatency?
-    /// The number of open devices of this process that play through a sound server.
-    static let serverStreams = Atomic<Int>(0)
+    /// The sink requested from the sound server; nil: the server's choice.
+    let sinkName: String?
     /// The requested channels. Set before `nearest` is called.
     var choice = ChannelChoice.autoSafe
     /// The layout of the sink behind a sound server; nil if unknown. Set before `nearest` is called.
@@ -39,12 +38,16 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     /// The number of queued frames that a rewind must not touch, since the device may already have fetched them.
     private var untouchable = 0
 
-    /// Opens a device by its ALSA name. Blocks for some milliseconds while a sound server responds.
+    /// Opens a device by its ALSA name, or a sink of the sound server by `sink:NAME`. Blocks for some milliseconds
+    /// while a sound server responds.
     init(name: String) throws(OutputError) {
         calsa_be_quiet()
+        sinkName = SinkAddress.name(in: name)
         var handle: OpaquePointer?
         // Non-blocking: a device in use by another program fails with EBUSY instead of waiting.
-        let code = snd_pcm_open(&handle, name, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
+        let code =
+            try sinkName.map { name throws(OutputError) in try SinkAddress.open(name, &handle) }
+            ?? snd_pcm_open(&handle, name, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
         guard code >= 0, let handle else { throw OutputError.alsa(code, device: name) }
         var status: OpaquePointer?
         snd_pcm_status_malloc(&status)
@@ -53,12 +56,10 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         self.status = status!
         way = ALSADevice.way(handle)
         serverLatency = way == .elsewhere ? ServerLatency() : nil
-        if way == .elsewhere { Self.serverStreams.add(1, ordering: .relaxed) }
         sources = .allocate(capacity: 1)
     }
 
     deinit {
-        if way == .elsewhere { Self.serverStreams.subtract(1, ordering: .relaxed) }
         snd_pcm_close(handle)
         snd_pcm_status_free(status)
         sources.deallocate()

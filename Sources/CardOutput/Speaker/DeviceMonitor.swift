@@ -13,6 +13,7 @@ final class DeviceMonitor: Sendable {
     private let failover: DeviceFailover
     private let wake: Signal
     private let open: @Sendable (String) -> ALSADevice?
+    private let poll: @Sendable () -> Void
     private let stopping = Atomic<Bool>(false)
     private let tick = Signal()
     private let thread = Lock<WorkerThread?>(nil)
@@ -20,8 +21,12 @@ final class DeviceMonitor: Sendable {
     /// - Parameters:
     ///   - wake: Raised when the pump thread has to adopt a device.
     ///   - open: Opens a device in the pump's format.
-    init(failover: DeviceFailover, wake: Signal, open: @escaping @Sendable (String) -> ALSADevice?) {
-        (self.failover, self.wake, self.open) = (failover, wake, open)
+    ///   - poll: Called at each interval, on the monitor's thread.
+    init(
+        failover: DeviceFailover, wake: Signal, open: @escaping @Sendable (String) -> ALSADevice?,
+        poll: @escaping @Sendable () -> Void
+    ) {
+        (self.failover, self.wake, self.open, self.poll) = (failover, wake, open, poll)
     }
 
     /// Starts the thread. If that fails, the current device keeps playing and is never replaced.
@@ -49,6 +54,7 @@ final class DeviceMonitor: Sendable {
             guard !stopping.load(ordering: .acquiring), HostInstant.now >= next else { continue }
             next = HostInstant.now.advanced(by: Self.interval)
             failover.closeRetired()
+            poll()
             // Without any device, the pump thread itself tries to reopen one.
             guard let deviceName = failover.deviceName else { continue }
             let isSubstitute = deviceName != failover.own

@@ -16,7 +16,7 @@ internal import Synchronization
 /// The feeder thread of the renderer makes the data calls (`prepare`, `accept`, `finish`, `flush`, `close`). The pump
 /// thread ("sound card") runs at real-time priority if permitted. A second thread ("sound card look") polls for device
 /// changes.
-public final class SoundCard: PreopeningOutput, StartReportingOutput, RecoveringOutput {
+public final class SoundCard: PreopeningOutput, StartReportingOutput, RecoveringOutput, MovableOutput {
     /// The user-facing name of the output.
     public let name: String
     /// Always `soundCard`.
@@ -24,13 +24,13 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
     /// The requested read-ahead of the renderer: 1 s.
     public let desiredDepth: Duration = .seconds(1)
 
-    let device: String
+    /// The ALSA name of the requested device, or `sink:NAME`.
+    package let device: String
     private let substitutes: @Sendable () -> [String]
     private let depths = SoundCardPump.Depths()
     private let channels: ChannelChoice
     let state = Lock(State())
     private let gainBits = Atomic<UInt32>(Float(1).bitPattern)
-    private let delayAfterCard = Atomic<Int64>(0)
 
     /// The mutable state; guarded by `state`.
     struct State {
@@ -43,6 +43,8 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
         var sinkHandler: @Sendable () -> Void = {}
         /// Called at the same events. For other modules.
         var sinkWatchers: [@Sendable () -> Void] = []
+        /// Whether the delay was assumed at the last poll.
+        var isDelayAssumed = false
         /// Whether the requested device was missing when the card was last closed.
         var wasLost = false
     }
@@ -53,7 +55,8 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
     /// Creates an output. Opens nothing.
     ///
     /// - Parameters:
-    ///   - device: The ALSA name: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …
+    ///   - device: The ALSA name: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …; or `sink:NAME` for a sink of the
+    ///     sound server.
     ///   - name: The name for the user; nil: `defaultName` for the default device, otherwise its ALSA name.
     ///   - channels: The loudspeakers to use for media with more than two channels.
     ///   - substitutes: Returns ALSA names of replacement devices, most preferred first. Called on the pump thread
@@ -76,6 +79,13 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
 
     /// Whether the requested device plays, not a substitute. Any thread.
     package var isPlayingOwnDevice: Bool { playingDevice == device }
+
+    /// The device that plays, with its sink; nil without a device. Any thread.
+    package var outputDevice: OutputDevice? {
+        guard let worker = state.withLock({ $0.worker }), let name = worker.failover.deviceName else { return nil }
+        return OutputDevice(
+            name: name, isOwn: name == device, sink: worker.sink.sink.map { PrintableText.of($0.title) })
+    }
 
     // MARK: Where it is heard
 
@@ -105,6 +115,16 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
         for watcher in watchers { watcher() }
     }
 
+    /// Reports that the delay of a sink has turned out to be assumed, which is known only when it has been measured.
+    private func pollLatencySource() {
+        let isAssumed = latency.shares.contains { $0.source == .assumed }
+        let isNews = state.withLock { state in
+            defer { state.isDelayAssumed = isAssumed }
+            return isAssumed && !state.isDelayAssumed
+        }
+        if isNews { sinkHasChanged() }
+    }
+
     /// The current identity for calibration profiles.
     package var identity: OutputIdentity { SoundCardProvider.identity(at: sink, device: device) }
 
@@ -126,7 +146,7 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
         open()
         let (opening, idle) = state.withLock { ($0.opening, $0.idle) }
         if let idle { return idle }
-        guard let opening else { throw OutputError(.busy, "the sound device \"\(device)\" is already playing") }
+        guard let opening else { throw OutputError(.busy, "\(describedDevice) is already playing") }
         var result = opening.wait()
         // A device lost during the previous item: use a substitute instead of playing without audio.
         if case .failure = result, state.withLock({ $0.wasLost }),
@@ -171,7 +191,7 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
             opened.choice = channels
             // Only the sound server knows the layout of its sink.
             if channels == .autoSafe, opened.way == .elsewhere, !opened.saysLoudspeakers {
-                opened.serverLayout = SinkLayout.ask()
+                opened.serverLayout = SinkLayout.ask(sinkName: opened.sinkName)
             }
             return opened
         }
@@ -186,18 +206,25 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
 
     // MARK: AudioOutput
 
-    /// The lead for starts and stops, the delay of the card and the calibrated delay after it. Any thread.
+    /// The lead for starts and stops, and the delay of the card. A Bluetooth device's is `assumed` if it is the sound
+    /// server's constant; a delay that the desktop keeps for the sink's port is a share of its own, `configured`, and
+    /// compensated with the rest. Any thread.
     public var latency: OutputLatency {
         let worker = state.withLock { $0.worker }
-        guard let pump = worker?.pump else {
+        guard let worker else {
             return OutputLatency(startLead: depths.idle + depths.wakeUp + .milliseconds(10))
         }
+        let (pump, sink) = (worker.pump, worker.sink.sink)
+        let portOffset = sink?.portOffset
+        let isConstant = sink?.bluetooth?.isConstant(pump.delayBehindQueue - (portOffset ?? .zero)) ?? false
         var shares = [
             LatencyShare(
-                name: "sound card", duration: pump.delay, uncertainty: pump.uncertainty, source: .reported)
+                name: "sound card", duration: pump.delay - (portOffset ?? .zero), uncertainty: pump.uncertainty,
+                source: isConstant ? .assumed : .reported)
         ]
-        let after = Duration.nanoseconds(delayAfterCard.load(ordering: .relaxed))
-        if after != .zero { shares.append(LatencyShare(name: "after the card", duration: after, source: .calibrated)) }
+        if let portOffset {
+            shares.append(LatencyShare(name: "port offset", duration: portOffset, source: .configured))
+        }
         return OutputLatency(startLead: pump.startLead, stopLead: pump.stopLead, shares: shares)
     }
 
@@ -205,17 +232,16 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
     public var loss: OutputError? {
         guard let worker = state.withLock({ $0.worker }), worker.failover.deviceName == nil else { return nil }
         return OutputError(
-            .lost, "the sound device \"\(device)\" was disconnected; connect it again, or choose another output")
+            .lost, "\(describedDevice) was disconnected; connect it again, or choose another output")
+    }
+
+    /// The device in a sentence for the user.
+    private var describedDevice: String {
+        SinkAddress.name(in: device) == nil ? "the sound device \"\(device)\"" : "'\(name)'"
     }
 
     /// Whether the delay of the card is measured well enough for a precise start. Any thread.
     public var isReadyToStart: Bool { state.withLock { $0.worker }?.pump.isSettled ?? false }
-
-    /// Sets the calibrated delay from the card's output to the listener, which the card cannot report. Any thread.
-    package func setDelayAfterCard(_ delay: Duration) {
-        delayAfterCard.store(delay.wholeNanoseconds, ordering: .relaxed)
-        state.withLock { $0.worker }?.failover.setDelayAfterOwn(delay)
-    }
 
     /// Returns PCM at the sample rate of the media if the device supports it. The first call may block while the device
     /// opens.
@@ -252,19 +278,20 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
         let worker = SoundCardWorker(
             device: device, name: self.device, context: context, depths: depths,
             gain: Float(bitPattern: gainBits.load(ordering: .relaxed)), substitutes: substitutes,
-            sinkNews: { [weak self] in self?.sinkHasChanged() })
-        worker.failover.setDelayAfterOwn(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
+            sinkNews: { [weak self] in self?.sinkHasChanged() }, poll: { [weak self] in self?.pollLatencySource() })
         do throws(ExhaustionError) {
             try worker.start()
         } catch {
             let device = worker.stop()
             state.withLock { $0.idle = device }
-            throw OutputError(error, output: "the sound device \"\(self.device)\"")
+            throw OutputError(error, output: describedDevice)
         }
         state.withLock { state in
             state.idle = nil
             state.worker = worker
         }
+        // The server may have answered before the worker was known here.
+        if worker.sink.sink != nil { sinkHasChanged() }
     }
 
     /// Queues decoded audio from frame `offset` of the block on. Returns the number of frames taken; never blocks.

@@ -41,9 +41,20 @@ package enum SoundCardProbe {
         return found.map(String.init) ?? device
     }
 
+    /// Returns the number of a card; -1 if there is no such card.
+    ///
+    /// - Parameter text: An identifier or number, as after `CARD=` in ALSA names; what follows a comma is ignored.
+    static func number(ofCard text: Substring) -> Int32 {
+        snd_card_get_index(String(text.prefix { $0 != "," }))
+    }
+
     /// Returns the replacement candidates for a lost device: the system default, then each card, in ALSA's order.
+    ///
+    /// None for a sink: where its audio goes when it is gone is the desktop's choice, and a headset's must not be heard
+    /// from the loudspeakers unless that decides so.
     static func substitutes(for device: String) -> [String] {
-        (["default"] + devices.map(\.name).filter { $0.hasPrefix("sysdefault:CARD=") }).filter { $0 != device }
+        guard SinkAddress.name(in: device) == nil else { return [] }
+        return (["default"] + devices.map(\.name).filter { $0.hasPrefix("sysdefault:CARD=") }).filter { $0 != device }
     }
 
     private static func text(_ key: String, of hint: UnsafeMutableRawPointer) -> String? {
@@ -65,10 +76,34 @@ package enum SoundCardProbe {
         let opened = try ALSADevice(name: device)
         try opened.configure(opened.nearest(to: 48_000, layout: .stereo))
         finder.register(opened)
-        if opened.way == .elsewhere, PulseLibrary.shared != nil {
+        if opened.way == .elsewhere, SoundServer.shared != nil {
             sinkFound.wait(until: .now.advanced(by: sinkTimeout))
         }
         return withExtendedLifetime(opened) { finder.knowledge(of: device) }
+    }
+
+    /// Plays silence on a card until its delay is measured, and returns what it states; closes it. Blocks for at most
+    /// a second. A card that cannot be opened states what it does before it is.
+    package static func latency(of card: SoundCard) -> OutputLatency {
+        let format = AudioFormat(parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: 48_000, layout: .stereo)
+        let (events, wakeSignal) = (EventLog(clock: MonotonicClock()), Signal())
+        let synchronizer = RenderSynchronizer(events: events)
+        defer { card.close() }
+        card.setSinkHandler { wakeSignal.raise() }
+        do throws(OutputError) {
+            try card.prepare(
+                card.delivery(for: format, mustDecode: true),
+                context: AudioOutputContext(
+                    timebase: synchronizer.timebase, writable: wakeSignal, events: events, id: OutputID(0)))
+        } catch {
+            return card.latency
+        }
+        let deadline = HostInstant.now.advanced(by: sinkTimeout)
+        while !card.isReadyToStart || card.sink.sink == nil, HostInstant.now < deadline {
+            wakeSignal.wait(until: deadline)
+            wakeSignal.clear()
+        }
+        return card.latency
     }
 
     /// Opens a device, returns the format it would use for 48 kHz stereo, and closes it. May block.

@@ -26,9 +26,11 @@ final class SoundCardWorker: @unchecked Sendable {
     /// - Parameters:
     ///   - substitutes: Returns ALSA names of replacement devices after a loss.
     ///   - sinkNews: Called on any thread when the sound server reports another sink.
+    ///   - poll: Called every two seconds.
     init(
         device: ALSADevice, name: String, context: AudioOutputContext, depths: SoundCardPump.Depths, gain: Float,
-        substitutes: @escaping @Sendable () -> [String], sinkNews: @escaping @Sendable () -> Void
+        substitutes: @escaping @Sendable () -> [String], sinkNews: @escaping @Sendable () -> Void,
+        poll: @escaping @Sendable () -> Void
     ) {
         self.context = context
         let format = device.format
@@ -39,9 +41,11 @@ final class SoundCardWorker: @unchecked Sendable {
             history: Self.history, initialGain: gain)
         pump = SoundCardPump(
             device: device, buffer: buffer, playout: playout, context: context, depths: depths, initialGain: gain)
-        let sinks = SinkFinder { before, _ in
+        let sinks = SinkFinder { before, now in
             // The first report is not a move.
-            if before.sink != nil { context.events.append(.outputMoved(output: context.id)) }
+            if let former = before.sink, former.key != now.sink?.key {
+                context.events.append(.outputMoved(output: context.id))
+            }
             sinkNews()
         }
         self.sinks = sinks
@@ -55,7 +59,7 @@ final class SoundCardWorker: @unchecked Sendable {
         failover = DeviceFailover(
             pump: pump, device: device, name: name, deviceName: device.name, context: context,
             supply: DeviceFailover.Supply(substitutes: substitutes, open: open))
-        monitor = DeviceMonitor(failover: failover, wake: wake, open: open)
+        monitor = DeviceMonitor(failover: failover, wake: wake, open: open, poll: poll)
     }
 
     /// Returns true if this worker was created for an equal context, so that it can be reused.

@@ -54,6 +54,89 @@ extension SoundCardTests {
             #expect(moves == 1)
         }
 
+        @Test func twoCardsPlayOnTheirSinksAtTheSameInstants() throws {
+            let server = try PulseServer()
+            defer { server.stop() }
+            _ = try server.addSink("other")
+            let names = ["other", "out"]
+            let recorders = try names.map { try server.record(sink: $0) }
+            let players = try names.map { try CardPlayer(device: "sink:\($0)") }
+            for player in players {
+                player.start()
+                #expect(player.waitUntilSettled())
+            }
+            let lead = players.map(\.card.latency.startLead).max() ?? .zero
+            let start = HostInstant.now.advanced(by: lead)
+            for player in players { player.setRate(1, time: .zero, at: start) }
+            start.advanced(by: .seconds(5)).sleep()
+            #expect(players.map { $0.card.sink.sink?.name } == names)
+            for player in players { player.stop() }
+            let line = TimebaseSegment(mediaAnchor: .zero, hostAnchor: start, rate: 1)
+            for (name, recorder) in zip(names, recorders) {
+                let all = PulsedTone.lateness(try recorder.finish(), line)
+                SoundCardTests.report("one of two cards, on '\(name)'", all, try OutputCapture(file: recorder.file))
+                let steady = all.filter { $0.seconds >= 2 }.map(\.late).sorted()
+                try #require(steady.count > 20)
+                #expect(abs(steady[steady.count / 2]) < 1)
+            }
+        }
+
+        @Test func aMoveIsFollowedWithinHalfASecond() throws {
+            let server = try PulseServer()
+            defer { server.stop() }
+            // Its resampler adds a delay.
+            try server.control(
+                "load-module", "module-null-sink", "sink_name=other", "rate=44100", "channels=2", "norewinds=1")
+            let took = try SoundCardTests.move("PulseAudio", device: "sink:out", into: server.record(sink: "other")) {
+                let stream = try server.control("list", "short", "sink-inputs").split(separator: "\t").first
+                try server.control("move-sink-input", String(try #require(stream)), "other")
+            }
+            #expect(took < .milliseconds(500))
+        }
+
+        @Test func aSinkThatReturnsGetsItsStreamBack() throws {
+            let server = try PulseServer()
+            defer { server.stop() }
+            let module = try server.addSink("other")
+            let player = try CardPlayer(device: "sink:other")
+            let wakeSignal = Signal()
+            player.card.setSinkHandler { wakeSignal.raise() }
+            player.start()
+            defer { player.stop() }
+            #expect(player.waitUntilSettled())
+            player.setRate(1, time: .zero, at: .now.advanced(by: .milliseconds(100)))
+            try #require(wait(for: "other", player.card, wakeSignal) != nil)
+            try server.control("unload-module", module)
+            try #require(wait(for: "out", player.card, wakeSignal) != nil)
+            _ = try server.addSink("other")
+            #expect(wait(for: "other", player.card, wakeSignal) != nil)
+            // What the desktop's user moves stays.
+            let stream = try #require(try server.control("list", "short", "sink-inputs").split(separator: "\t").first)
+            try server.control("move-sink-input", String(stream), "out")
+            try #require(wait(for: "out", player.card, wakeSignal) != nil)
+            try server.control("set-sink-volume", "other", "50%")
+            HostInstant.now.advanced(by: .milliseconds(300)).sleep()
+            #expect(player.card.sink.sink?.name == "out")
+        }
+
+        @Test func sinksAreListedAndAServerThatDoesNotAnswerDelaysNothing() throws {
+            let server = try PulseServer()
+            defer { server.stop() }
+            _ = try server.addSink("other")
+            #expect(SinkQuery().destinations.map(\.id) == ["sink:out", "sink:other"])
+            server.freeze()
+            let start = HostInstant.now
+            #expect(SinkQuery().destinations.isEmpty)
+            #expect(HostInstant.now - start < .seconds(1))
+        }
+
+        @Test func aSinkThatIsMissingIsRefused() throws {
+            let server = try PulseServer()
+            defer { server.stop() }
+            let error = #expect(throws: OutputError.self) { try SoundCardProbe.sink(of: "sink:missing") }
+            #expect(error?.message.contains("has no sink") == true)
+        }
+
         @Test func withoutAServerTheSinkIsUnknown() throws {
             // ALSA's null device.
             let knowledge = try SoundCardProbe.sink(of: "null")

@@ -102,4 +102,35 @@ struct SoundCardTests {
         // The first complete pulse: it reveals a misplaced start.
         return (try #require(all.first).late, steady[steady.count / 2])
     }
+
+    /// Plays, moves the stream to another sink after three seconds, and returns for how long after the move its audio
+    /// was early or late there.
+    ///
+    /// - Parameters:
+    ///   - bound: In milliseconds.
+    ///   - recorder: Of the sink that the stream is moved to.
+    static func move(
+        _ title: String, device: String, bound: Double = 3, into recorder: PulseServer.Recorder,
+        _ move: () throws -> Void
+    ) throws -> Duration {
+        let player = try CardPlayer(device: device)
+        player.start()
+        #expect(player.waitUntilSettled())
+        let start = HostInstant.now.advanced(by: player.card.latency.startLead)
+        player.setRate(1, time: .zero, at: start)
+        start.advanced(by: .seconds(3)).sleep()
+        try move()
+        let moved = HostInstant.now - start
+        start.advanced(by: .seconds(9)).sleep()
+        player.stop()
+        let line = TimebaseSegment(mediaAnchor: .zero, hostAnchor: start, rate: 1)
+        let recording = try recorder.finish()
+        let all = PulsedTone.lateness(recording, line).filter { $0.seconds > 2.5 }
+        report("\(title), after a move", all, recording)
+        try #require(all.count > 40)
+        let last = all.last { abs($0.late) > bound }?.seconds ?? 0
+        let took = max(.zero, Duration.nanoseconds(Int64(last * 1e9)) - moved)
+        print("  moved after \(moved.inMilliseconds) ms; followed after \(took.inMilliseconds) ms")
+        return took
+    }
 }

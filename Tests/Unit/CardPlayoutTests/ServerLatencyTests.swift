@@ -71,11 +71,35 @@ import Testing
     }
 
     @Test func withoutMeasurementsAStartWaitsForAQuarterOfASecondAndWithoutAServerNotAtAll() throws {
-        let wait = settle(try rig(ServerLatency(), measures: false))
+        let answered = ServerLatency()
+        answered.recordAnswer()
+        let wait = settle(try rig(answered, measures: false))
         #expect(wait > .milliseconds(240) && wait < .milliseconds(300), "\(wait)")
         let none = ServerLatency()
         none.setUnavailable()
+        none.recordAnswer()
         #expect(settle(try rig(none, measures: false)) < .milliseconds(120))
+    }
+
+    /// The calibration of the sink is applied when the server has named it.
+    @Test func aStartWaitsForTheServersAnswerButNotForASilentServer() throws {
+        let server = ServerLatency()
+        server.setUnavailable()
+        let rig = try rig(server, measures: false)
+        rig.card.run(for: .milliseconds(200))
+        #expect(!rig.card.isReadyToStart)
+        server.recordAnswer()
+        #expect(settle(rig) < .milliseconds(80))
+        let silent = try self.rig(ServerLatency(), measures: false)
+        let wait = settle(silent)
+        #expect(wait > .milliseconds(280) && wait < .milliseconds(450), "\(wait)")
+        // A seek does not wait for it again.
+        silent.setRate(1, time: .zero, at: silent.clock.now.advanced(by: .milliseconds(100)))
+        silent.card.run(for: .milliseconds(500))
+        silent.setRate(0)
+        silent.seek(to: 8000)
+        silent.card.run(for: .milliseconds(20))
+        #expect(settle(silent) < .milliseconds(280))
     }
 
     /// Writes end 1.1 and 20.1 ms after the start of the stream. The server measures 50 ms then and one millisecond

@@ -12,6 +12,7 @@ struct PulseLibrary: Sendable {
     typealias SinkCallback = @convention(c) (Context?, UnsafePointer<pa_sink_info>?, Int32, Memory?) -> Void
     typealias StreamCallback = @convention(c) (Context?, UnsafePointer<pa_sink_input_info>?, Int32, Memory?) -> Void
     typealias ClientCallback = @convention(c) (Context?, UnsafePointer<pa_client_info>?, Int32, Memory?) -> Void
+    typealias CardCallback = @convention(c) (Context?, UnsafePointer<pa_card_info>?, Int32, Memory?) -> Void
     typealias ServerCallback = @convention(c) (Context?, UnsafePointer<pa_server_info>?, Memory?) -> Void
     typealias Happening = @convention(c) (Context?, pa_subscription_event_type_t, UInt32, Memory?) -> Void
 
@@ -43,6 +44,11 @@ struct PulseLibrary: Sendable {
     let askStreams: @convention(c) @Sendable (Context, StreamCallback, Memory?) -> Operation?
     let askStream: @convention(c) @Sendable (Context, UInt32, StreamCallback, Memory?) -> Operation?
     let askClients: @convention(c) @Sendable (Context, ClientCallback, Memory?) -> Operation?
+    let askCards: @convention(c) @Sendable (Context, CardCallback, Memory?) -> Operation?
+    let moveStream:
+        @convention(c) @Sendable (
+            Context, UInt32, UnsafePointer<CChar>?, pa_context_success_cb_t?, Memory?
+        ) -> Operation?
     let operationFree: @convention(c) @Sendable (Operation) -> Void
     let property: @convention(c) @Sendable (OpaquePointer, UnsafePointer<CChar>?) -> UnsafePointer<CChar>?
 
@@ -73,6 +79,8 @@ struct PulseLibrary: Sendable {
             askStreams = try library.function("pa_context_get_sink_input_info_list")
             askStream = try library.function("pa_context_get_sink_input_info")
             askClients = try library.function("pa_context_get_client_info_list")
+            askCards = try library.function("pa_context_get_card_info_list")
+            moveStream = try library.function("pa_context_move_sink_input_by_name")
             operationFree = try library.function("pa_operation_unref")
             property = try library.function("pa_proplist_gets")
         } catch {

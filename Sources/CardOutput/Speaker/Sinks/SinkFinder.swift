@@ -2,89 +2,71 @@ internal import CALSA
 internal import CardPlayout
 internal import Glibc
 internal import MediaCore
-internal import Synchronization
 
-/// Determines the sink of each device that a card has used, and forwards measured latencies to it. Any thread.
+/// Determines the sink of each device that a card has used. Any thread.
 final class SinkFinder: Sendable {
     /// The mutable state; guarded by `state`.
     private struct State {
         /// By ALSA name.
         var ways: [String: ALSADevice.Way] = [:]
-        var belief = SinkBelief()
-        var watch: SoundServerWatch?
+        /// The last known sink of the server. Between two streams, for example during a seek, there is none for a
+        /// moment; the previous sink remains until the next report.
+        var knowledge = SinkKnowledge.unknown("the sound server shows no stream of this program")
         /// That of the device registered last.
-        var latency: ServerLatency?
+        var registration: SoundServer.Registration?
         var isOver = false
-        /// The sinks of this process's streams in the last view that had one.
-        var sinks: Set<UInt32> = []
-
-        /// Adopts a view; returns true if it shows the streams on other sinks.
-        ///
-        /// At a seek there is no stream for a moment.
-        mutating func adoptSinks(of view: SoundServerView?) -> Bool {
-            let found = Set(view?.ownStreams.map(\.sink) ?? [])
-            if view != nil, found.isEmpty { return false }
-            defer { sinks = found }
-            return !sinks.isEmpty && !found.isEmpty && found != sinks
-        }
     }
 
     private let state = Lock(State())
-    private let pulse: PulseLibrary?
+    private let server: SoundServer?
     /// Called when the knowledge about the server's sink has changed.
     private let changed: @Sendable (_ before: SinkKnowledge, _ now: SinkKnowledge) -> Void
 
     init(
-        pulse: PulseLibrary? = .shared,
+        server: SoundServer? = .shared,
         changed: @escaping @Sendable (_ before: SinkKnowledge, _ now: SinkKnowledge) -> Void = { _, _ in }
     ) {
-        (self.pulse, self.changed) = (pulse, changed)
+        (self.server, self.changed) = (server, changed)
     }
 
-    /// Registers an opened device. Starts watching the sound server if the device plays through one.
+    /// Registers an opened device, in place of the former one, and with the sound server if it plays through one.
     func register(_ device: ALSADevice) {
-        let watch = state.withLock { state -> SoundServerWatch? in
-            state.ways[device.name] = device.way
-            state.latency = device.serverLatency
-            guard device.way == .elsewhere else { return nil }
-            guard let pulse, !state.isOver else {
-                device.serverLatency?.setUnavailable()
-                return nil
+        state.withLock { $0.ways[device.name] = device.way }
+        var registration: SoundServer.Registration?
+        if device.way == .elsewhere, let latency = device.serverLatency {
+            latency.awaitAnswer()
+            if server == nil {
+                latency.setUnavailable()
+                latency.recordAnswer()
             }
-            guard state.watch == nil else { return nil }
-            let watch = SoundServerWatch(
-                pulse, changed: { [weak self] in self?.update($0) }, measured: { [weak self] in self?.publish($0) })
-            state.watch = watch
-            return watch
+            registration = server?.add(
+                SoundServer.Stream(
+                    sinkName: device.sinkName, latency: latency, changed: { [weak self] in self?.update($0) }))
         }
-        watch?.start()
+        let former = state.withLock { state in
+            guard !state.isOver else { return registration }
+            defer { state.registration = registration }
+            return state.registration
+        }
+        if let former { server?.remove(former) }
     }
 
-    /// Stops watching the sound server. Joins its thread.
+    /// Ends the registration with the sound server.
     func stop() {
-        let watch = state.withLock { state -> SoundServerWatch? in
+        let registration = state.withLock { state in
             state.isOver = true
-            return state.watch
+            return state.registration.take()
         }
-        watch?.stop()
+        if let registration { server?.remove(registration) }
     }
 
-    private func update(_ view: SoundServerView?) {
-        let (before, now, moved) = state.withLock { state in
-            let before = state.belief.knowledge
-            state.belief.update(view)
-            return (before, state.belief.knowledge, state.adoptSinks(of: view) ? state.latency : nil)
+    private func update(_ knowledge: SinkKnowledge?) {
+        guard let knowledge else { return }
+        let before = state.withLock { state in
+            defer { state.knowledge = knowledge }
+            return state.knowledge
         }
-        moved?.recordMove()
-        if before != now { changed(before, now) }
-    }
-
-    /// Publishes a latency of the server, on the watch's thread.
-    private func publish(_ measurement: ServerLatency.Measurement?) {
-        // With several devices the stream may be that of another one.
-        let isOnly = ALSADevice.serverStreams.load(ordering: .relaxed) == 1
-        guard let latency = state.withLock({ $0.latency }) else { return }
-        if isOnly, let measurement { latency.publish(measurement) } else { latency.setUnavailable() }
+        if before != knowledge { changed(before, knowledge) }
     }
 
     /// Returns the sink of a device.
@@ -96,7 +78,7 @@ final class SinkFinder: Sendable {
             switch state.ways[device] {
             case .hardware(let id, let number, let title): .known(.hardware(id: id, device: number, title: title))
             case .elsewhere:
-                pulse == nil ? .unknown("the library libpulse.so.0 is not installed") : state.belief.knowledge
+                server == nil ? .unknown("the library libpulse.so.0 is not installed") : state.knowledge
             case nil: .unknown("it has not been opened")
             }
         }

@@ -1,24 +1,16 @@
 internal import CPulse
 internal import MediaCore
 
-/// The channel layout of the sound server's default sink.
+/// The channel layouts of the sound server's sinks.
 enum SinkLayout {
     /// The timeout: longer than a responding server needs, short enough for a start of playback.
     private static let timeout = Duration.milliseconds(500)
 
-    /// Queries the server; nil without a server or response. Blocks for some milliseconds, at most 0.5 s.
-    static func ask(_ pulse: PulseLibrary? = .shared) -> ChannelLayout? {
-        guard let pulse else { return nil }
-        let answered = Signal()
-        let answer = Lock<ChannelLayout?>(nil)
-        let watch = SoundServerWatch(pulse) { view in
-            answer.withLock { $0 = view?.defaultLayout }
-            answered.raise()
-        }
-        watch.start()
-        answered.wait(until: .now.advanced(by: timeout))
-        watch.stop()
-        return answer.withLock { $0 }
+    /// Returns the layout of a sink, nil: the server's default one. Nil without a server or response. Blocks for some
+    /// milliseconds, at most 0.5 s.
+    static func ask(sinkName: String?) -> ChannelLayout? {
+        guard let view = SoundServer.shared?.view(within: timeout) else { return nil }
+        return sinkName.map { name in view.sinks.first { $0.name == name }?.layout } ?? view.defaultLayout
     }
 
     /// Converts a channel map to WAVEFORMATEXTENSIBLE bits; nil if it has none of the supported positions. Callers
