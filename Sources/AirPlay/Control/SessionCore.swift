@@ -39,6 +39,8 @@ package final class SessionCore: SenderSessionCore {
     private var controlSocket: DatagramSocket?
     private var timing: TimingResponder?
     var ptp: PTPInstance?
+    /// The number of this session's receiver at `ptp`: another session with the speaker may have replaced it.
+    private var ptpSession: UInt64?
     private(set) var stream: StreamSetup? { didSet { hasAllowedPlaying = false } }
     /// The traits of the speaker, updated by `/info`.
     private(set) var traits: SpeakerTraits
@@ -148,7 +150,7 @@ package final class SessionCore: SenderSessionCore {
         }
         let ptp = try clocks.instance(on: socket.local)
         let role = configuration.observations.learned.clockRole ?? configuration.clockRole
-        ptp.add(socket.remote, readiness: configuration.readiness, isFollowed: role == .follower)
+        ptpSession = ptp.add(socket.remote, readiness: configuration.readiness, isFollowed: role == .follower)
         self.ptp = ptp
         shared.setClock(.ptp(ptp, peer: socket.remote))
     }
@@ -317,7 +319,7 @@ package final class SessionCore: SenderSessionCore {
         events = nil
         connection?.socket.interrupt()
         recordExperience()
-        if let ptp, let remote { ptp.remove(remote) }
+        if let ptp, let ptpSession, let remote { ptp.remove(remote, of: ptpSession) }
         shared.setClock(nil)
         connection = nil
         ptp = nil

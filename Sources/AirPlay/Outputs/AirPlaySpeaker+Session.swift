@@ -76,6 +76,9 @@ extension AirPlaySpeaker {
             if route == .buffered, stream.channels > 2, !stream.isOffered(by: info) {
                 throw AirPlayError(.refused, "\(name) does not offer \(stream.channels) channels.")
             }
+            if bits == 24, stream.bitsPerSample == 24, state.withLock({ effectiveBits($0.details) }) != 24 {
+                throw AirPlayError(.refused, "\(name) does not offer 24 bits.")
+            }
             let setup: StreamSetup
             let onWritable: @Sendable () -> Void = { [weak self] in self?.raiseWritable() }
             if let store {

@@ -18,10 +18,28 @@ extension AirPlaySpeaker: PartialFlushing {
 
     /// Same for a new stream.
     private func ownChoice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
-        let offered = state.withLock { $0.details.reported.channels } ?? channels
+        let details = state.withLock { $0.details }
         return DeliveryChoice(
             for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless,
-            channels: min(channels, offered), route: route)
+            bits: effectiveBits(details), channels: min(channels, details.reported.channels ?? channels),
+            route: details.routes[0])
+    }
+
+    /// The bits per sample of lossless audio: those requested, unless the route or the speaker has no 24. Until the
+    /// speaker has reported what it offers, a buffered one is assumed to have them.
+    func effectiveBits(_ details: Details) -> Int? {
+        guard bits == 24 else { return bits }
+        // Sync packets of realtime streams contain numbers of frames that are known for 44.1 kHz only.
+        return details.routes[0] == .buffered && details.reported.offers24Bits ?? true ? 24 : 16
+    }
+
+    /// Why lossless audio is sent with 16 bits although 24 are requested; nil if it is not. Any thread.
+    package var formatReduction: OutputError? {
+        let (details, format) = state.withLock { ($0.details, $0.input?.format) }
+        guard bits == 24, effectiveBits(details) == 16, format?.bitsPerSample == 16 else { return nil }
+        return OutputError(
+            .unsupportedFormat,
+            "\(name) offers no 24-bit stream on the route \(details.routes[0].rawValue); it gets 16 bits at 44.1 kHz")
     }
 
     private var openStream: StreamFormat? {
@@ -55,7 +73,7 @@ extension AirPlaySpeaker: PartialFlushing {
             choice = DeliveryChoice(
                 for: format, mustDecode: true,
                 reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless,
-                channels: format.layout.count, route: route)
+                bits: Int(format.parameters.bitsPerRawSample), channels: format.layout.count, route: route)
         case .pcm: throw OutputError(.unsupportedFormat, "\(name) accepts encoded audio only.")
         }
         let kept = state.withLock { state -> Bool in

@@ -26,6 +26,8 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
     let clocks: PTPDirectory
     package var host: any HostClock { clocks.clock }
     let encoding: Encoding
+    /// The requested bits per sample of lossless audio: 16 or 24; nil: as usual.
+    let bits: Int?
     /// The most channels to send, if the speaker offers them: 2, 6 or 8.
     let channels: Int
     package let state: Lock<SpeakerState<AirPlaySession, Details>>
@@ -49,17 +51,18 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
     ///   - clocks: The PTP instances of this process, shared by speakers that play in sync.
     ///   - alternatives: Further routes in order, if the speaker refuses the stream of a route.
     ///   - encoding: The encoding of buffered audio that cannot be passed through.
+    ///   - bits: The bits per sample of lossless audio: 16, or 24 if the speaker offers them; nil: as usual.
     ///   - channels: The most channels to send on the buffered route, if the speaker offers them: 2, 6 or 8.
     package init(
         name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, route: Route = .buffered,
-        alternatives: [Route] = [], encoding: Encoding = .lossless, channels: Int = 2
+        alternatives: [Route] = [], encoding: Encoding = .lossless, bits: Int? = nil, channels: Int = 2
     ) {
         self.name = name
         self.configuration = configuration
         let routes = [route] + alternatives
         state = Lock(SpeakerState(Details(routes: routes, allRoutes: routes)))
         self.clocks = clocks
-        self.encoding = encoding
+        (self.encoding, self.bits) = (encoding, bits)
         self.channels = channels
     }
 

@@ -13,11 +13,12 @@ struct DeliveryChoice {
     /// - Parameters:
     ///   - mustDecode: Whether the audio is processed and cannot be passed through.
     ///   - reencoding: The coding of stereo, at 44.1 or 48 kHz. More channels are AAC.
+    ///   - bits: The bits per sample of lossless audio: 16 or 24; nil: 24 at 48 kHz, 16 at 44.1 kHz.
     ///   - channels: The most channels to send: 2, 6 or 8.
     ///   - route: Realtime streams always use one format that every receiver accepts.
     init(
-        for format: AudioFormat, mustDecode: Bool, reencoding: StreamFormat.Coding, channels: Int = 2,
-        route: Route = .buffered
+        for format: AudioFormat, mustDecode: Bool, reencoding: StreamFormat.Coding, bits: Int? = nil,
+        channels: Int = 2, route: Route = .buffered
     ) {
         guard route == .buffered else {
             stream = .lossless44100
@@ -37,7 +38,12 @@ struct DeliveryChoice {
         switch reencoding {
         // Films have 48 kHz; music at 44.1 kHz keeps its rate, which avoids resampling.
         case .aacLC: stream = format.sampleRate == 44100 ? .aac44100 : .aac48000
-        case .appleLossless: stream = format.sampleRate == 44100 ? .lossless44100 : .lossless48000
+        case .appleLossless:
+            switch bits {
+            case 16: stream = .lossless44100
+            case 24: stream = .lossless48000
+            default: stream = format.sampleRate == 44100 ? .lossless44100 : .lossless48000
+            }
         }
     }
 

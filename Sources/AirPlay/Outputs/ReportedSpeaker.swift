@@ -13,6 +13,8 @@ struct ReportedSpeaker: Sendable {
     private var idleFlags: StatusFlags = []
     /// The most channels it offers; nil until a session has connected.
     private(set) var channels: Int?
+    /// Whether it lists a buffered stream of lossless audio with 24 bits; nil until a session has connected.
+    private(set) var offers24Bits: Bool?
 
     /// Addresses to try, in order: the last known one, unless the speaker is announced elsewhere.
     func addresses(configured: SpeakerAddress, announced: [SpeakerAddress]) -> [SpeakerAddress] {
@@ -39,6 +41,8 @@ struct ReportedSpeaker: Sendable {
         if isFirst { idleFlags = info.statusFlags ?? [] }
         model = info.model
         channels = Self.channels(info)
+        // One that lists no formats may play silence.
+        offers24Bits = info.bufferedFormats != nil && StreamFormat.lossless48000.isOffered(by: info)
         self.address = address
         deviceID = info.deviceID.flatMap { SpeakerID($0) }
     }

@@ -24,6 +24,8 @@ struct ChosenSpeaker: Sendable {
     let wanted: Route?
     /// Whether audio that cannot be passed through is encoded as AAC.
     let prefersAAC: Bool
+    /// The bits per sample of lossless audio; nil: as usual.
+    let bits: Int?
     /// The most channels to send.
     let channels: Int
 
@@ -56,7 +58,7 @@ struct ChosenSpeaker: Sendable {
         }
         memory = speaker.id.flatMap { knowledge.memory(of: $0) }
         wanted = preferences.route(wantedBefore: memory?.wanted)
-        (prefersAAC, channels) = (preferences.prefersAAC, preferences.channels)
+        (prefersAAC, bits, channels) = (preferences.prefersAAC, preferences.bits, preferences.channels)
         if wanted == .classic {
             // The request counts until another one, as for the other routes.
             if let id = speaker.id, memory?.wanted != .classic {

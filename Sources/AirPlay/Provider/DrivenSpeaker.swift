@@ -30,8 +30,8 @@ struct DrivenSpeaker: Sendable {
         self.chosen = chosen
         output = AirPlaySpeaker(
             name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route,
-            alternatives: chosen.alternatives, encoding: chosen.prefersAAC ? .aac : .lossless, channels: chosen.channels
-        )
+            alternatives: chosen.alternatives, encoding: chosen.prefersAAC ? .aac : .lossless, bits: chosen.bits,
+            channels: chosen.channels)
         observations = configuration.observations
     }
 

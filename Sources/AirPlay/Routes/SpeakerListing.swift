@@ -184,8 +184,12 @@ package struct SpeakerListing: Hashable, Sendable {
     }
 
     /// Returns a list as JSON, with a newline.
-    package static func json(_ listings: [SpeakerListing], note: String?) -> String {
-        JSONValue.object([("speakers", .array(listings.map(\.json))), ("note", .optional(note))]).compact + "\n"
+    ///
+    /// - Parameter sinks: The outputs of the sound server, from the owner of the list.
+    package static func json(_ listings: [SpeakerListing], sinks: [JSONValue] = [], note: String?) -> String {
+        JSONValue.object([
+            ("speakers", .array(listings.map(\.json))), ("sinks", .array(sinks)), ("note", .optional(note)),
+        ]).compact + "\n"
     }
 }
 

@@ -37,11 +37,15 @@ package struct SpeakerPreferences: Hashable, Sendable {
     /// AAC fit in the speaker's buffer, and 41 s of ALAC.
     package var prefersAAC = true
 
+    /// The bits per sample of lossless audio: 16, or 24 if the speaker offers them on the buffered route. Nil: 24 on
+    /// that route at 48 kHz, otherwise 16.
+    package var bits: Int?
+
     /// The most channels to send on the buffered route, if the speaker offers them: 2, 6 or 8.
     package var channels = 2
 
-    package init(route: RouteRequest? = nil, prefersAAC: Bool = true, channels: Int = 2) {
-        (self.route, self.prefersAAC, self.channels) = (route, prefersAAC, channels)
+    package init(route: RouteRequest? = nil, prefersAAC: Bool = true, bits: Int? = nil, channels: Int = 2) {
+        (self.route, self.prefersAAC, self.bits, self.channels) = (route, prefersAAC, bits, channels)
     }
 
     /// Returns the only route to use; nil: the best one.

@@ -26,7 +26,7 @@ package struct StreamFormat: Hashable, Sendable {
     package static let lossless44100 = StreamFormat(
         bit: 18, coding: .appleLossless, sampleRate: 44100, channels: 2, bitsPerSample: 16, framesPerPacket: 352,
         synchronizationSource: 0x0000_FACE)
-    /// ALAC 48 kHz 24 bit.
+    /// ALAC 48 kHz 24 bit. The only lossless format that some receivers list for buffered streams.
     package static let lossless48000 = StreamFormat(
         bit: 21, coding: .appleLossless, sampleRate: 48000, channels: 2, bitsPerSample: 24, framesPerPacket: 352,
         synchronizationSource: 0x1500_0000)

@@ -71,6 +71,13 @@ package final class ClassicSpeaker: SpeakerOutput, OwnClockOutput {
         .encoded(Self.encodedFormat, from: PCMFormat(sampleRate: Self.format.sampleRate, layout: .stereo))
     }
 
+    /// Why the audio has 16 bits although 24 are requested; nil if they are not. Any thread.
+    package var formatReduction: OutputError? {
+        guard configuration.wants24Bits, state.withLock({ $0.session }) != nil else { return nil }
+        return OutputError(
+            .unsupportedFormat, "\(name) offers no 24-bit stream (classic AirPlay); it gets 16 bits at 44.1 kHz")
+    }
+
     /// The format requested from an encoder. Its configuration is that of an MP4 file: length, name, version and flags.
     private static let encodedFormat = AudioFormat(
         parameters: CodecParameters(

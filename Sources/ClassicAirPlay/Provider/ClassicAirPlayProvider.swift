@@ -252,6 +252,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
             var configuration = ClassicSession.Configuration(
                 address: choice.address, identity: knowledge.sender, method: choice.method)
             configuration.password = choice.password
+            configuration.wants24Bits = choice.wants24Bits
             configuration.id = choice.speaker.id
             configuration.network = network
             configuration.remote = remote

@@ -11,6 +11,8 @@ struct ClassicChoice: Sendable {
     let address: SpeakerAddress
     let method: ClassicMethod
     let password: String?
+    /// Whether 24 bits per sample are requested, which classic AirPlay does not have.
+    let wants24Bits: Bool
 
     /// - Throws: `unsupported` if classic AirPlay is impossible, or another route is requested. `notPermitted` if the
     ///   speaker restricts access or requires a password, if another speaker was paired under this name or address, or
@@ -56,6 +58,7 @@ struct ClassicChoice: Sendable {
                 .notPermitted, "'\(name)' requires its password", remedy: .enterPassword(query.description))
         }
         (self.query, self.speaker, self.address, self.method) = (query.description, speaker, address, method)
+        wants24Bits = preferences.bits == 24
     }
 
     /// The identity for calibrations: the device identifier, otherwise the address.

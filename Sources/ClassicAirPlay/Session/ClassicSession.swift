@@ -14,6 +14,8 @@ package final class ClassicSession: SenderSession {
         var method: ClassicMethod
         /// The receiver's password, if any.
         var password: String?
+        /// Whether 24 bits per sample are requested, which classic AirPlay does not have.
+        var wants24Bits = false
         /// The device identifier, if known.
         var id: SpeakerID?
         /// Looks up the current address by `id`; nil: only `address` is used.

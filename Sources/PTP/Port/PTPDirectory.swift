@@ -17,6 +17,8 @@ package final class PTPDirectory: Sendable {
     package let clock: any HostClock
     private let eventPort: UInt16
     private let generalPort: UInt16
+    /// Time in which an instance that is released frees its ports, on a busy computer.
+    private static let endTimeout: Duration = .milliseconds(250)
     /// Weak references to running instances, and the reserved ones, by local address.
     private let entries = Lock<[NetworkAddress: Entry]>([:])
 
@@ -41,7 +43,7 @@ package final class PTPDirectory: Sendable {
     package func reserve(on address: NetworkAddress) throws(PTPError) {
         try entries.withLock { (entries) throws(PTPError) in
             guard entries[address]?.instance == nil else { return }
-            let started = try start(on: address)
+            let started = try start(on: address, replacing: entries[address])
             entries[address] = Entry(instance: started, reserved: started)
         }
     }
@@ -66,14 +68,25 @@ package final class PTPDirectory: Sendable {
                 entries[address]?.reserved = nil
                 return running
             }
-            let started = try start(on: address)
+            let started = try start(on: address, replacing: entries[address])
             entries[address] = Entry(instance: started)
             return started
         }
     }
 
-    private func start(on address: NetworkAddress) throws(PTPError) -> PTPInstance {
-        try PTPInstance(
-            address: address, identity: identity, served: served, eventPort: eventPort, generalPort: generalPort)
+    /// - Parameter last: The entry of the address. Its instance may be ending on another thread, which holds the ports
+    ///   for some milliseconds.
+    private func start(on address: NetworkAddress, replacing last: Entry?) throws(PTPError) -> PTPInstance {
+        let deadline = HostInstant.now.advanced(by: Self.endTimeout)
+        while true {
+            do throws(PTPError) {
+                return try PTPInstance(
+                    address: address, identity: identity, served: served, eventPort: eventPort,
+                    generalPort: generalPort)
+            } catch {
+                guard last != nil, error.code == .portsBusy, .now < deadline else { throw error }
+            }
+            HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+        }
     }
 }

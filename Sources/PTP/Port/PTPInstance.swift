@@ -71,12 +71,12 @@ package final class PTPInstance: Sendable {
     /// Starts to serve a receiver immediately. A receiver that is already served starts a new session.
     ///
     /// - Parameter isFollowed: true if the receiver is known to insist on its own clock; it is followed from the start.
-    /// - Returns: false if `peerLimit` receivers are already served.
+    /// - Returns: The number of the session; nil if `peerLimit` receivers are already served.
     @discardableResult
     package func add(
         _ peer: NetworkAddress, readiness: PeerReadiness = PeerReadiness(), isFollowed: Bool = false
-    ) -> Bool {
-        let added = engine.shared.withLock { shared in
+    ) -> UInt64? {
+        let session: UInt64? = engine.shared.withLock { shared in
             shared.sessions += 1
             let new = PTPPeer(
                 address: peer, readiness: readiness, isFollowed: isFollowed, session: shared.sessions,
@@ -84,24 +84,30 @@ package final class PTPInstance: Sendable {
             if let index = shared.peers.firstIndex(where: { $0.address == peer }) {
                 shared.peers[index] = new
             } else {
-                guard shared.peers.count < Self.peerLimit else { return false }
+                guard shared.peers.count < Self.peerLimit else { return nil }
                 shared.peers.append(new)
             }
             shared.greeted.removeAll { $0 == peer }
-            return true
+            return new.session
         }
         served.release(peer)
-        if added { engine.wake() }
-        return added
+        if session != nil { engine.wake() }
+        return session
     }
 
     /// Stops serving and following a receiver.
-    package func remove(_ peer: NetworkAddress) {
-        engine.shared.withLock { shared in
-            shared.peers.removeAll { $0.address == peer }
+    ///
+    /// - Parameter session: The number that `add` returned: no effect if a later session has replaced it. Nil: any.
+    package func remove(_ peer: NetworkAddress, of session: UInt64? = nil) {
+        let isRemoved = engine.shared.withLock { shared in
+            guard let index = shared.peers.firstIndex(where: { $0.address == peer }),
+                session == nil || shared.peers[index].session == session
+            else { return false }
+            shared.peers.remove(at: index)
             shared.greeted.removeAll { $0 == peer }
+            return true
         }
-        served.release(peer)
+        if isRemoved { served.release(peer) }
     }
 
     /// Records that the receiver has answered the stream's SETUP. From then on, missing delay requests are meaningful.

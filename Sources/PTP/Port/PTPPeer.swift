@@ -50,7 +50,7 @@ package struct PTPPeer: Sendable {
     /// The receiver's own time; nil if it sends none.
     package internal(set) var master: Master?
     /// Whether a message came from UDP 319 or 320 in this session.
-    private var usesPTPPorts = false
+    private(set) var usesPTPPorts = false
     /// Distinguishes this session from earlier ones with the same address.
     let session: UInt64
     /// When the current role, served or followed, began.

@@ -82,6 +82,8 @@ package struct SpeakerQuirks: Sendable {
     var bufferedStatus: Int?
     /// Formats with more than two channels are not offered.
     var offersStereoOnly = false
+    /// Lossless audio with 24 bits is not offered.
+    var offers16BitsOnly = false
     /// Formats are stated in `audioFormats` instead of `supportedFormats`.
     var listsFormats = false
     /// `arrivalToRenderLatencyMs` of the stream's SETUP.
@@ -115,7 +117,8 @@ package struct SpeakerQuirks: Sendable {
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
         "presses=AFTER:COMMAND", "lists", "busy", "dies=SECONDS", "known-sender", "shairport-start",
         "freezes=AFTER:LASTING", "late-events=SECONDS", "no-events", "stripped-zeros",
-        "output-latency=STATED:REAL", "arrival=SECONDS", "stereo-only", "format-list", "refuses-buffered=CODE",
+        "output-latency=STATED:REAL", "arrival=SECONDS", "stereo-only", "16-bit", "format-list",
+        "refuses-buffered=CODE",
         "auth-setup",
         "silent-auth-setup", "timing-stops=SECONDS", "timing-moves", "resend-flood=COUNT", "replay=FILE",
     ]
@@ -181,6 +184,7 @@ package struct SpeakerQuirks: Sendable {
         case "output-latency": outputLatency = (.seconds(try number(0, 0...10)), .seconds(try number(1, 0...2)))
         case "refuses-buffered": bufferedStatus = Int(try number(0, 100...999))
         case "stereo-only": offersStereoOnly = true
+        case "16-bit": offers16BitsOnly = true
         case "format-list": listsFormats = true
         case "arrival": arrivalToRender = .seconds(try number(0, 0...10))
         case "auth-setup": needsSetup = true

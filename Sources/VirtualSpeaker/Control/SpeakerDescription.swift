@@ -62,8 +62,11 @@ struct SpeakerDescription {
             record.append(UInt8(min(255, string.utf8.count)))
             record += Array(string.utf8.prefix(255))
         }
+        let quirks = configuration.quirks
         let realtime = StreamFormat.lossless44100.mask | 1 << 11
-        let offered = StreamFormat.all.filter { $0.channels == 2 || !configuration.quirks.offersStereoOnly }
+        let offered = StreamFormat.all.filter {
+            ($0.channels == 2 || !quirks.offersStereoOnly) && ($0.bitsPerSample < 24 || !quirks.offers16BitsOnly)
+        }
         let buffered = offered.reduce(0) { $0 | $1.mask }
         var latencies: [PropertyList] = []
         if let stated = configuration.quirks.outputLatency?.stated {

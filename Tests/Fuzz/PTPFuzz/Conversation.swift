@@ -77,6 +77,7 @@ func converse(_ bytes: ArraySlice<UInt8>) {
         let isForeign = manner & 16 != 0
         let said = wire.said.withLock { $0.count }
         let questions = instance.peer(source)?.readiness.probes
+        let isDropped = isForeign && instance.peer(source)?.usesPTPPorts == true
         let datagram = DatagramSocket.Datagram(
             count: message.count, source: source, sourcePort: isForeign ? 40000 : isEvent ? 319 : 320,
             received: clock.now)
@@ -85,10 +86,11 @@ func converse(_ bytes: ArraySlice<UInt8>) {
         precondition(round.observers.count <= speakers.count)
         precondition(
             instance.engine.shared.withLock { $0.peers.count <= speakers.count && $0.greeted.count <= $0.peers.count })
-        // At most one response with its follow-up; none to a stranger, and none to a port other than PTP's.
+        // At most one response with its follow-up; none to a stranger, and none to a port other than PTP's once a
+        // speaker has used these.
         let answers = wire.said.withLock { $0.count } - said
         precondition(answers <= 2 && wire.said.withLock { $0.strangers } == 0)
-        if isForeign || source == stranger {
+        if isDropped || source == stranger {
             precondition(answers == 0 && instance.peer(source)?.readiness.probes == questions)
         }
         // The served time never steps, whichever master is followed.

@@ -231,6 +231,20 @@ import Testing
         #expect(music.stream == .aac44100)
     }
 
+    @Test(arguments: [
+        (Int?.none, StreamFormat.lossless44100, StreamFormat.lossless48000), (16, .lossless44100, .lossless44100),
+        (24, .lossless48000, .lossless48000),
+    ])
+    func losslessStreamsHaveTheRequestedBits(_ bits: Int?, _ music: StreamFormat, _ film: StreamFormat) {
+        func stream(_ rate: Int, _ route: Route = .buffered) -> StreamFormat {
+            DeliveryChoice(
+                for: aac([], rate: rate), mustDecode: true, reencoding: .appleLossless, bits: bits, route: route
+            ).stream
+        }
+        #expect(stream(44100) == music && stream(48000) == film)
+        #expect(stream(48000, .realtime) == .lossless44100 && stream(48000, .realtimeNTP) == .lossless44100)
+    }
+
     @Test func anOpenStreamIsKeptForAudioOfItsCodingAndChannels() {
         func kept(_ open: StreamFormat?, for format: AudioFormat, _ reencoding: StreamFormat.Coding = .aacLC)
             -> DeliveryChoice

@@ -373,4 +373,28 @@ private struct Listener {
         first = nil
         _ = try directory.instance(on: master)
     }
+
+    @Test func portsThatAnEndingInstanceStillHoldsAreAwaited() throws {
+        let ports: (UInt16, UInt16) = (32339, 32340)
+        let directory = PTPDirectory(identity: clock, eventPort: ports.0, generalPort: ports.1)
+        _ = try directory.instance(on: master)
+        let ending = Lock<PTPInstance?>(try start(ports))
+        let thread = try WorkerThread.start(name: "ending") {
+            HostInstant.now.advanced(by: .milliseconds(20)).sleep()
+            withExtendedLifetime(ending.withLock { $0.take() }) {}
+        }
+        #expect(throws: Never.self) { try directory.instance(on: master) }
+        thread.join()
+    }
+
+    @Test func theLateEndOfASessionDoesNotEndTheOneThatReplacedIt() throws {
+        let instance = try start((32337, 32338))
+        defer { instance.stop() }
+        let first = try #require(instance.add(speaker))
+        let second = try #require(instance.add(speaker))
+        instance.remove(speaker, of: first)
+        #expect(instance.peer(speaker) != nil)
+        instance.remove(speaker, of: second)
+        #expect(instance.peer(speaker) == nil)
+    }
 }

@@ -51,6 +51,10 @@ import Testing
         #expect(info.features?.isSuperset(of: [.audio, .bufferedAudio, .ptp, .transientPairing]) == true)
         #expect(info.bufferedFormats == [18, 21, 22, 23, 39, 40])
         #expect(info.initialVolume == 0)
+        try configuration.quirks.set("16-bit")
+        session = SpeakerSession(backend: NotedBackend(configuration))
+        let other = session.handle(RTSPRequest("GET", "/info")).response
+        #expect(ReceiverInfo(try PropertyList(binary: other.body)).bufferedFormats == [18, 22, 23, 39, 40])
     }
 
     @Test func withoutPortsForPTPNoBufferedStreamIsOffered() throws {
