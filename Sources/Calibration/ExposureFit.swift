@@ -259,7 +259,7 @@ struct ExposureFit {
     /// Samples the posterior distribution by an ensemble of walkers (Goodman and Weare 2010, "stretch move"), which
     /// needs no scales: the parameters depend on each other, and a limit can be flat.
     private func posterior(around start: Shape) -> [(shape: Shape, fitness: Double)] {
-        var numbers = ReproducibleNumbers()
+        var numbers = SeededNumbers(state: 1)
         func uniform() -> Double { Double.random(in: 0..<1, using: &numbers) }
         let spread: SIMD8<Double> = [interval / 4, 2e-5, interval / 4, interval / 4, 0.2, 0.003, 0, 0]
         var walkers: [(shape: Shape, fitness: Double)] = []
@@ -287,16 +287,16 @@ struct ExposureFit {
         }
         return samples
     }
+}
 
-    /// The same numbers for each analysis (SplitMix64), so that an analysis of one video has one result.
-    private struct ReproducibleNumbers: RandomNumberGenerator {
-        private var state: UInt64 = 1
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var value = state
-            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-            return value ^ (value >> 31)
-        }
+/// The same numbers for each seed (SplitMix64), so that an analysis of one video has one result.
+struct SeededNumbers: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
     }
 }

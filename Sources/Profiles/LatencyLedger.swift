@@ -85,6 +85,9 @@ package struct LatencyLedger: Sendable, Equatable {
         self.shares = shares
     }
 
+    /// The name of the share that a desktop's user has set for a sound server's port.
+    static let portOffset = "desktop"
+
     /// Returns the reported latency of an output as `queue`, `network` and `speaker`.
     package static func stated(_ latency: OutputLatency, isCard: Bool) -> [Share] {
         func share(_ name: String, _ given: [LatencyShare], _ note: String) -> Share {
@@ -95,8 +98,17 @@ package struct LatencyLedger: Sendable, Equatable {
         let network = latency.shares.filter { $0.name.hasPrefix("network") || $0.name.hasPrefix("path") }
         if isCard {
             let card = latency.shares.filter { $0.name == "sound card" }
-            return [
-                share("queue", card, "the card's buffer, as reported by the driver"),
+            let isAssumed = card.contains { $0.source == .assumed }
+            let note =
+                isAssumed
+                ? "the sound server's constant: the Bluetooth device reports no delay; calibrate it"
+                : "the card's buffer, as reported by the driver"
+            let desktop = latency.shares.filter { $0.name == "port offset" }.map {
+                Share(
+                    portOffset, $0.duration.inMilliseconds, source: $0.source.rawValue,
+                    note: "the latency offset of the desktop's sound settings")
+            }
+            return [share("queue", card, note)] + desktop + [
                 Share("network", 0, source: "reported", note: "no network"),
                 Share("speaker", 0, source: "unknown", note: "the delay after the card is unknown"),
             ]

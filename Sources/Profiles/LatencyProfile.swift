@@ -77,11 +77,19 @@ package struct LatencyProfile: Sendable, Equatable {
         var run: String
         /// Milliseconds by which it is later than the run's first speaker.
         package var behindFirst: Double
+        /// When the run was made; nil: with the profile.
+        var measuredAt: Int64?
 
-        package init(run: String, behindFirst: Double) {
+        package init(run: String, behindFirst: Double, measuredAt: Int64? = nil) {
             self.run = run
             self.behindFirst = behindFirst
+            self.measuredAt = measuredAt
         }
+    }
+
+    /// `room` with the time of its run, for a profile with another time.
+    var datedRoom: Room? {
+        room.map { Room(run: $0.run, behindFirst: $0.behindFirst, measuredAt: $0.measuredAt ?? measuredAt) }
     }
 
     /// Maximum magnitude of every value in milliseconds; no delay in a living room is longer.

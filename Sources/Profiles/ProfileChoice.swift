@@ -1,4 +1,5 @@
 internal import MediaCore
+package import SyncRendering
 
 /// Selects the stored profiles for the outputs in use, and computes their audio delays.
 package struct ProfileChoice: Equatable {
@@ -7,10 +8,14 @@ package struct ProfileChoice: Equatable {
         /// Empty for a sound card without a known sink; no profile applies to it.
         var speaker: String
         var route: String
+        /// The present delay of a sound server's port, in milliseconds, which the output compensates; nil if unknown.
+        var portOffset: Double?
 
-        package init(speaker: String, route: String) {
+        /// - Parameter latency: What the output states now, if it is open.
+        package init(speaker: String, route: String, latency: OutputLatency? = nil) {
             self.speaker = speaker
             self.route = route
+            portOffset = latency?.shares.first { $0.name == "port offset" }?.duration.inMilliseconds
         }
     }
 
@@ -37,7 +42,7 @@ package struct ProfileChoice: Equatable {
             profiles.filter {
                 !member.speaker.isEmpty && $0.key.speaker == member.speaker && $0.key.route == member.route
                     && !$0.key.isOfUnknownSink
-            }
+            }.map { $0.adjusted(toPortOffset: member.portOffset) }
         }
         uses = fitting.map { fitting in
             // Prefers profiles with a video offset over room differences, then the best match, then the newest.
@@ -61,7 +66,7 @@ package struct ProfileChoice: Equatable {
     /// - Parameter fitting: the profiles of each output's speaker and route.
     private mutating func alignRooms(_ fitting: [[LatencyProfile]]) {
         guard uses.count > 1 else { return }
-        let runs = fitting[0].sorted { $0.measuredAt > $1.measuredAt }.compactMap { $0.room?.run }
+        let runs = fitting[0].compactMap(\.datedRoom).sorted { $0.measuredAt ?? 0 > $1.measuredAt ?? 0 }.map(\.run)
         guard let run = runs.first(where: { run in fitting.allSatisfy { $0.contains { $0.room?.run == run } } }) else {
             return
         }
@@ -76,5 +81,20 @@ package struct ProfileChoice: Equatable {
 
     private static func duration(_ milliseconds: Double) -> Duration {
         .nanoseconds(Int64(clamping: milliseconds * 1e6, in: .min ... .max))
+    }
+}
+
+extension LatencyProfile {
+    /// Returns the profile for an output whose port's offset the desktop's user may have changed since: the output
+    /// compensates the present one, and the profile contains the rest beyond the former. Unchanged if one is unknown.
+    fileprivate func adjusted(toPortOffset now: Double?) -> LatencyProfile {
+        guard let now, let then = shares.first(where: { $0.name == LatencyLedger.portOffset })?.milliseconds else {
+            return self
+        }
+        var profile = self
+        profile.offset = offset.map { $0 - (now - then) }
+        profile.audioRest -= now - then
+        profile.room?.behindFirst -= now - then
+        return profile
     }
 }

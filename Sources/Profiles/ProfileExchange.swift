@@ -44,16 +44,20 @@ package enum ProfileExchange {
 
 extension LatencyProfile {
     var json: JSONValue {
-        .object([
-            ("speaker", .text(key.speaker)), ("name", .text(speakerName)), ("screen", .text(key.screen)),
-            ("mode", .text(key.mode)), ("route", .text(key.route)), ("offset_ms", .optional(offset, decimals: 6)),
-            ("sigma_ms", .real(sigma, decimals: 6)), ("half_width_ms", .real(halfWidth, decimals: 6)),
-            ("events", .integer(events)), ("sound_ms", .real(audioRest, decimals: 6)),
-            ("screen_ms", .real(screenRest, decimals: 6)), ("screen_source", .text(screenSource)), ("way", .text(way)),
-            ("measured_at", .integer(Int(measuredAt))), ("room", .optional(room?.run)),
-            ("room_behind_ms", .optional(room?.behindFirst, decimals: 6)),
-            ("applies", .flag(!key.isOfUnknownSink)), ("shares", .array(shares.map(\.json))),
-        ])
+        let time: [(String, JSONValue)] =
+            room?.measuredAt.map { [("room_measured_at", .integer(Int($0)))] } ?? []
+        return .object(
+            [
+                ("speaker", .text(key.speaker)), ("name", .text(speakerName)), ("screen", .text(key.screen)),
+                ("mode", .text(key.mode)), ("route", .text(key.route)), ("offset_ms", .optional(offset, decimals: 6)),
+                ("sigma_ms", .real(sigma, decimals: 6)), ("half_width_ms", .real(halfWidth, decimals: 6)),
+                ("events", .integer(events)), ("sound_ms", .real(audioRest, decimals: 6)),
+                ("screen_ms", .real(screenRest, decimals: 6)), ("screen_source", .text(screenSource)),
+                ("way", .text(way)),
+                ("measured_at", .integer(Int(measuredAt))), ("room", .optional(room?.run)),
+                ("room_behind_ms", .optional(room?.behindFirst, decimals: 6)),
+                ("applies", .flag(!key.isOfUnknownSink)), ("shares", .array(shares.map(\.json))),
+            ] + time)
     }
 
     /// Parses untrusted JSON; nil if a value is missing or out of range.
@@ -75,9 +79,12 @@ extension LatencyProfile {
         screenRest = number("screen_ms") ?? 0
         screenSource = text("screen_source") ?? "unknown"
         way = text("way") ?? CalibrationMethod.microphone.rawValue
-        measuredAt = object.integer("measured_at").flatMap { (0...(1 << 40)).contains($0) ? $0 : nil } ?? 0
+        func time(_ name: StaticString) -> Int64? {
+            object.integer(name).flatMap { (0...(1 << 40)).contains($0) ? $0 : nil }
+        }
+        measuredAt = time("measured_at") ?? 0
         if let run = text("room"), !run.isEmpty, let behind = number("room_behind_ms") {
-            room = Room(run: run, behindFirst: behind)
+            room = Room(run: run, behindFirst: behind, measuredAt: time("room_measured_at"))
         }
         guard offset != nil || room != nil else { return nil }
         shares = (object.objects("shares", maxCount: 16) ?? []).compactMap { LatencyLedger.Share($0) }

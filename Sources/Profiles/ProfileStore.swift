@@ -54,9 +54,9 @@ package struct ProfileStore: Sendable {
                     var kept = profile
                     let before = try read(profile.key)
                     // A run with one speaker contains no new information about the differences between rooms.
-                    if kept.room == nil { kept.room = before?.room }
+                    if kept.room == nil { kept.room = before?.datedRoom }
                     if kept.offset == nil, let before, before.offset != nil {
-                        let room = kept.room
+                        let room = kept.datedRoom
                         kept = before
                         kept.room = room
                     }
@@ -134,7 +134,8 @@ extension LatencyProfile {
         way = record["way"] ?? CalibrationMethod.microphone.rawValue
         measuredAt = record["measured-at"].flatMap { DecimalNumber.integer($0) }.map(Int64.init) ?? 0
         if let run = record["room"], let behind = number("room-behind-ms") {
-            room = Room(run: run, behindFirst: behind)
+            let time = record["room-measured-at"].flatMap { DecimalNumber.integer($0) }.map(Int64.init)
+            room = Room(run: run, behindFirst: behind, measuredAt: time)
         }
         shares = (0..<16).compactMap { index in record["share-\(index)"].flatMap { LatencyLedger.Share(line: $0) } }
     }
@@ -158,6 +159,7 @@ extension LatencyProfile {
         record["measured-at"] = String(measuredAt)
         record["room"] = room?.run
         record["room-behind-ms"] = room.map { Decimals.text($0.behindFirst, 6) }
+        record["room-measured-at"] = room?.measuredAt.map { String($0) }
         for (index, share) in shares.prefix(16).enumerated() { record["share-\(index)"] = share.line }
         return record
     }

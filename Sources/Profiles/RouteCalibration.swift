@@ -90,7 +90,9 @@ package final class RouteCalibration: Sendable {
             let known = outputs.compactMap { owner, output in identify(output).map { (owner, output, $0) } }
             let screenMode = screenMode.withLock { $0 }
             let choice = ProfileChoice(
-                for: known.map { ProfileChoice.Member(speaker: $0.2.key, route: $0.2.route) },
+                for: known.map {
+                    ProfileChoice.Member(speaker: $0.2.key, route: $0.2.route, latency: $0.1.latency)
+                },
                 screen: screenMode.screen,
                 mode: screenMode.mode, among: profiles)
             return zip(known, choice.uses).compactMap { pair, use in
@@ -114,10 +116,21 @@ package final class RouteCalibration: Sendable {
     package func refresh() {
         guard let last = readEdition.withLock({ $0 }), last != edition() else { return }
         profiles.withLock { $0 = nil }
+        reapply()
+    }
+
+    /// Sets the delays again, also those of outputs that are about to join, after the identity of one has changed.
+    package func reapply() {
         // First those that may be about to join, of which some never did; then those that play.
         let wanted = wanted.withLock { $0 }
         if !wanted.isEmpty { apply(to: wanted) }
         apply()
+    }
+
+    /// Returns the names of outputs whose delay is only assumed, and which are not calibrated.
+    package static func uncertain(_ outputs: [CalibratedOutput]) -> [String] {
+        outputs.filter { $0.use.profile == nil && $0.output.latency.shares.contains { $0.source == .assumed } }.map(
+            \.speaker.name)
     }
 
     /// Returns a summary for the user at the start of playback; nil without calibrations.

@@ -87,7 +87,7 @@ extension Player {
             group, identify: { known.identity(of: $0) }, edition: { profiles.edition },
             profiles: { profiles.all().profiles })
         known.calibration.withLock { $0.value = calibration }
-        registry?.onIdentityChange { [weak calibration] in calibration?.apply() }
+        registry?.onIdentityChange { [weak calibration] in calibration?.reapply() }
         var components = Player.Components.film(audioOutput: group, options: options)
         components.subtitles?.makeDrawing = { SubtitlePainter() }
         components.calibration = calibration

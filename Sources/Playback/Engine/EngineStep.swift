@@ -128,7 +128,7 @@ struct EngineStep: Sendable {
             $0.artwork.load(isDisplayed: $0.audioControl.hasDisplays)
         },
         EngineStep(.showItem, reads: [.item]) { $0.audioControl.showItem() },
-        EngineStep(.reportOutputs) { $0.audioControl.reportProblems() },
+        EngineStep(.reportOutputs) { $0.reportOutputs() },
         EngineStep(
             .proceedWithSeek, reads: position.union([.current, .frames]),
             writes: position.union([.recovery, .history, .addedAudio]), restarts: true,

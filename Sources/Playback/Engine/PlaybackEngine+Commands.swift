@@ -128,25 +128,44 @@ extension PlaybackEngine {
 
     // MARK: Transport
 
-    /// Starts, resumes or repeats playback.
+    /// Starts, resumes or repeats playback; ends the interruptions that have paused it, and opens lost outputs again.
     package func play() {
+        let reopens = interruptions.contains(.takenOver) || (isOutputLost && tracks.isAudioLost)
+        endPausingInterruptions()
+        if reopens {
+            hasReopenedOutputs = true
+            audioControl.reopenOutputs()
+            retryLostAudio()
+        }
+        startOrResume()
+    }
+
+    /// Starts, resumes or repeats playback.
+    func startOrResume() {
+        isPausedWithoutOutput = false
         seeks.requestPlay()
         switch state.phase {
         case .paused: seeks.resume()
-        case .ended where current != nil: seek(to: resolvedStart, exact: true)
+        // An item that was removed is not played again.
+        case .ended where current.map { list.contains($0.item.id) || $0.listPosition.isOutsideList } ?? false:
+            seek(to: resolvedStart, exact: true)
         case .idle, .ended, .failed: if let first = list.firstPosition() { begin(with: first) }
         case .opening, .buffering, .playing: break
         }
     }
 
     /// Pauses after the output's stop lead, so that delivered audio ends together with the video.
-    package func pause() { seeks.pause() }
+    package func pause() {
+        interruptions.cancelResume()
+        seeks.pause()
+    }
 
     func togglePause() { seeks.wantsPlay ? pause() : play() }
 
     /// Sets the speed in media seconds per second, clamped to `PlayerOptions.speedRange`.
     func setSpeed(_ speed: Double) {
-        guard audioControl.setSpeed(speed, isFixed: seekPlan.forbidsSkipping), current != nil else { return }
+        guard audioControl.setSpeed(speed, isFixed: seekPlan.forbidsSkipping) else { return }
+        guard current != nil else { return audioControl.applySpeed() }
         if state.phase == .playing {
             // Playback continues at the old speed until the renderer has audio at the new one.
             synchronizer.setRate(Float(state.speed))
@@ -255,6 +274,10 @@ extension PlaybackEngine {
 
     func selectAudioTrack(_ choice: AudioTrackChoice) { if factory.selectAudioTrack(choice) { readSelectedAudio() } }
 
+    func overrideAudioTrack(with choice: AudioTrackChoice?) {
+        if factory.overrideAudioTrack(with: choice) { readSelectedAudio() }
+    }
+
     /// Reads the main audio from the current position on; beside added audio tracks, which play on, only its own
     /// outputs are interrupted.
     private func readSelectedAudio() {
@@ -282,8 +305,16 @@ extension PlaybackEngine {
 
     /// Restarts audio that had been lost, after a change of outputs.
     func outputsHaveChanged() {
+        retryLostAudio()
+        audioControl.compareOutputs()
+        reportOutputs()
+    }
+
+    /// Restarts audio that had been lost.
+    func retryLostAudio() {
         guard let renderer, tracks.audio != nil, tracks.isAudioLost || renderer.progress.hasFailed else { return }
         tracks.retryAudio()
+        isOutputLost = false
         if status.isUnderWay { beginAudio() }
     }
 }

@@ -123,12 +123,16 @@ extension PlaybackEngine {
 
     /// Ends playback before the end of the list was reached.
     func finish() {
+        interruptions.cancelResume()
         closeMedia()
         status.close(entering: .ended)
     }
 
     /// Ends playback with a failure.
     private func fail(_ failure: TalkieError) {
+        interruptions.cancelResume()
+        // The next playback opens the outputs again.
+        endInterruption(.takenOver, mayResume: false)
         closeMedia()
         status.close(entering: .failed, failure: failure)
     }
@@ -136,9 +140,22 @@ extension PlaybackEngine {
     /// Handles a failure of the main audio track. A user-provided output that fails before playback has begun ends
     /// playback. Otherwise the video continues without audio. Between two items the failure was one of the previous
     /// item.
-    func audioFailed(_ failure: TalkieError) {
+    ///
+    /// - Parameter error: The error of the outputs; nil: the audio cannot be decoded.
+    func audioFailed(_ failure: TalkieError, output error: OutputError? = nil) {
         guard let current, tracks.loseAudio() else { return }
-        let isWanted = (options.audioDevice != nil || options.isOutputNamed) && failure.code != .failed
+        let isOfOutput = failure.code != .failed
+        if isOfOutput {
+            isOutputLost = true
+            // The user is to see that the outputs have refused again.
+            if hasReopenedOutputs { audioControl.forgetSilence() }
+            hasReopenedOutputs = false
+        }
+        audioControl.compareOutputs()
+        reportOutputs(failure: error)
+        respondToRouteChange()
+        if isOfOutput, isAwaitingOutput { return }
+        let isWanted = (options.audioDevice != nil || options.isOutputNamed) && isOfOutput
         if current.videoTrack == nil || (isWanted && !recovery.hasBegun) {
             fail(failure)
         } else {

@@ -17,6 +17,7 @@ internal import SyncRendering
 /// | `ListTruncation`, `PendingEdits` | the removal of scheduled entries, the outcome of edits |
 /// | `EntryAnnouncer`, `LossReporter`, `MediaRecovery` | what was reported, what is to be opened again |
 /// | `ItemArtwork` | which item's image was requested |
+/// | `ActiveInterruptions` | the interruptions in progress, and whether playback resumes after them |
 package final class PlaybackEngine {
     let components: Player.Components
     let options: PlayerOptions
@@ -43,6 +44,15 @@ package final class PlaybackEngine {
     let truncation: ListTruncation
     var section = SectionRepeat()
     var steps = FrameSteps()
+    var interruptions = ActiveInterruptions()
+    /// The reported change of the outputs that the session has to respond to.
+    var pendingRouteChange: PlaybackRouteChange?
+    /// Whether playback is paused because all outputs are silent (`PlaybackSession.LostRoutePolicy.pause`).
+    var isPausedWithoutOutput = false
+    /// Whether the main audio was lost because of its outputs, and not restarted since.
+    var isOutputLost = false
+    /// Whether `play` has opened the outputs again since the main audio was last lost because of them.
+    var hasReopenedOutputs = false
     /// The table of the player's `PlayerControl`, with the commands of the program.
     var controls = ControlTable.player
     private var isRunning = true
@@ -132,7 +142,11 @@ package final class PlaybackEngine {
         if let next = recovery.nextAttempt ?? preparation.nextOpening {
             return max(.milliseconds(1), next - components.clock.now)
         }
-        guard state.phase == .playing else { return .seconds(3600) }
+        // An output that recovers raises no signal while nothing plays.
+        guard state.phase == .playing else {
+            let isSilent = status.isUnderWay && state.outputProblems.contains { $0.kind == .silent }
+            return isSilent ? .milliseconds(500) : .seconds(3600)
+        }
         let limit = section.end.map { $0 + state.timelineOffset }
         return min(tracks.restingTime(until: limit), seeks.timeUntilSupplyCheck)
     }
@@ -161,6 +175,9 @@ package final class PlaybackEngine {
         case .pending: break
         case .started:
             recovery.recordStart()
+            // Outputs that fail before the next comparison have been open.
+            audioControl.compareOutputs()
+            reportOutputs()
             announcer.resetRetryPauses()
             announcer.announce(isJoined: false)
         case .paused: announcer.announce(isJoined: false)

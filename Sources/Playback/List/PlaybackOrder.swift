@@ -255,13 +255,14 @@ struct PlaybackOrder: Sendable {
     }
 
     /// Returns the position of an adjacent item of the pass; nil beyond its ends. Items of the history return to the
-    /// playlist.
+    /// playlist. A removed item is between its neighbours.
     mutating func step(from listPosition: PlaylistPosition, by distance: Int) -> PlaylistPosition? {
         let present = slots.indices.filter { !slots[$0].isRemoved }
-        guard let slotIndex = present.firstIndex(where: { slots[$0].item.id == listPosition.item.id }) else {
-            return nil
-        }
-        let target = slotIndex + distance
+        let id = listPosition.item.id
+        let slot = index(of: id) ?? slots.lastIndex { $0.item.id == id } ?? slots.endIndex
+        let found = present.firstIndex { $0 >= slot } ?? present.endIndex
+        let isRemoved = found == present.endIndex || present[found] != slot
+        let target = found + (isRemoved && distance > 0 ? distance - 1 : distance)
         if target < 0, history.count >= -target {
             return recall(history[history.count + target].id)
         }

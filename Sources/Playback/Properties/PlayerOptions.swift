@@ -145,6 +145,9 @@ public struct PlayerOptions: Sendable {
     package var isOutputNamed = false
     /// Whether each item's artwork is loaded, also if no output outside this computer displays it.
     public var loadsArtwork = false
+    /// The session at the start; `Player.session` changes it. By default interruptions do not affect playback;
+    /// `PlaybackSession()` is that of a film.
+    public var session = PlaybackSession(mixing: .mixes)
     /// Whether commands of outputs are performed, such as a button on a speaker.
     public var obeysOutputs = true
 

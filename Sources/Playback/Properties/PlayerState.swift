@@ -158,6 +158,10 @@ public struct PlayerState: Sendable, Equatable {
     public var underruns = 0
     /// Outputs that are silent during playback or reject the volume; empty if there are none.
     public internal(set) var outputProblems: [OutputProblem] = []
+    /// How playback shares the outputs with other programs and senders.
+    public internal(set) var session = PlaybackSession(mixing: .mixes)
+    /// The cause of the interruption in progress, the latest of several; nil if there is none.
+    public internal(set) var interruption: PlaybackInterruption.Cause?
     /// The reason for a wait, for the user: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s", "Waiting
     /// for the network: 34 %".
     public var reason: String?
@@ -223,6 +227,11 @@ public enum PlayerEvent: Sendable {
     case outputProblem(OutputProblem)
     /// The problem of an output is resolved, or the output no longer plays.
     case outputRecovered(OutputProblem)
+    /// The outputs that are heard have changed.
+    case routeChanged(PlaybackRouteChange)
+    /// Something other than the user has interrupted playback, or does not any more. The player has responded as its
+    /// session requires.
+    case interruption(PlaybackInterruption)
     /// The media of an item or a playlist that repeats forever is unreadable; it is reopened as soon as possible.
     case lost(TalkieError)
 }

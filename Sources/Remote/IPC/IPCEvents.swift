@@ -76,7 +76,8 @@ struct IPCEvents {
         case .looped:
             awaitsBegin = false
             return [("seek", []), ("playback-restart", [])]
-        case .phase, .message, .incomplete, .outputProblem, .outputRecovered, .lost: return []
+        case .phase, .message, .incomplete, .outputProblem, .outputRecovered, .routeChanged, .interruption, .lost:
+            return []
         }
     }
 

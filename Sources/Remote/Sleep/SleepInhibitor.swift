@@ -1,5 +1,6 @@
 internal import Glibc
-package import MediaCore
+public import MediaCore
+public import Playback
 internal import Synchronization
 
 /// Prevents the computer from sleeping while it is needed, and reports sleep that occurs nevertheless. All work runs on
@@ -7,7 +8,7 @@ internal import Synchronization
 ///
 /// logind is asked for a lock against sleep and idleness, then, without the permission, against idleness only. If it
 /// provides neither, the portal of the desktop is asked. A bus that is lost or missing is retried.
-package final class SleepInhibitor: Sendable {
+public final class SleepInhibitor: Sendable {
     /// What is reported to the owner.
     package enum Event: Sendable, Equatable {
         /// The lock is held.
@@ -55,7 +56,49 @@ package final class SleepInhibitor: Sendable {
     private let scope: Scope
     private let buses: Buses
     private let isNeeded: Atomic<Bool>
+    /// Whether logind has announced a sleep, and its end was not reported. While it is, the connection is kept.
+    private let isAsleep = Atomic(false)
     private let thread: PollingThread
+    /// Follows the player of a library's inhibitor.
+    private let following = Lock<Task<Void, Never>?>(nil)
+
+    /// Creates an inhibitor of a library's player; `start` starts it. While the player plays, the computer neither
+    /// blanks its screen nor suspends for lack of input. If it sleeps nevertheless, that is an interruption
+    /// (`PlaybackInterruption.Cause.sleep`), after which the film stays paused.
+    ///
+    /// - Parameter reason: The reason that the system shows for the lock.
+    /// - Throws: `ExhaustionError` if the system provides no descriptor or thread; nothing runs then.
+    public convenience init(_ player: Player, reason: String) throws(ExhaustionError) {
+        try self.init(player, reason: reason, buses: Buses())
+    }
+
+    /// Same on other message buses.
+    package convenience init(_ player: Player, reason: String, buses: Buses) throws(ExhaustionError) {
+        try self.init(
+            why: reason, scope: .idleness, isNeeded: player.state.needsAwake, buses: buses,
+            onEvent: Self.interruptions(of: player))
+        try WorkerThread.checkForTask()
+        let states = player.states
+        let task = Task.detached { [weak self] in
+            for await state in states {
+                guard let self else { return }
+                setNeeded(state.needsAwake)
+            }
+        }
+        following.withLock { $0 = task }
+    }
+
+    /// Returns a handler that reports sleep to a player as an interruption.
+    package static func interruptions(of player: Player) -> @Sendable (Event) -> Void {
+        { [weak player] event in
+            switch event {
+            case .fallsAsleep: player?.beginInterruption(.sleep)
+            // The user may have left, and audio may be heard elsewhere than before.
+            case .woke: player?.endInterruption(.sleep, mayResume: false)
+            case .kept, .refused: break
+            }
+        }
+    }
 
     /// Creates an inhibitor; `start` starts its thread.
     ///
@@ -76,7 +119,7 @@ package final class SleepInhibitor: Sendable {
     /// Starts the thread.
     ///
     /// - Throws: `ExhaustionError` if the system provides no thread.
-    package func start() throws(ExhaustionError) {
+    public func start() throws(ExhaustionError) {
         try thread.start { [self] in run() }
     }
 
@@ -86,9 +129,20 @@ package final class SleepInhibitor: Sendable {
     }
 
     /// Releases the lock and joins the thread, which may wait for a response.
-    package func stop() { thread.stop() }
+    public func stop() {
+        following.withLock { $0.take() }?.cancel()
+        thread.stop()
+    }
 
-    private var shouldHold: Bool { !thread.isStopping && isNeeded.load(ordering: .acquiring) }
+    private var shouldHold: Bool {
+        !thread.isStopping && (isNeeded.load(ordering: .acquiring) || isAsleep.load(ordering: .acquiring))
+    }
+
+    /// Reports the beginning or the end of a sleep; each once.
+    private func reportSleep(_ begins: Bool) {
+        guard isAsleep.exchange(begins, ordering: .acquiringAndReleasing) != begins else { return }
+        onEvent(begins ? .fallsAsleep : .woke)
+    }
 
     private func run() {
         var round = 0
@@ -137,6 +191,8 @@ package final class SleepInhibitor: Sendable {
             ("org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
         let bus = try SystemMessageBus(.system, at: buses.system, timeout: Measure.timeout)
         defer { bus.close() }
+        // The signal was lost with the previous connection.
+        reportSleep(false)
         var kept: (lock: Int32, what: String)?
         var failure = BusFailure(code: EBADMSG)
         // polkit restricts the lock against sleep; every user may take the one against idleness.
@@ -152,9 +208,9 @@ package final class SleepInhibitor: Sendable {
         }
         guard let kept else { throw failure }
         defer { close(kept.lock) }
-        bus.onMessage = { [onEvent] message in
+        bus.onMessage = { [weak self] message in
             guard message.member == "PrepareForSleep", let begins = message.arguments?.first?.flag else { return }
-            onEvent(begins ? .fallsAsleep : .woke)
+            self?.reportSleep(begins)
         }
         // ignored: without the signal the lock is still held.
         try? bus.addMatch(sender: service, path: path, interface: manager, member: "PrepareForSleep")
@@ -165,6 +221,7 @@ package final class SleepInhibitor: Sendable {
     private func inhibitByPortal(_ report: (Event) -> Void) throws(BusFailure) {
         let bus = try SystemMessageBus(.session, at: buses.session, timeout: Measure.timeout)
         defer { bus.close() }
+        reportSleep(false)
         // org.freedesktop.portal.Inhibit: 4 is suspension, 8 is idleness. Valid until the connection is closed.
         let flags: UInt32 = scope == .sleep ? 4 | 8 : 8
         _ = try bus.call(
@@ -184,4 +241,9 @@ package final class SleepInhibitor: Sendable {
             } catch { return }
         }
     }
+}
+
+extension PlayerState {
+    /// Whether the computer is to stay awake: a film plays, or is about to.
+    package var needsAwake: Bool { [.opening, .playing, .buffering].contains(phase) }
 }

@@ -224,11 +224,14 @@ public final class RouteController {
         return choice.track(in: MediaSummary(container: "", tracks: state.audioTracks))
     }
 
-    /// The language and purpose that a current destination plays; nil if all play the main track, or if both are
-    /// unknown.
+    /// The language and purpose that a current destination plays, unless all play the main track or both are unknown,
+    /// and its part of the channels, unless it plays the whole; nil without any of them.
     private func language(of route: OutputDestination, in state: PlayerState) -> String? {
-        guard chosen.contains(where: { tracks[$0.id] != nil }) else { return nil }
-        return track(of: route, in: state).flatMap { AudioTrackChoice($0).label }
+        let isSeparate = chosen.contains { tracks[$0.id] != nil }
+        let label = isSeparate ? track(of: route, in: state).flatMap { AudioTrackChoice($0).label } : nil
+        let part = outputs.withLock { $0[route.id] }?.lazy.compactMap { self.player.channels(of: $0).label }.first
+        let labels = [label, part].compactMap { $0 }
+        return labels.isEmpty ? nil : labels.joined(separator: " · ")
     }
 
     /// Selects the audio track of a destination; nil: the main one. Only this destination is interrupted. The result is
@@ -427,7 +430,10 @@ public final class RouteController {
     ///
     /// While none of the destinations is offered, the choice waits for the first list that has one, until another
     /// choice. Destinations that are not offered when others are, and repeated ones, are ignored.
-    public func choose(_ ids: [String]) {
+    public func choose(_ ids: [String]) { choose(ids, because: .chosen) }
+
+    /// Same with the reason in `PlayerEvent.routeChanged`.
+    package func choose(_ ids: [String], because reason: PlaybackRouteChange.Reason) {
         var routes: [OutputDestination] = []
         for id in ids where !routes.contains(where: { $0.id == id }) {
             if let route = offered.first(where: { $0.id == id }) { routes.append(route) }
@@ -436,11 +442,11 @@ public final class RouteController {
         guard !routes.isEmpty, routes.map(\.id) != chosen.map(\.id) else { return }
         if before == nil { before = (chosen, tracks) }
         chosen = routes
-        applyChoice()
+        applyChoice(because: reason)
     }
 
     /// Plays the current destinations with their tracks; the result is posted.
-    private func applyChoice() {
+    private func applyChoice(because reason: PlaybackRouteChange.Reason = .chosen) {
         picker?.notice = nil
         let (registry, router, post, outputs) = (registry, router, post, outputs)
         let (routes, tracks) = (chosen, tracks)
@@ -457,7 +463,7 @@ public final class RouteController {
                         used += own
                         all.append(TrackRoute(id: route.id, outputs: own, choice: tracks[route.id]))
                     }
-                    router.apply(all.filter { !$0.outputs.isEmpty }) { post(.changed($0, wanted)) }
+                    router.apply(all.filter { !$0.outputs.isEmpty }, because: reason) { post(.changed($0, wanted)) }
                 } catch {
                     post(.failed(error, wanted))
                 }
@@ -467,8 +473,13 @@ public final class RouteController {
         }
     }
 
-    /// Switches to this computer after the current outputs were lost.
-    package func fallBack() { choose([home.id]) }
+    /// Handles a change of the outputs that are heard, reported by the player: if all were lost, switches to `home` if
+    /// the player's session says so (`PlaybackSession.LostRoutePolicy.local`). Outputs that never opened are not lost.
+    public func handle(_ change: PlaybackRouteChange) {
+        guard change.hasOpened, change.current.isEmpty, [.outputGone, .takenOver, .failed].contains(change.reason)
+        else { return }
+        if player.session.lostRoutePolicy == .local { choose([home.id], because: change.reason) }
+    }
 
     // MARK: Volumes
 

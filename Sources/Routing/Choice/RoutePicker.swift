@@ -13,7 +13,8 @@ public struct RoutePicker: Sendable, Equatable {
         public let name: String
         /// The kind of the destination, for its icon.
         public internal(set) var kind = OutputDestination.Kind.speaker
-        /// The language and purpose of its audio track, if the destinations can play different ones; otherwise nil.
+        /// The language and purpose of its audio track, if the destinations can play different ones, and its part of
+        /// the channels, unless it plays the whole; otherwise nil.
         public internal(set) var language: String?
         /// Whether it plays or is about to.
         public internal(set) var isTicked: Bool

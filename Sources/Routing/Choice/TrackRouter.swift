@@ -3,7 +3,8 @@ package import Playback
 package import SyncRendering
 
 /// Distributes the audio tracks of a player to outputs: the main track to its outputs, and an added sound to each
-/// route with another selection. A route whose selection changes is the only one that is interrupted.
+/// route with another selection. A route whose selection changes is the only one that is interrupted. A selection of
+/// the main track's outputs replaces the user's as long as they have it.
 ///
 /// Any thread; does not block.
 package final class TrackRouter: Sendable {
@@ -29,14 +30,18 @@ package final class TrackRouter: Sendable {
 
     /// Plays these routes only. Outputs that change between the main track and one of their own are closed in between.
     ///
-    /// - Parameter done: Called once with the change of the main track's outputs, on any thread; must not block. After
-    ///   a refusal the caller applies the old routes again, since sounds may have ended.
-    package func apply(_ routes: [TrackRoute], done: @escaping @Sendable (RouteChange) -> Void) {
+    /// - Parameters:
+    ///   - reason: The reason in `PlayerEvent.routeChanged`.
+    ///   - done: Called once with the change of the main track's outputs, on any thread; must not block. After a
+    ///     refusal the caller applies the old routes again, since sounds may have ended.
+    package func apply(
+        _ routes: [TrackRoute], because reason: PlaybackRouteChange.Reason = .chosen,
+        done: @escaping @Sendable (RouteChange) -> Void
+    ) {
         let (main, added, request, ended) = state.withLock { state in
             state.request += 1
             let (main, choice, added) = Self.divide(routes, state)
-            if let choice, choice != state.mainChoice { player.selectAudioTrack(choice) }
-            if choice == nil, state.mainChoice?.purpose ?? .main != .main { player.selectAudioTrack(.purpose(.main)) }
+            if choice != state.mainChoice { player.overrideAudioTrack(with: choice) }
             state.mainChoice = choice
             var ended: [AddedAudioID] = []
             for (id, sound) in state.tracks {
@@ -56,7 +61,7 @@ package final class TrackRouter: Sendable {
                 count -= 1
                 return count == 0
             }
-            if isLast { changeMain(to: main, adding: added, request, done) }
+            if isLast { changeMain(to: main, because: reason, adding: added, request, done) }
         }
         for sound in ended { player.removeAudio(sound, done: proceed) }
         proceed()
@@ -85,8 +90,8 @@ package final class TrackRouter: Sendable {
     }
 
     private func changeMain(
-        to main: [any AudioOutput], adding added: [TrackRoute], _ request: Int,
-        _ done: @escaping @Sendable (RouteChange) -> Void
+        to main: [any AudioOutput], because reason: PlaybackRouteChange.Reason, adding added: [TrackRoute],
+        _ request: Int, _ done: @escaping @Sendable (RouteChange) -> Void
     ) {
         let present = player.audioOutputs
         let isSame = present.count == main.count && present.allSatisfy { old in main.contains { $0 === old } }
@@ -101,7 +106,7 @@ package final class TrackRouter: Sendable {
             add(added, request)
             return done(.changed(at: nil, without: []))
         }
-        player.setAudioOutputs(main) { [self] change in
+        player.setAudioOutputs(main, because: reason) { [self] change in
             state.withLock { $0.changes -= 1 }
             // The outputs that have left the main track are closed by now.
             if case .changed = change { add(added, request) }

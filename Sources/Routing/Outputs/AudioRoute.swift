@@ -5,13 +5,18 @@ package import SyncRendering
 
 /// The outputs for the user's audio options.
 package struct AudioRoute: Sendable {
-    /// An output that the user requests, and the selection of its audio track.
+    /// An output that the user requests, the selection of its audio track, and the channels that it plays.
     package struct Request: Sendable {
         let name: String
         let choice: AudioTrackChoice?
+        let channels: ChannelSelection
 
         /// Creates a request; without a selection, for the main audio track.
-        package init(_ name: String, choice: AudioTrackChoice? = nil) { (self.name, self.choice) = (name, choice) }
+        package init(_ name: String, choice: AudioTrackChoice? = nil, channels: ChannelSelection = .whole) {
+            (self.name, self.choice, self.channels) = (name, choice, channels)
+        }
+
+        func isAlike(_ other: Request) -> Bool { choice == other.choice && channels == other.channels }
     }
 
     /// The outputs of the main audio track: a group even for one output, so that its members can change.
@@ -27,26 +32,28 @@ package struct AudioRoute: Sendable {
     ///   - requests: At least one.
     ///   - notice: Receives a sentence about a wait.
     /// - Throws: As `OutputRegistry.destinations`; `invalidArgument` for a destination that is requested with different
-    ///   tracks. Errors after an interruption can be ignored.
+    ///   tracks or channels. Errors after an interruption can be ignored.
     package init(
         to requests: [Request], in registry: OutputRegistry, until interruption: Interruption = Interruption(),
         notice: @escaping (String) -> Void
     ) throws(TalkieError) {
         var destinations: [OutputDestination] = []
         var tracks: [String: AudioTrackChoice] = [:]
+        var channels: [String: ChannelSelection] = [:]
         var remaining = requests[...]
-        // Each search is for one track, since a registry does not return which name has led to a destination.
-        while let wanted = remaining.first.map(\.choice) {
-            let names = remaining.filter { $0.choice == wanted }.map(\.name)
-            remaining.removeAll { $0.choice == wanted }
+        // Each search is for one track and part, since a registry does not return which name has led to a destination.
+        while let wanted = remaining.first {
+            let names = remaining.filter(wanted.isAlike).map(\.name)
+            remaining.removeAll(where: wanted.isAlike)
             for destination in try registry.destinations(named: names, until: interruption, notice: notice) {
                 guard !destinations.contains(destination) else {
                     throw TalkieError(
                         .invalidArgument,
-                        "'\(destination.name)' is requested with several sound tracks; a speaker plays one")
+                        "'\(destination.name)' is requested with several sound tracks or parts; a speaker plays one")
                 }
                 destinations.append(destination)
-                tracks[destination.id] = wanted
+                tracks[destination.id] = wanted.choice
+                channels[destination.id] = wanted.channels
             }
         }
         // A group of outputs, each with its own delay and delivery.
@@ -62,6 +69,9 @@ package struct AudioRoute: Sendable {
         for output in routes.filter({ $0.choice == main }).flatMap(\.outputs)
         where !members.contains(where: { $0 === output }) { members.append(output) }
         output = OutputGroup(members: members, codecs: FilmAudioCodecs())
+        for route in routes {
+            for member in route.outputs { output.setChannels(channels[route.id] ?? .whole, of: member) }
+        }
         (self.destinations, self.tracks) = (destinations, tracks)
     }
 }

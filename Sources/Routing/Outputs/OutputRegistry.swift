@@ -17,8 +17,9 @@ public final class OutputRegistry: Sendable {
 
     /// Returns the providers that may know a name, best match first.
     func providers(for name: String) -> [any OutputProvider] {
-        let certain = providers.filter { $0.match(name) == .certain }
-        return certain + providers.filter { $0.match(name) == .possible }
+        // Once for each: a match may be looked up.
+        let matches = providers.map { ($0, $0.match(name)) }
+        return matches.filter { $0.1 == .certain }.map(\.0) + matches.filter { $0.1 == .possible }.map(\.0)
     }
 
     /// Returns the destinations of user-provided names, each once: by provider, in order of first appearance.

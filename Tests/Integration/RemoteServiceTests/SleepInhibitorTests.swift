@@ -1,5 +1,7 @@
 import Foundation
 import MediaCore
+import Playback
+import SyncRendering
 import TalkieTestKit
 import Testing
 
@@ -101,6 +103,47 @@ struct SleepInhibitorTests {
         inhibitor.setNeeded(true)
         #expect(received.has([.kept(.system(what: "idle"))]))
         #expect(try bus.locks().contains("A film plays"))
+    }
+
+    /// The path of an application: a player, logind's signals, and the player's events.
+    @Test func aFilmPausesWhenTheComputerSleepsAndStaysPaused() throws {
+        let bus = try PrivateMessageBus()
+        try bus.serveLogind()
+        var options = PlayerOptions()
+        options.playsVideo = false
+        options.session = PlaybackSession()
+        let seen = Lock<[PlaybackInterruption]>([])
+        let player = Player(
+            components: Player.Components(
+                open: { (_, _) throws(MediaError) in SyntheticFilm(duration: MediaTime(value: 3600, timescale: 1)) },
+                codecs: SyntheticCodecs(),
+                makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                audioOutput: RecordingOutput(capacity: 48_000 * 60)),
+            options: options, events: EventLog(clock: MonotonicClock())
+        ) { event in if case .interruption(let interruption) = event { seen.withLock { $0.append(interruption) } } }
+        defer { player.shutDown() }
+        let inhibitor = try SleepInhibitor(
+            player, reason: "A film plays", buses: SleepInhibitor.Buses(system: bus.address, session: Self.nowhere))
+        try inhibitor.start()
+        defer { inhibitor.stop() }
+        #expect(try !bus.locks().contains("A film plays"))
+        player.open("film")
+        #expect(bus.eventually { try bus.locks().contains("A film plays") })
+        try bus.announce(sleeps: true)
+        #expect(bus.eventually { player.state.phase == .paused && player.state.interruption == .sleep })
+        // A later interruption must not hide the sleep.
+        player.beginInterruption()
+        #expect(bus.eventually { player.state.interruption == .otherAudio })
+        player.endInterruption(mayResume: true)
+        try bus.announce(sleeps: false)
+        #expect(bus.eventually { player.state.interruption == nil })
+        #expect(player.state.phase == .paused)
+        #expect(
+            seen.withLock { $0 } == [
+                .began(.sleep), .began(.otherAudio), .ended(.otherAudio, mayResume: true),
+                .ended(.sleep, mayResume: false),
+            ])
+        #expect(bus.eventually { try bus.locks().contains("A film plays") == false })
     }
 
     @Test func aMissingSleepInhibitorIsReportedOnce() throws {

@@ -4,18 +4,6 @@ internal import SyncRendering
 @testable import Calibration
 @testable import Profiles
 
-/// A reproducible random number generator (SplitMix64).
-struct SeededNumbers: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-}
-
 /// A simulated run, and a microphone recording with configurable faults of a room.
 struct SyntheticRoom {
     static let start = HostInstant(nanoseconds: 5_000_000_000_000)

@@ -56,7 +56,12 @@ import Testing
             try route(.init("toy:attic", choice: .language("de")), .init("attic"))
         }
         #expect(error.code == .invalidArgument)
-        #expect(error.message.contains("'attic' is requested with several sound tracks"))
+        #expect(error.message.contains("'attic' is requested with several sound tracks or parts"))
+        let parts = try route(
+            .init("toy:attic", choice: .language("de"), channels: .right), .init("toy:shed", channels: .left))
+        #expect(parts.output.members.count == 1 && parts.output.channels(of: shed) == .left)
+        #expect(parts.output.channels(of: attic) == .right, "also of the output with a track of its own")
+        #expect(throws: TalkieError.self) { try route(.init("toy:attic", channels: .left), .init("attic")) }
     }
 
     /// A provider of a device by one protocol.

@@ -6,6 +6,8 @@ internal import SyncRendering
 final class EntryFactory {
     /// The options in use; the audio track and its languages change.
     private(set) var options: PlayerOptions
+    /// The user's selection while outputs have one of their own; nil: `options` has it.
+    private var userSelection: (track: Int?, languages: [String], purpose: Track.Purpose)?
     private let tracks: PlaybackTracks
     private let list: SharedPlaybackList
     private let status: PlayerStatus
@@ -133,49 +135,85 @@ final class EntryFactory {
             return false
         }
         prefer(all[(index + 1) % all.count], of: current.film.summary)
-        select(all[(index + 1) % all.count], of: current)
-        return true
+        return select(all[(index + 1) % all.count], of: current)
     }
 
     /// Selects an audio track of the current entry; returns false if nothing has changed.
     ///
     /// - Parameter number: 1 for the first.
     func selectAudioTrack(_ number: Int) -> Bool {
-        guard let current = list.current, let track = current.audioTrack, track.number != number else { return false }
+        guard let current = list.current, let track = current.audioTrack else { return false }
+        guard track.number != number else {
+            // What outputs have selected is the user's selection from now on.
+            if userSelection != nil { prefer(track, of: current.film.summary) }
+            return false
+        }
         guard let wanted = current.film.summary.track(.audio, number: number) else {
             status.message("This film has no sound track \(number).")
             return false
         }
         prefer(wanted, of: current.film.summary)
-        select(wanted, of: current)
-        return true
+        return select(wanted, of: current)
     }
 
-    /// Selects the main audio track, for following items as well; returns false if the current entry keeps its track.
+    /// Selects the main audio track, for following items as well; returns false if all entries keep their tracks.
     func selectAudioTrack(_ choice: AudioTrackChoice) -> Bool {
         guard case .languages(let languages, let purpose) = choice else {
             if case .number(let number) = choice { return selectAudioTrack(number) }
             return false
         }
+        restoreUserSelection()
         options.audioTrack = nil
         let codes = Set(languages.map(LanguageCode.init))
         options.audioLanguages = languages + options.audioLanguages.filter { !codes.contains(LanguageCode($0)) }
         options.audioPurpose = purpose
-        guard let current = list.current, let track = current.audioTrack else { return false }
+        guard let current = list.current, current.audioTrack != nil else { return false }
         reportLack(in: current.film.summary)
-        guard let wanted = self.track(in: current.film.summary), wanted != track else { return false }
-        select(wanted, of: current)
+        guard let wanted = track(in: current.film.summary) else { return false }
+        return select(wanted, of: current)
+    }
+
+    /// Selects the main audio track for outputs that have a selection of their own, for following items as well; nil
+    /// restores the user's selection. What the user selects in between stays. Returns false if all entries keep their
+    /// tracks.
+    func overrideAudioTrack(with choice: AudioTrackChoice?) -> Bool {
+        guard restoreUserSelection() || choice != nil else { return false }
+        if let choice {
+            let user = (
+                track: options.audioTrack, languages: options.audioLanguages, purpose: options.audioPurpose
+            )
+            defer { userSelection = user }
+            return selectAudioTrack(choice)
+        }
+        guard let current = list.current, current.audioTrack != nil, let wanted = audioTrack(of: current.film)
+        else { return false }
+        return select(wanted, of: current)
+    }
+
+    /// Ends the outputs' selection. Returns false if there is none: the options already have the user's.
+    @discardableResult
+    private func restoreUserSelection() -> Bool {
+        guard let user = userSelection else { return false }
+        (options.audioTrack, options.audioLanguages, options.audioPurpose) = user
+        userSelection = nil
         return true
     }
 
-    private func select(_ next: Track, of current: PlaybackList.ScheduledItem) {
-        let count = current.film.summary.tracks.count { $0.kind == .audio }
+    /// Changes the track of the current film and, according to the options, those of the films that are already opened
+    /// after it; returns false if all of them stay.
+    private func select(_ next: Track, of current: PlaybackList.ScheduledItem) -> Bool {
+        var hasChanged = false
         for entry in list.list.entries where entry.audioTrack != nil {
             let track = entry.film === current.film ? next : audioTrack(of: entry.film)
+            guard track != entry.audioTrack else { continue }
             list.update { list in list.change(entry.serial) { $0.audioTrack = track } }
+            hasChanged = true
         }
+        guard next != current.audioTrack else { return hasChanged }
         status.change { $0.audioTrack = next }
+        let count = current.film.summary.tracks.count { $0.kind == .audio }
         status.message("Sound track " + next.description(among: count))
+        return true
     }
 
     /// Selects a video track of the current entry, and of following items by its number; returns false if nothing has
@@ -210,6 +248,7 @@ final class EntryFactory {
 
     /// Makes following items prefer the track's language and purpose if they identify the track, otherwise its number.
     private func prefer(_ track: Track, of film: MediaSummary) {
+        restoreUserSelection()
         // A film without a track of the requested purpose leaves the request to the films that follow.
         let hasRequested = film.tracks.contains { $0.kind == .audio && $0.purpose == options.audioPurpose }
         if track.purpose != .main || hasRequested { options.audioPurpose = track.purpose }

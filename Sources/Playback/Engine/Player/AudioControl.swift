@@ -12,8 +12,18 @@ final class AudioControl {
     /// The options in use; night mode and dialogue gain change.
     private var options: PlayerOptions
     private var isVolumeChosen: Bool
+    /// Whether audio is quieter than its volume, for the time of an interruption.
+    private var isDucked = false
+    /// The gain while ducked: -20 dB, the default of PulseAudio's module-role-ducking.
+    private static let duckedGain: Float = 0.1
     /// What the outputs display.
     private var nowPlaying: NowPlaying?
+    /// Which outputs are heard.
+    private var route = RouteObservation()
+    /// When the outputs are compared again although their problems are unchanged; nil: at once.
+    private var nextComparison: HostInstant?
+    /// Each comparison allocates, and asks cards for their devices; an iteration without one does neither.
+    private static let comparisonInterval = Duration.milliseconds(240)
 
     /// Applies the options to the main audio track and connects its output.
     init(_ context: PlayerContext, _ tracks: PlaybackTracks) {
@@ -34,7 +44,7 @@ final class AudioControl {
     func join(_ track: AddedAudioTrack) {
         track.renderer.delay = status.state.audioDelay + options.calibration
         track.renderer.setSpeed(status.state.speed)
-        track.renderer.processing = options.processing
+        track.renderer.processing = processing
         track.renderer.nowPlaying = nowPlaying
         if isVolumeChosen { (track.output as? OutputGroup)?.setVolume(status.state.volume) }
         applyGain()
@@ -130,7 +140,20 @@ final class AudioControl {
         applyProcessing()
     }
 
-    private func applyProcessing() { for renderer in renderers { renderer.processing = options.processing } }
+    /// Lowers the samples of all tracks for an interruption, or restores them. The volumes of outputs are unchanged.
+    func setDucked(_ isDucked: Bool) {
+        guard isDucked != self.isDucked else { return }
+        self.isDucked = isDucked
+        applyProcessing()
+    }
+
+    private var processing: AudioProcessing {
+        var processing = options.processing
+        if isDucked { processing.gain *= Self.duckedGain }
+        return processing
+    }
+
+    private func applyProcessing() { for renderer in renderers { renderer.processing = processing } }
 
     /// Sets the speed in the state, clamped to `PlayerOptions.speedRange`; returns false if it is unchanged.
     ///
@@ -200,7 +223,56 @@ final class AudioControl {
             return
         }
         let added = added.all.flatMap { ($0.output as? OutputGroup)?.problems ?? [] }
-        status.setOutputProblems(((output as? OutputGroup)?.problems ?? Self.problem(of: output)) + added)
+        if status.setOutputProblems(((output as? OutputGroup)?.problems ?? Self.problem(of: output)) + added) {
+            nextComparison = nil
+        }
+    }
+
+    /// Sets the reason of the next change of the members; `chosen` without it.
+    func expectChange(because reason: PlaybackRouteChange.Reason) { route.nextReason = reason }
+
+    /// Lets the reasons for which outputs are silent be reported again.
+    func forgetSilence() { route.forgetSilence() }
+
+    /// Lets the next `routeChange` compare the outputs.
+    func compareOutputs() { nextComparison = nil }
+
+    /// Returns the change of the outputs that are heard since the last comparison, judging by the reported problems.
+    /// Returns nil if there is none, or if no comparison is due.
+    ///
+    /// - Parameter failure: Why all outputs of the main track have failed just now. Those of a group that could not be
+    ///   opened are closed, and have no problems.
+    func routeChange(failure: OutputError? = nil) -> PlaybackRouteChange? {
+        let now = context.components.clock.now
+        if let nextComparison, now < nextComparison { return nil }
+        guard let renderer, renderer.progress.enqueuedUntil != nil || route.isKnown else { return nil }
+        nextComparison = now.advanced(by: Self.comparisonInterval)
+        var members: [RouteObservation.Member] = []
+        func add(_ destination: (any AudioDestination)?, first: Int) {
+            for member in (destination as? OutputGroup)?.memberStates ?? [] {
+                members.append(
+                    RouteObservation.Member(
+                        id: OutputID(first + member.number), name: member.output.name, kind: member.output.kind,
+                        isOpen: member.isOpen, device: member.device))
+            }
+        }
+        add(output, first: 0)
+        var silent = status.state.outputProblems.filter { $0.kind == .silent }
+        if let failure {
+            for member in members where !silent.contains(where: { $0.output == member.id }) {
+                silent.append(OutputProblem(output: member.id, name: member.name, kind: .silent, error: failure))
+            }
+        }
+        for track in added.all { add(track.output, first: track.outputID.index) }
+        return route.update(members, silent: silent)
+    }
+
+    /// Whether an output has been open since it was selected.
+    var hasOpenedOutput: Bool { route.hasOpened }
+
+    /// Opens the outputs of the main audio track again, also those that have failed.
+    func reopenOutputs() {
+        if let output { renderer?.setOutput(output) }
     }
 
     private static func problem(of output: (any AudioDestination)?) -> [OutputProblem] {

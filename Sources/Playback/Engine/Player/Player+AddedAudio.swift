@@ -19,6 +19,11 @@ extension Player {
     @discardableResult
     public func addAudio(track choice: AudioTrackChoice, to output: any AudioDestination) -> AddedAudioID {
         let group = output.group(codecs: codecs)
+        for member in group.members {
+            if let channels = outputs?.channels(of: member), channels != .whole {
+                group.setChannels(channels, of: member)
+            }
+        }
         let id = AddedAudioID(
             number: addedAudio.withLock { sounds in
                 sounds.count += 1

@@ -1,4 +1,4 @@
-internal import MediaCore
+public import MediaCore
 internal import Profiles
 public import SyncRendering
 
@@ -26,6 +26,12 @@ extension Player {
     /// Same with a completion handler, which is called once, on any thread, and must not block.
     public func setAudioOutputs(
         _ wanted: [any AudioOutput], done: @escaping @Sendable (RouteChange) -> Void
+    ) { setAudioOutputs(wanted, because: .chosen, done: done) }
+
+    /// Same with the reason in `PlayerEvent.routeChanged`.
+    package func setAudioOutputs(
+        _ wanted: [any AudioOutput], because reason: PlaybackRouteChange.Reason,
+        done: @escaping @Sendable (RouteChange) -> Void
     ) {
         guard let outputs else {
             let error = OutputError(.unavailable, "This player was created without sound.")
@@ -33,8 +39,14 @@ extension Player {
         }
         // Applied before playback: a later change would be a discontinuity of their audio.
         calibration?.apply(to: wanted)
+        // Before the members change, which the player's thread may notice before the result.
+        mailbox.post { $0.audioControl.expectChange(because: reason) }
         outputs.change(to: wanted) { [mailbox] outcome in
-            if case .changed = outcome { mailbox.post { $0.outputsHaveChanged() } }
+            mailbox.post { engine in
+                if case .changed = outcome { engine.outputsHaveChanged() }
+                // A refused change must not leave its reason to the next one.
+                engine.audioControl.expectChange(because: .chosen)
+            }
             done(outcome)
         }
     }
@@ -110,6 +122,19 @@ extension Player {
             group.setVolume(volume, of: output)
             engine.audioControl.recordVolume(group.volume, ofTrack: number)
         }
+    }
+
+    /// Returns the channels that an output plays. Any thread.
+    public func channels(of output: any AudioOutput) -> ChannelSelection {
+        (addedTrack(of: output)?.group ?? outputs)?.channels(of: output) ?? .whole
+    }
+
+    /// Sets the channels that an output plays: the whole by default, or a part, such as those of a stereo pair of two
+    /// speakers; stored for an output that does not play. A change during playback interrupts this output only. Any
+    /// thread.
+    public func setChannels(_ channels: ChannelSelection, of output: any AudioOutput) {
+        outputs?.setChannels(channels, of: output)
+        addedTrack(of: output)?.group.setChannels(channels, of: output)
     }
 
     /// Returns the additional track that plays on an output; nil if there is none.

@@ -25,6 +25,8 @@ public final class Player: Sendable {
     public let events: EventLog
     let mailbox: PlayerMailbox
     let publisher: PlayerStatePublisher
+    /// The latest session that was set; guarded by its own lock.
+    let currentSession: Lock<PlaybackSession>
     /// The group of all outputs, so that they can change during playback; nil without audio.
     package let outputs: OutputGroup?
     /// Applies calibrated delays to the outputs; nil: none.
@@ -79,6 +81,7 @@ public final class Player: Sendable {
         components.deinterlacing.mode = options.deinterlacing
         decoders = components.decoders
         imageDuration = components.imageDuration
+        currentSession = Lock(options.session)
         self.synchronizer = synchronizer
         self.layer = layer
         self.events = events
@@ -329,6 +332,11 @@ public final class Player: Sendable {
     /// Selects an audio track by language and purpose, before `PlayerOptions.audioLanguages` and instead of
     /// `audioPurpose`. Following items use them as well.
     public func selectAudioTrack(_ choice: AudioTrackChoice) { mailbox.request { $0.selectAudioTrack(choice) } }
+    /// Selects the main audio track for outputs that have a selection of their own; nil restores the user's selection,
+    /// unless the user has selected another track since. Any thread.
+    package func overrideAudioTrack(with choice: AudioTrackChoice?) {
+        mailbox.request { $0.overrideAudioTrack(with: choice) }
+    }
 
     // MARK: Subtitles
 

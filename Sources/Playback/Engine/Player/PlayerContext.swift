@@ -34,16 +34,16 @@ struct PlayerContext {
     ///
     /// - Parameter fail: Called on the player's thread with a failure.
     func handler(
-        fail: @escaping @Sendable (PlaybackEngine, TalkieError) -> Void
+        fail: @escaping @Sendable (PlaybackEngine, TalkieError, OutputError?) -> Void
     ) -> @Sendable (AudioRenderer.Event) -> Void {
         { [mailbox, progress] event in
             switch event {
             case .progress: progress.report()
             case .readyForMoreMediaData: break
-            case .cannotDecode(let error): mailbox.post { fail($0, TalkieError(.failed, error.message)) }
+            case .cannotDecode(let error): mailbox.post { fail($0, TalkieError(.failed, error.message), nil) }
             case .outputFailed(let error):
                 let code: TalkieError.Code = error.code == .notPermitted ? .notPermitted : .unavailable
-                mailbox.post { fail($0, TalkieError(code, error.message)) }
+                mailbox.post { fail($0, TalkieError(code, error.message), error) }
             }
         }
     }

@@ -16,6 +16,7 @@ final class PlayerStatus {
         (state.showsSubtitles, state.subtitleDelay) = (options.showsSubtitles, options.subtitleDelay)
         (state.showsSecondarySubtitles, state.deinterlacing) = (options.showsSecondarySubtitles, options.deinterlacing)
         (state.loopItem, state.loopList) = (options.loopFile, options.loopPlaylist)
+        state.session = options.session
     }
 
     /// Whether the timeline has media.
@@ -56,10 +57,11 @@ final class PlayerStatus {
         }
     }
 
-    /// Publishes the silent outputs and those that reject the volume, and reports the difference.
-    func setOutputProblems(_ problems: [OutputProblem]) {
+    /// Publishes the silent outputs and those that reject the volume, and reports the difference. Returns false if
+    /// there is none.
+    func setOutputProblems(_ problems: [OutputProblem]) -> Bool {
         let before = state.outputProblems
-        guard problems != before else { return }
+        guard problems != before else { return false }
         state.outputProblems = problems
         for problem in before where !problems.contains(where: { $0.isSame(as: problem) }) {
             report(.outputRecovered(problem))
@@ -67,6 +69,7 @@ final class PlayerStatus {
         for problem in problems where !before.contains(where: { $0.isSame(as: problem) }) {
             report(.outputProblem(problem))
         }
+        return true
     }
 
     // MARK: State

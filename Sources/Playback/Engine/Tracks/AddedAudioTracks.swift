@@ -25,7 +25,7 @@ final class AddedAudioTracks {
         let track = AddedAudioTrack(
             number: number, choice: choice, output: output, codecs: context.components.codecs, events: context.events)
         track.renderer.onEvent(
-            context.handler { engine, error in engine.tracks.added.fail(number, error) })
+            context.handler { engine, error, _ in engine.tracks.added.fail(number, error) })
         track.renderer.onCommand(context.commandHandler)
         all.append(track)
         return track

@@ -31,10 +31,14 @@ final class PlaybackTracks {
     init(_ context: PlayerContext, _ layer: DisplayLayer) {
         (self.context, self.layer) = (context, layer)
         let playsAudio = context.options.playsAudio && context.components.audioOutput != nil
-        renderer = playsAudio ? AudioRenderer(codecs: context.components.codecs, events: context.events) : nil
+        renderer =
+            playsAudio
+            ? AudioRenderer(
+                codecs: context.components.codecs, contentKind: context.options.session.contentKind,
+                events: context.events) : nil
         added = AddedAudioTracks(context)
         subtitles = SubtitleTracks(context, over: layer)
-        renderer?.onEvent(context.handler { $0.audioFailed($1) })
+        renderer?.onEvent(context.handler { $0.audioFailed($1, output: $2) })
         renderer?.onCommand(context.commandHandler)
         renderer?.onAutomaticFlush { [mailbox = context.mailbox] _ in mailbox.post { $0.tracks.audioHasRecovered() } }
         context.synchronizer.addRenderer(layer)

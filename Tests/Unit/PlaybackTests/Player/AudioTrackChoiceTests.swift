@@ -7,27 +7,12 @@ import Testing
 
 /// The selection of audio tracks by language and purpose.
 @Suite struct AudioTrackChoiceTests {
-    /// A film with audio tracks in a language and for a purpose each.
-    private final class Film: MediaSource {
-        let film = SyntheticFilm(duration: MediaTime(value: 20, timescale: 1))
-        let summary: MediaSummary
-
-        init(_ tracks: (language: String?, purpose: Track.Purpose)...) {
-            var summary = film.summary
-            let format = summary.tracks[1].format
-            summary.tracks.removeLast()
-            summary.tracks += tracks.enumerated().map { index, track in
-                Track(
-                    id: index + 1, number: index + 1, format: format, language: track.language, isDefault: index == 0,
-                    purpose: track.purpose)
-            }
-            self.summary = summary
-        }
-
-        func source(for track: Track) -> any SampleSource { film.source(for: track) }
+    /// Returns a film with audio tracks in a language and for a purpose each.
+    private static func film(_ tracks: (language: String?, purpose: Track.Purpose)...) -> SyntheticFilm {
+        SyntheticFilm(duration: MediaTime(value: 20, timescale: 1), audioTracks: tracks)
     }
 
-    private static let described = Film(("eng", .description), ("eng", .main), ("deu", .main), ("eng", .commentary))
+    private static let described = film(("eng", .description), ("eng", .main), ("deu", .main), ("eng", .commentary))
 
     @Test func aChoiceIsParsedFromItsText() throws {
         for (text, choice) in [
@@ -63,7 +48,7 @@ import Testing
     @Test func aRequestedPurposeOutlivesAFilmWithoutIt() {
         var options = PlayerOptions()
         options.audioPurpose = .description
-        let cinema = VirtualCinema(film: Film(("eng", .main), ("deu", .main)), options: options)
+        let cinema = VirtualCinema(film: Self.film(("eng", .main), ("deu", .main)), options: options)
         cinema.run(for: .seconds(2))
         cinema.core.selectAudioTrack(.languages(["de"], purpose: .description))
         #expect(cinema.core.state.audioTrack?.number == 2)
@@ -72,8 +57,42 @@ import Testing
         #expect(cinema.core.factory.options.audioPurpose == .description)
     }
 
+    @Test(arguments: [2, 3]) func theUsersTrackPlaysAgainAfterTheOneThatOutputsHaveSelected(_ number: Int) {
+        let film = Self.film(("eng", .main), ("deu", .main), (nil, .main), ("eng", .description))
+        var options = PlayerOptions()
+        options.audioTrack = number
+        let cinema = VirtualCinema(film: film, options: options)
+        cinema.run(for: .seconds(2))
+        func track(with choice: AudioTrackChoice?) -> Int? {
+            cinema.core.overrideAudioTrack(with: choice)
+            cinema.run(for: .seconds(1))
+            return cinema.core.state.audioTrack?.number
+        }
+        #expect(track(with: nil) == number)
+        #expect(track(with: .purpose(.description)) == 4)
+        #expect(track(with: .language("en")) == 1)
+        #expect(track(with: nil) == number)
+        // What the user selects meanwhile stays, also what plays already.
+        for chosen in [1, 4] {
+            #expect(track(with: .purpose(.description)) == 4)
+            cinema.core.selectAudioTrack(chosen)
+            #expect(track(with: nil) == chosen)
+        }
+    }
+
+    @Test func whatTheUserSelectsUnderAnOutputsChoiceLeavesNothingOfThatChoice() {
+        let cinema = VirtualCinema(film: Self.film(("eng", .main), ("deu", .main)))
+        cinema.run(for: .seconds(2))
+        cinema.core.overrideAudioTrack(with: .languages(["fr"], purpose: .description))
+        cinema.core.selectAudioTrack(2)
+        cinema.core.overrideAudioTrack(with: nil)
+        let options = cinema.core.factory.options
+        #expect(options.audioPurpose == .main && options.audioLanguages == ["deu"] && options.audioTrack == nil)
+        #expect(cinema.core.state.audioTrack?.number == 2)
+    }
+
     @Test func soundInSeveralOrUncodedLanguagesIsSelectedByItsCode() {
-        let film = Film(("deu", .main), ("mul", .main), ("mis", .main))
+        let film = Self.film(("deu", .main), ("mul", .main), ("mis", .main))
         for (code, number) in [("mul", 2), ("mis", 3), ("de", 1)] {
             #expect(film.summary.track(.audio, languages: [code])?.number == number)
         }
@@ -82,7 +101,7 @@ import Testing
     @Test func aFilmThatLacksWhatIsPreferredSaysSoAndPlays() {
         var options = PlayerOptions()
         options.audioPurpose = .description
-        let cinema = VirtualCinema(film: Film(("eng", .main), ("deu", .main)), options: options)
+        let cinema = VirtualCinema(film: Self.film(("eng", .main), ("deu", .main)), options: options)
         let kitchen = VirtualSoundCard(
             clock: cinema.clock,
             device: VirtualPlayoutDevice(

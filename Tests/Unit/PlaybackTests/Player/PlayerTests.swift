@@ -291,6 +291,44 @@ import Testing
         #expect(cinema.core.state.audioDelay == .zero - PlayerOptions.longestAudioDelay)
     }
 
+    /// The card accepts a second ahead.
+    @Test func soundThatIsThreeSecondsLateInItsFileIsInStepWithANegativeDelay() throws {
+        var options = PlayerOptions()
+        options.audioDelay = .seconds(-3)
+        let cinema = VirtualCinema(film: film(seconds: 30), options: options)
+        cinema.run(for: .seconds(8))
+        cinema.soundErrors.withLock { $0 = [] }
+        cinema.run(for: .seconds(3))
+        let errors = cinema.soundErrors.withLock { $0 }
+        #expect(errors.count > 10 && errors.allSatisfy { abs($0.inMilliseconds + 3000) < 1 }, "\(errors.count)")
+    }
+
+    @Test func aSpeedThatIsSetWhileAFilmIsOpenedIsThatOfItsFirstSound() {
+        let cinema = VirtualCinema(film: film(seconds: 30))
+        cinema.core.setSpeed(1.5)
+        #expect(cinema.core.renderer?.settings.withLock { $0.speed } == 1.5)
+    }
+
+    @Test func aFilmWhoseSoundCannotBeDecodedIsSeenAndItsOutputStays() {
+        struct NoCodecs: AudioCodecs {
+            func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
+                -> any PCMConverter
+            { throw MediaError(.unsupported, "The description of the sound is damaged.") }
+            func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
+                throw MediaError(.unsupported, "nothing is encoded")
+            }
+        }
+        var options = PlayerOptions()
+        options.isOutputNamed = true
+        options.session.lostRoutePolicy = .pause
+        let cinema = VirtualCinema(film: film(seconds: 5), options: options, codecs: NoCodecs())
+        cinema.run(for: .seconds(3))
+        #expect(cinema.phase == .playing && cinema.shown.count > 40)
+        #expect(cinema.messages.withLock { $0 }.contains { $0.hasSuffix("The picture continues without sound.") })
+        #expect(cinema.core.status.state.outputProblems.isEmpty)
+        #expect(cinema.run(untilPhase: .ended, atMost: .seconds(10)))
+    }
+
     @Test func soundThatIsLaterThanThePictureIsPlayedToItsEnd() throws {
         var options = PlayerOptions()
         options.audioDelay = .milliseconds(500)

@@ -34,6 +34,21 @@ import Testing
         #expect(programme.dropped == 0)
     }
 
+    /// A subtitle file for a release with a longer beginning.
+    @Test func subtitlesThatAreLateInTheirFileAreSeenWithANegativeDelay() {
+        var options = PlayerOptions()
+        options.subtitleDelay = .seconds(-20)
+        let film = CountedFilm(
+            1, frameCount: 1000, audioFrameCount: 640_000, sampleRate: 16_000,
+            subtitles: [[CountedSubtitle(3, at: 25, for: 1), CountedSubtitle(4, at: 35, for: 1)]])
+        let programme = VirtualProgramme(["film": film], first: "film", options: options)
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(60)))
+        #expect(
+            seen(programme) == [
+                "[]: 0...124", "[3]: 125...149", "[]: 150...374", "[4]: 375...399", "[]: 400...999",
+            ])
+    }
+
     @Test(arguments: [0.25, 0.5, 2.0, 4.0])
     func atAnySpeedTheSamePicturesBearThem(_ speed: Double) {
         var options = PlayerOptions()

@@ -34,8 +34,10 @@ final class VirtualCinema: VirtualPlayer {
     /// The instant at which the first audible sample left the card.
     let firstSound = Lock<HostInstant?>(nil)
 
-    init(film: any MediaSource, options: PlayerOptions = PlayerOptions(), cardPPM: Double = 0, sampleRate: Int = 48_000)
-    {
+    init(
+        film: any MediaSource, options: PlayerOptions = PlayerOptions(), cardPPM: Double = 0, sampleRate: Int = 48_000,
+        codecs: any AudioCodecs = SyntheticCodecs()
+    ) {
         rate = sampleRate
         events = EventLog(clock: clock)
         synchronizer = RenderSynchronizer(clock: clock, events: events)
@@ -49,7 +51,7 @@ final class VirtualCinema: VirtualPlayer {
         let messages = messages
         core = PlaybackEngine(
             components: Player.Components(
-                open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
+                open: { (_, _) throws(MediaError) in film }, codecs: codecs,
                 makeDecoder: { (_) throws(MediaError) in SyntheticVideoDecoder(frame: frame) }, audioOutput: card,
                 clock: clock),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,

@@ -44,6 +44,20 @@ import Testing
         #expect(said(queue) == ["1:0..<16000", "2:0..<16000"])
     }
 
+    @Test func afterTheLastItemWasRemovedTheOneBeforeItPlaysAndNotTheRemovedOne() {
+        let all = items("1/16000", "2/16000")
+        let queue = queue(all)
+        queue.run(for: .seconds(3))
+        queue.core.apply(.remove(all[1].id))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        queue.core.play()
+        queue.run(for: .seconds(1))
+        #expect(queue.state.phase == .ended && queue.stretches.map(\.sound) == [1, 2])
+        queue.core.step(by: -1) { Issue.record("the item before it is refused") }
+        queue.run(for: .seconds(1))
+        #expect(queue.state.current == all[0] && queue.stretches.map(\.sound) == [1, 2, 1])
+    }
+
     @Test func aJumpLeadsToAnItemThatHasPlayed() {
         let all = items("1/16000", "2/16000", "3/16000")
         let queue = queue(all)

@@ -79,6 +79,27 @@ import Testing
         #expect(queue.stretches.last?.frames.lowerBound == 0)
     }
 
+    /// The film that plays has one track, and the next one is already opened and sent to the card.
+    @Test func aChoiceThatDoesNotConcernTheFilmThatPlaysIsHeardInTheNext() {
+        typealias Choose = (PlaybackEngine) -> Void
+        for (before, choose, sounds) in [
+            ({ _ in }, { $0.selectAudioTrack(.language("ru")) }, [1, 6]),
+            ({ _ in }, { $0.overrideAudioTrack(with: .language("ru")) }, [1, 6]),
+            ({ $0.overrideAudioTrack(with: .language("ru")) }, { $0.overrideAudioTrack(with: nil) }, [1, 2]),
+        ] as [(Choose, Choose, [Int])] {
+            let queue = queue(items(["1/16000", "2+6/16000"]))
+            before(queue.core)
+            #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+            while queue.synchronizer.currentTime().seconds < 1.72 { queue.run(for: .milliseconds(5)) }
+            choose(queue.core)
+            #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+            // The sound is read again from the position on.
+            #expect(queue.stretches.dropFirst().map(\.sound) == sounds)
+            #expect(queue.stretches.dropFirst().map(\.frames.upperBound) == [16000, 16000])
+            #expect(queue.stretches.last?.frames.lowerBound == 0)
+        }
+    }
+
     @Test func theItemThatIsHeardEndsAsSoonAsTheRouteCanAndTheNextOneJoins() throws {
         let all = items(["1/80000", "2/16000"])
         let queue = queue(all)

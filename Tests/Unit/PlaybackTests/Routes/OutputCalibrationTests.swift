@@ -72,6 +72,26 @@ import Testing
         #expect(group.state.withLock { $0.members.delay(of: attic) } == .milliseconds(-100))
     }
 
+    /// A sound server names the sink after the stream has been opened, and before the output has joined.
+    @Test func anOutputThatIsIdentifiedBeforeItHasJoinedIsMovedToo() {
+        let isKnown = Lock(false)
+        let (kitchen, attic) = (RecordingOutput(name: "kitchen"), RecordingOutput(name: "attic"))
+        let group = OutputGroup(members: [kitchen], codecs: SyntheticCodecs())
+        let calibration = RouteCalibration(
+            group,
+            identify: { output in
+                let key = isKnown.withLock { $0 } ? "toy-\(output.name)" : ""
+                return OutputIdentity(key: key, name: output.name, query: output.name, route: "toy")
+            },
+            profiles: { [self] in [profile("attic", screen: "A", late: 100)] })
+        calibration.setScreen("A", mode: "60-Hz window")
+        calibration.apply(to: [attic])
+        #expect(group.state.withLock { $0.members.delay(of: attic) } == .zero)
+        isKnown.withLock { $0 = true }
+        calibration.reapply()
+        #expect(group.state.withLock { $0.members.delay(of: attic) } == .milliseconds(-100))
+    }
+
     @Test func anOutputThatIsCalibratedDuringPlaybackIsMovedThen() throws {
         let stored = Lock((edition: Int64(1), late: 40.0))
         let made = Lock<RouteCalibration?>(nil)

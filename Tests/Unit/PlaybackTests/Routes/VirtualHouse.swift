@@ -32,6 +32,10 @@ final class VirtualHouse {
     /// Reports about outputs.
     private let reports = Lock<[String]>([])
     var told: [String] { reports.withLock { $0 } }
+    /// The reported changes of the outputs that are heard.
+    let routeChanges = Lock<[PlaybackRouteChange]>([])
+    /// The reported interruptions.
+    let interruptions = Lock<[PlaybackInterruption]>([])
     private let presenter: FramePresenter
     private let feeders: Feeders
     private let pipelines = Lock<[TrackPipeline]>([])
@@ -118,11 +122,13 @@ final class VirtualHouse {
                 body()
                 return nil
             },
-            onEvent: { [reports] event in
+            onEvent: { [reports, routeChanges, interruptions] event in
                 switch event {
                 case .message(let text): messages.withLock { $0.append(text) }
                 case .outputProblem(let problem): reports.withLock { $0.append("problem \(problem.name)") }
                 case .outputRecovered(let problem): reports.withLock { $0.append("recovered \(problem.name)") }
+                case .routeChanged(let change): routeChanges.withLock { $0.append(change) }
+                case .interruption(let interruption): interruptions.withLock { $0.append(interruption) }
                 default: break
                 }
             })
