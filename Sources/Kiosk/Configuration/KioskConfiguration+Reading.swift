@@ -70,7 +70,7 @@ extension KioskConfiguration {
         }
     }
 
-    /// Records languages and tracks of speakers that no programme uses.
+    /// Records languages, tracks and parts of speakers that no programme uses.
     private func checkLanguages(_ reader: inout TableReader) {
         let allSettings = [("", settings)] + periods.map { ("day_parts.\($0.name).", $0.settings) }
         let used = Set(allSettings.flatMap { $0.1.speakers + $0.1.fallbacks } + ["local"])
@@ -78,6 +78,7 @@ extension KioskConfiguration {
             let named =
                 settings.languages.keys.sorted().map { ("speaker_languages", $0) }
                 + settings.purposes.keys.sorted().map { ("speaker_tracks", $0) }
+                + settings.parts.keys.sorted().map { ("speaker_parts", $0) }
             for (key, name) in named where !used.contains(name) {
                 let line = lines.line("\(table)\(key).\(name)")
                 // A part inherits what it does not set.
@@ -263,6 +264,18 @@ extension KioskConfiguration.DaySettings {
         {
             purposes = [:]
             for entry in inner.table.entries { purposes[entry.key] = inner.choice(entry.key, Track.Purpose.self) }
+            reader.finish(inner)
+        }
+        if var inner = reader.inside(
+            "speaker_parts", expected: "a part of the sound for each speaker, such as { Kitchen = \"left\" }")
+        {
+            parts = [:]
+            for entry in inner.table.entries {
+                parts[entry.key] = inner.value(entry.key) { (value) throws(ValueError) -> ChannelSelection in
+                    guard case .string(let text) = value else { throw ValueError("expected a part, such as \"left\"") }
+                    return try ChannelSelection(parsing: text)
+                }
+            }
             reader.finish(inner)
         }
         reader.read("volume", into: &volume) { value throws(ValueError) in

@@ -66,6 +66,8 @@ package struct KioskConfiguration: Sendable, Equatable {
         var languages: [String: [String]] = [:]
         /// The purposes of the sound tracks of outputs, such as audio description.
         var purposes: [String: Track.Purpose] = [:]
+        /// The channels of the films that outputs play; other outputs play all.
+        var parts: [String: ChannelSelection] = [:]
         /// 0…130; nil: the volumes of speakers are not changed.
         var volume: Double?
     }

@@ -126,8 +126,9 @@ struct TableReader {
 
     /// The keys above the first table.
     private static let documentKeys: Set<String> = [
-        "playlist", "order", "loop", "speakers", "fallbacks", "speaker_languages", "speaker_tracks", "speaker_timeout",
-        "volume", "image_duration", "screen", "operator_screen", "rotate", "mode", "overscan", "title_safe", "start_at",
+        "playlist", "order", "loop", "speakers", "fallbacks", "speaker_languages", "speaker_tracks", "speaker_parts",
+        "speaker_timeout", "volume", "image_duration", "screen", "operator_screen", "rotate", "mode", "overscan",
+        "title_safe", "start_at",
         "quiet_hours", "on_broken_item", "slate",
     ]
     /// The tables of other keys.

@@ -40,7 +40,7 @@ struct FolderWatch: ~Copyable {
                 inotify_rm_watch(descriptor, number)
                 names[number] = nil
             }
-            unfinished = unfinished.filter { !Self.lies($0, in: folder) }
+            forgetUnfinished(in: folder)
         }
         var refused: [(String, String)] = []
         for folder in wanted.sorted() where folders[folder] == nil {
@@ -91,11 +91,17 @@ struct FolderWatch: ~Copyable {
     private mutating func handle(_ event: inotify_event, _ name: String) -> Bool {
         let mask = Int32(bitPattern: event.mask)
         func has(_ flag: Int) -> Bool { mask & Int32(truncatingIfNeeded: flag) != 0 }
-        // The kernel's event queue overflowed.
-        if has(Int(IN_Q_OVERFLOW)) { return true }
+        // The kernel's event queue overflowed: the end of a file's writing may be among the lost events.
+        if has(Int(IN_Q_OVERFLOW)) {
+            unfinished = []
+            return true
+        }
         if has(Int(IN_IGNORED)) || has(Int(IN_DELETE_SELF)) || has(Int(IN_MOVE_SELF)) {
             if let all = names.removeValue(forKey: event.wd) {
-                for folder in all { folders[folder] = nil }
+                for folder in all {
+                    folders[folder] = nil
+                    forgetUnfinished(in: folder)
+                }
                 // A renamed folder is still watched, under a path that may belong to another folder.
                 if !has(Int(IN_IGNORED)) { inotify_rm_watch(descriptor, event.wd) }
             }
@@ -123,7 +129,11 @@ struct FolderWatch: ~Copyable {
         return lstat(path.systemPath, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1
     }
 
-    private static func lies(_ path: String, in folder: String) -> Bool {
-        path.lastIndex(of: "/").map { path[..<$0] == folder } ?? false
+    /// Forgets the unfinished files of a folder whose events are no longer received.
+    private mutating func forgetUnfinished(in folder: String) {
+        unfinished = unfinished.filter { path in
+            // A folder may be named with a slash at its end.
+            path.lastIndex(of: "/").map { path[..<$0] != folder && path[...$0] != folder } ?? true
+        }
     }
 }

@@ -56,13 +56,16 @@ struct KioskSchedule: Sendable {
         return nil
     }
 
-    /// Returns when playback starts if the kiosk is started at `wallTime`; nil if it starts at once.
-    func start(from instant: WallTime) -> WallTime? {
+    /// Returns when playback starts if the kiosk is started at `instant`; nil if it starts at once.
+    ///
+    /// - Parameter continues: Whether the last run was interrupted: a time of day that has passed is not awaited on the
+    ///   next day then.
+    func start(from instant: WallTime, continues: Bool = false) -> WallTime? {
         switch configuration.start {
         case .atOnce: return nil
         case .time(let time):
             let today = calendar.local(instant)
-            for days in 0...1 {
+            for days in 0...(continues ? 0 : 1) {
                 let start = calendar.wallTime(
                     year: today.year, month: today.month, day: today.day, plusDays: days, at: time)
                 if start >= instant { return start }

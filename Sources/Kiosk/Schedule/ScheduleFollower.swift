@@ -23,7 +23,11 @@ final class ScheduleFollower {
     }
 
     /// Waits for the configured start, unless it has passed.
-    func waitForStart(at now: WallTime) { beginsAt = schedule.start(from: now) }
+    ///
+    /// - Parameter continues: As in `KioskSchedule.start`.
+    func waitForStart(at now: WallTime, continues: Bool = false) {
+        beginsAt = schedule.start(from: now, continues: continues)
+    }
 
     /// Waits for no start.
     func skipStart() { beginsAt = nil }
@@ -33,8 +37,13 @@ final class ScheduleFollower {
 
     /// Returns true when the start has come, once.
     func hasStarted(at now: WallTime) -> Bool {
-        guard let beginsAt, now >= beginsAt else { return false }
-        self.beginsAt = nil
+        guard let begins = beginsAt else { return false }
+        guard now >= begins else {
+            // The clock was set back: today's start, which it had passed, is ahead again.
+            beginsAt = min(begins, schedule.start(from: now) ?? begins)
+            return false
+        }
+        beginsAt = nil
         return true
     }
 

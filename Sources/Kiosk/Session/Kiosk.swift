@@ -69,6 +69,8 @@ package final class Kiosk: Sendable {
         var options = PlayerOptions()
         // A visitor who touches a speaker must not stop the kiosk.
         options.obeysOutputs = false
+        // The kiosk repairs its outputs itself; films never pause.
+        options.session.mixing = .mixes
         // Video starts without waiting for speakers; each joins as soon as it is ready.
         options.startPolicy = .video
         // A wall's list may become longer; other lists are known when they start.

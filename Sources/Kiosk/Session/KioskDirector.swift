@@ -124,9 +124,10 @@ final class KioskDirector: @unchecked Sendable {
         if let objection = stage.manager.objection { messages.say(.warning, objection) }
         resume.restore()
         if let note = stage.crashes.begin(at: stage.now()) { messages.say(.warning, note) }
-        hours.waitForStart(at: stage.now())
-        // A display that a command switches off is on after a start.
-        if hours.shown.isQuiet { screen.setPower(false) }
+        hours.waitForStart(at: stage.now(), continues: resume.continues)
+        if hours.beginsAt != nil { resume.recordWaiting() }
+        // A command of an earlier run may have switched the display off.
+        screen.setPower(!hours.shown.isQuiet)
         if let settings = configuration.fleet { fleet.join(settings, control, mailbox) }
         if let volume = hours.shown.settings.volume { stage.player.setVolume(volume) }
         playback.begin()
@@ -219,7 +220,7 @@ final class KioskDirector: @unchecked Sendable {
         switch event {
         case .message(let text): messages.say(.warning, text)
         case .outputProblem(let problem):
-            if problem.kind == .gainRefused || problem.kind == .starved {
+            if [.gainRefused, .starved, .formatReduced].contains(problem.kind) {
                 messages.say(.warning, problem.error.message, KioskNote(.output))
             }
             if problem.kind == .unresponsive { handleOutput(problem.output, isUnresponsive: true) }

@@ -338,7 +338,7 @@ final class KioskPlayback {
             // It may have returned before this event was handled: the image would interrupt the film.
             if ![.buffering, .playing].contains(player.state.phase) { showNothing(lastFailure) }
             if slate.isImage { retry.scheduleNextPass(at: now) }
-        case .message, .outputProblem, .outputRecovered, .looped, .seeking, .sought: break
+        case .message, .outputProblem, .outputRecovered, .routeChanged, .interruption, .looped, .seeking, .sought: break
         }
     }
 

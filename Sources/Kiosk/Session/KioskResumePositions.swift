@@ -43,6 +43,8 @@ final class KioskResumePositions: Sendable {
         var starts = 0
         /// True if the last run ended normally, not by a crash or a power failure.
         var hasEndedWell = true
+        /// True until something plays, if the run has waited for its time of start.
+        var isWaiting = false
     }
 
     private static let kind = "kiosk"
@@ -82,6 +84,7 @@ final class KioskResumePositions: Sendable {
                 var kept = Kept()
                 kept.starts = record["starts"].flatMap { DecimalNumber.integer($0[...]) } ?? 0
                 kept.hasEndedWell = record["ended"] == "well"
+                kept.isWaiting = record["waits"] == "yes"
                 if let address = record["film"],
                     let position = record["place"].flatMap({ DecimalNumber.integer($0[...]) }),
                     (0...Self.latest).contains(position)
@@ -152,6 +155,7 @@ final class KioskResumePositions: Sendable {
         var record = StateRecord(kind: Self.kind, version: Self.version)
         record["starts"] = String(kept.starts)
         record["ended"] = kept.hasEndedWell ? "well" : "not"
+        record["waits"] = kept.isWaiting ? "yes" : nil
         if let position = kept.position {
             record["film"] = position.address
             record["film-key"] = position.key

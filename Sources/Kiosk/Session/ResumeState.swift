@@ -12,6 +12,8 @@ final class ResumeState {
     /// The position of the last run; nil once it was taken.
     private var lastPosition: KioskResumePositions.Position?
     private var lastWrite: HostInstant?
+    /// Whether the last run was interrupted while it played, and its position is known. False before `restore`.
+    private(set) var continues = false
     /// The message about a failure to write; nil once writing has succeeded again.
     private var failure: String?
 
@@ -29,8 +31,9 @@ final class ResumeState {
                 .warning, "the kiosk was interrupted; it resumes at its last position", KioskNote(.start))
         }
         (kept, lastPosition) = (last, last.position)
+        continues = !last.hasEndedWell && !last.isWaiting && last.starts > 0 && last.position != nil
         kept.starts += 1
-        kept.hasEndedWell = false
+        (kept.hasEndedWell, kept.isWaiting) = (false, false)
         store.scheduleWrite(kept)
     }
 
@@ -43,7 +46,13 @@ final class ResumeState {
     /// - Parameter position: The current position; nil: unchanged.
     func write(_ position: KioskResumePositions.Position?, at now: HostInstant) {
         lastWrite = now
-        if let position { kept.position = position }
+        if let position { (kept.position, kept.isWaiting) = (position, false) }
+        store.scheduleWrite(kept)
+    }
+
+    /// Records that the kiosk waits for its time of start.
+    func recordWaiting() {
+        kept.isWaiting = true
         store.scheduleWrite(kept)
     }
 
@@ -53,8 +62,8 @@ final class ResumeState {
     /// Records how the kiosk ends. After the end of the playlist, the next run starts from its beginning.
     func recordEnd(_ end: KioskEnd?) {
         switch end {
-        case .asked: kept.hasEndedWell = true
-        case .done: (kept.hasEndedWell, kept.position) = (true, nil)
+        case .asked: (kept.hasEndedWell, kept.isWaiting) = (true, false)
+        case .done: (kept.hasEndedWell, kept.isWaiting, kept.position) = (true, false, nil)
         case .needsRestart, .broken, nil: break
         }
     }

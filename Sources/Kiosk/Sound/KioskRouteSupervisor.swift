@@ -28,6 +28,11 @@ final class KioskRouteSupervisor {
     private static let again = Duration.seconds(15)
     /// The delay before an output is retried that plays for another sender or denies access.
     private static let rest = Duration.seconds(60)
+    /// The longest delay of an output that is taken over again and again: two kiosks with one speaker would take it
+    /// from each other every minute.
+    private static let longestRest = Duration.seconds(32 * 60)
+    /// How long after a delay another takeover doubles it.
+    private static let takeoverMemory = Duration.seconds(3600)
 
     private let player: Player
     private let router: TrackRouter
@@ -42,11 +47,13 @@ final class KioskRouteSupervisor {
     private var reportedMissing: [String: String] = [:]
     /// When each output that refused, and each lost fallback, is retried; until then it is no member.
     private var excludedUntil: [String: HostInstant] = [:]
+    /// The last delay of each output that was taken over, and its end.
+    private var takeovers: [String: (rest: Duration, end: HostInstant)] = [:]
     /// When fallbacks may be used although wanted speakers were not found.
     private var fallbacksFrom: HostInstant
     /// Replaces all outputs while something else uses them; nil otherwise.
     private var placeholder: SilentOutput?
-    /// The unresponsive speakers, and when that was reported.
+    /// The unresponsive members of the group, and when that was reported.
     private var unresponsive: [String: HostInstant] = [:]
     /// The timeout of an unresponsive speaker before fallbacks take over; nil: until its connection is lost.
     var answerTimeout: Duration?
@@ -88,10 +95,14 @@ final class KioskRouteSupervisor {
     func want(_ tiers: OutputTiers, at now: HostInstant) {
         guard
             tiers.wanted != self.tiers.wanted || tiers.fallbacks != self.tiers.fallbacks
-                || tiers.tracks != self.tiers.tracks
+                || tiers.tracks != self.tiers.tracks || tiers.parts != self.tiers.parts
         else { return }
         var tiers = tiers
-        for (name, presence) in self.tiers.presence where presence != .sought { tiers.setPresence(name, presence) }
+        for (name, presence) in self.tiers.presence where presence != .sought {
+            // A group reconnects its members only; a lost speaker that becomes a fallback is none.
+            let returns = presence == .present || tiers.wanted.contains(name) || excludedUntil[name] != nil
+            if returns { tiers.setPresence(name, presence) }
+        }
         self.tiers = tiers
         fallbacksFrom = now.advanced(by: Self.timeout)
         finder.find(tiers.sought)
@@ -157,8 +168,9 @@ final class KioskRouteSupervisor {
             outputs[name] = members
             reportedMissing[name] = nil
             excludedUntil[name] = nil
-            // A group's only output cannot leave it to be opened again.
-            tiers.setPresence(name, members.contains { failure(of: $0) != nil } ? .lost : .present)
+            tiers.setPresence(name, .present)
+            // It has not left the group yet, or cannot: its only output.
+            if members.contains(where: { failure(of: $0) != nil }) { recordLoss(of: name, at: now) }
             applyChoice()
             return nil
         case .missing(let name, let error):
@@ -191,7 +203,7 @@ final class KioskRouteSupervisor {
         unresponsive[name] = nil
         // A group does not retry these.
         if isLost, let failure = failure(of: lost), [.busy, .notPermitted].contains(failure.code) {
-            refuse([lost.name], at: now, for: Self.rest)
+            refuse([lost.name], at: now, for: failure.code == .busy ? restAfterTakeover(of: name, at: now) : Self.rest)
             applyChoice()
             return Remark(level: .warning, text: failure.message)
         }
@@ -215,6 +227,18 @@ final class KioskRouteSupervisor {
         recordReturn(of: name)
         applyChoice()
         return Remark(level: .warning, text: "\(member.name) answers again")
+    }
+
+    /// Returns the delay before an output is retried that was taken over.
+    private func restAfterTakeover(of name: String, at now: HostInstant) -> Duration {
+        var rest = Self.rest
+        if let last = takeovers[name], now - last.end < Self.takeoverMemory {
+            // A repeated event.
+            guard last.end <= now else { return last.end - now }
+            rest = min(Self.longestRest, last.rest + last.rest)
+        }
+        takeovers[name] = (rest, now.advanced(by: rest))
+        return rest
     }
 
     /// A group reconnects its members only; a fallback that another replaces is no longer one, and is retried here.
@@ -282,8 +306,14 @@ final class KioskRouteSupervisor {
     /// Applies the choice of the tiers to the group, without the outputs that refused. Returns false for no change.
     @discardableResult
     private func applyChoice() -> Bool {
+        // Not of former programmes, which may name the same output differently.
+        for name in tiers.wanted + tiers.fallbacks {
+            for output in outputs[name] ?? [] { player.setChannels(tiers.parts[name] ?? .whole, of: output) }
+        }
         guard placeholder == nil, var choice = tiers.choice else { return false }
         choice.members.removeAll { excludedUntil[$0] != nil }
+        // Its next session begins without this state, and reports only changes.
+        unresponsive = unresponsive.filter { choice.members.contains($0.key) }
         guard choice != asked else { return false }
         asked = choice
         let routes = choice.members.compactMap { name in

@@ -31,14 +31,19 @@ struct OutputTiers: Sendable, Equatable {
     let fallbacks: [String]
     /// The sound tracks of outputs, by name; others play the film's default.
     let tracks: [String: AudioTrackChoice]
+    /// The channels that outputs play, by name; others play all.
+    let parts: [String: ChannelSelection]
     private(set) var presence: [String: Presence]
     /// True during the wait for the wanted outputs, in which no fallback is used.
     var waitsForWanted = true
 
     static let thisComputer = "local"
 
-    init(wanted: [String], fallbacks: [String], tracks: [String: AudioTrackChoice] = [:]) {
-        (self.wanted, self.tracks) = (wanted, tracks)
+    init(
+        wanted: [String], fallbacks: [String], tracks: [String: AudioTrackChoice] = [:],
+        parts: [String: ChannelSelection] = [:]
+    ) {
+        (self.wanted, self.tracks, self.parts) = (wanted, tracks, parts)
         var last = fallbacks.filter { !wanted.contains($0) }
         if !wanted.contains(Self.thisComputer), !last.contains(Self.thisComputer) { last.append(Self.thisComputer) }
         self.fallbacks = last
@@ -53,7 +58,7 @@ struct OutputTiers: Sendable, Equatable {
             let languages = settings.languages[name] ?? []
             tracks[name] = languages.isEmpty && purpose == .main ? nil : .languages(languages, purpose: purpose)
         }
-        self.init(wanted: settings.speakers, fallbacks: settings.fallbacks, tracks: tracks)
+        self.init(wanted: settings.speakers, fallbacks: settings.fallbacks, tracks: tracks, parts: settings.parts)
     }
 
     /// The names not found yet.

@@ -24,7 +24,8 @@ final class SpeakerFinder: Sendable {
     /// Held during a search; used by the thread, or by the caller of `runDueWork`.
     private let pace = Lock(Pace())
     private let wake = Signal()
-    private let interruption = Interruption()
+    /// Cancels the current search; nil between searches. One for each: an interruption keeps its handlers.
+    private let interruption = Lock<Interruption?>(nil)
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -66,7 +67,7 @@ final class SpeakerFinder: Sendable {
     /// Cancels the current search and joins the thread.
     func stop() {
         stopping.store(true, ordering: .releasing)
-        interruption.raise(status: 0)
+        interruption.withLock { $0 }?.raise(status: 0)
         wake.raise()
         thread.withLock { $0?.join() }
     }
@@ -80,7 +81,7 @@ final class SpeakerFinder: Sendable {
             }
             guard isNew || clock.now >= pace.due else { return pace.due }
             if names != pace.names { (pace.round, pace.names) = (0, names) }
-            for name in names where !stopping.load(ordering: .acquiring) { search(for: name) }
+            for name in names { search(for: name) }
             let isDone = wanted.withLock { $0.names.isEmpty }
             let pause = isDone ? Duration.seconds(3600) : Self.pauses[min(pace.round, Self.pauses.count - 1)]
             pace.round += 1
@@ -90,6 +91,11 @@ final class SpeakerFinder: Sendable {
     }
 
     private func search(for name: String) {
+        let interruption = Interruption()
+        self.interruption.withLock { $0 = interruption }
+        defer { self.interruption.withLock { $0 = nil } }
+        // `stop` has found no search to cancel.
+        guard !stopping.load(ordering: .acquiring) else { return }
         do throws(TalkieError) {
             let outputs = try registry.outputs(at: registry.destinations(named: [name], until: interruption))
             for output in outputs { output.preopening?.open() }

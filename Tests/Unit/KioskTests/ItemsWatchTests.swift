@@ -105,6 +105,40 @@ import Testing
         #expect(found14.count == 1)
     }
 
+    @Test(arguments: ["", "/"]) func aFolderThatIsRenamedHasNoUnfinishedFiles(_ slash: String) throws {
+        let folder = Folder()
+        let inner = folder.path + "/inner"
+        mkdir(inner, 0o700)
+        var watch = try FolderWatch()
+        _ = watch.watch([inner + slash])
+        let writer = open("\(inner)/a.mp4", O_WRONLY | O_CREAT, 0o600)
+        defer { close(writer) }
+        _ = watch.hasChanged()
+        let before = watch.unfinished
+        rename(inner, folder.path + "/other")
+        _ = watch.hasChanged()
+        let after = watch.unfinished
+        #expect(before == ["\(inner)/a.mp4"] && after.isEmpty)
+    }
+
+    @Test func aFileWhoseEventsAreLostIsNotUnfinished() throws {
+        let folder = Folder()
+        for name in ["b.mp4", "c.mp4"] { folder.write(name) }
+        var watch = try FolderWatch()
+        _ = watch.watch([folder.path])
+        let writer = open("\(folder.path)/a.mp4", O_WRONLY | O_CREAT, 0o600)
+        _ = watch.hasChanged()
+        let limit = try String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
+        // Equal events in a row are one.
+        for number in 0...(try #require(Int(limit.trimmingCharacters(in: .whitespacesAndNewlines)))) {
+            chmod("\(folder.path)/\(number % 2 == 0 ? "b" : "c").mp4", 0o600)
+        }
+        close(writer)
+        let hasChanged = watch.hasChanged()
+        let unfinished = watch.unfinished
+        #expect(hasChanged && unfinished.isEmpty)
+    }
+
     @Test func aFolderThatIsRemovedIsForgottenAndMayComeAgain() throws {
         let folder = Folder()
         let inner = folder.path + "/inner"

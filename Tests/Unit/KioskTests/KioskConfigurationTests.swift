@@ -77,6 +77,7 @@ import Testing
             speakers = ["Kitchen", "Living room", "local"]
             speaker_languages = { Kitchen = "de", "Living room" = ["fr", "en"], local = "en,de" }
             speaker_tracks = { Kitchen = "description" }
+            speaker_parts = { "Living room" = "right", local = "FC" }
 
             [day_parts.evening]
             from = 18:00:00
@@ -93,6 +94,8 @@ import Testing
                 "local": .languages(["en", "de"]),
             ])
         #expect(kiosk.periods.first?.settings.purposes == ["Kitchen": .description], "inherited")
+        #expect(
+            OutputTiers(kiosk.settings).parts == ["Living room": .right, "local": .position(.frontCenter)])
     }
 
     @Test func aWrongLanguageOfASpeakerIsReportedWithItsLine() {
@@ -118,6 +121,17 @@ import Testing
                 == [
                     "line 3: speaker_tracks: 'Kitchn' is in neither speakers nor fallbacks; did you mean \"Kitchen\"?"
                 ])
+        #expect(
+            mistakes(start + "speaker_parts = { Kitchn = \"left\" }")
+                == [
+                    "line 3: speaker_parts: 'Kitchn' is in neither speakers nor fallbacks; did you mean \"Kitchen\"?"
+                ])
+        #expect(
+            mistakes(start + "speaker_parts = { Kitchen = \"centre\" }").first?.hasPrefix(
+                "line 3: Kitchen: the part must be one of stereo, left") == true)
+        #expect(
+            mistakes(start + "speaker_parts = { Kitchen = 1 }")
+                == ["line 3: Kitchen: expected a part, such as \"left\""])
         #expect(
             mistakes(start + "speaker_tracks = { Kitchen = \"blind\" }").first?.hasPrefix(
                 "line 3: Kitchen: expected one of \"main\", \"description\"") == true)

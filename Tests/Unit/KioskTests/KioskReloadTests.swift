@@ -59,6 +59,10 @@ import Testing
             name: name, span: try! DaySpan(parsing: "22:00-23:00"), days: Set(1...7), settings: fresh.settings)
     }
 
+    private static func channels(_ rig: KioskRig) -> [ChannelSelection] {
+        rig.player.audioOutputs.map { rig.player.channels(of: $0) }
+    }
+
     private static func time(_ hour: Int) -> KioskConfiguration.Start { .time(TimeOfDay(hour: hour, minute: 0)!) }
 
     /// Returns a step that writes an image next to the films and sets it as slate.
@@ -121,6 +125,16 @@ import Testing
             },
             Step({ fresh, _ in fresh.settings.speakers = ["local"] }) {
                 $0.player.audioOutputs.map(\.name) == ["card"]
+            },
+        ]),
+        "parts": Case(steps: [
+            Step({ fresh, _ in
+                fresh.settings.speakers = ["local", "kitchen"]
+                fresh.settings.parts = ["kitchen": .left]
+            }) { channels($0) == [.whole, .left] },
+            Step({ fresh, _ in fresh.settings.parts = ["local": .right] }) { channels($0) == [.right, .whole] },
+            Step({ fresh, _ in (fresh.settings.parts, fresh.settings.speakers) = ([:], ["local"]) }) {
+                channels($0) == [.whole]
             },
         ]),
         "volume": applies(\.settings.volume, [40, 60, nil, 60]) { rig, volume in

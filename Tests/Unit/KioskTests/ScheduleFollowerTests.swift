@@ -33,6 +33,15 @@ import Testing
         #expect(starts == [false] && !follower.isWaiting)
     }
 
+    @Test func aClockThatIsSetBackBeforeTheStartWaitsForTodaysStart() {
+        let (follower, _) = follower(at: at(10, 30)) { $0.start = .time(TimeOfDay(hour: 9, minute: 0)!) }
+        follower.waitForStart(at: at(10, 30))
+        var starts = [follower.hasStarted(at: at(10, 31)), follower.hasStarted(at: at(8, 30))]
+        #expect(follower.beginsAt == at(9))
+        starts.append(follower.hasStarted(at: at(9)))
+        #expect(starts == [false, false, true])
+    }
+
     @Test func quietHoursAreAChangeWhenTheyBeginAndEnd() throws {
         let quiet = try DaySpan(parsing: "22:00-07:00")
         let (follower, _) = follower(at: at(21)) { $0.quietHours = [quiet] }

@@ -101,6 +101,21 @@ import Testing
         other.player.shutDown()
     }
 
+    /// Its next session begins without the state of the last one.
+    @Test(arguments: [AudioRouteKind.realtimeSpeaker, .bufferedSpeaker], [[], ["kitchen"]])
+    func oneThatDidNotAnswerWhenItLeftIsHeardWhenItIsWantedAgain(
+        _ kind: AudioRouteKind, _ fallbacks: [String]
+    ) async throws {
+        let other = Self(kind: kind, timeout: nil)
+        try await other.lose(at: 10)
+        other.supervisor.want(OutputTiers(wanted: ["local"], fallbacks: fallbacks), at: other.after(20))
+        other.supervisor.want(OutputTiers(wanted: ["kitchen"], fallbacks: []), at: other.after(30))
+        _ = other.supervisor.handle(.found("kitchen", [other.kitchen]), at: other.after(31))
+        other.supervisor.performDueWork(at: other.after(32))
+        #expect(other.heard == ["kitchen"] && other.supervisor.problems.isEmpty)
+        other.player.shutDown()
+    }
+
     /// Each fallback that replaces another takes it out of the group, which therefore does not reconnect it.
     @Test(arguments: [[], ["hall"]]) func aLostFallbackIsSearchedForAgain(_ fallbacks: [String]) async throws {
         let other = Self(kind: .realtimeSpeaker, timeout: nil, fallbacks: fallbacks)
