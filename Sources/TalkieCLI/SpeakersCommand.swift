@@ -2,11 +2,13 @@ internal import ArgumentParser
 internal import MediaCore
 internal import TalkieApp
 
-/// `talkie speakers`: lists the speakers found, their abilities and their routes.
+/// `talkie speakers`: lists the speakers found, their abilities and their routes, and the sound server's outputs.
 struct SpeakersCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "speakers",
-        abstract: "List the speakers on the network with their abilities and the route that would be used.")
+        abstract:
+            "List the speakers on the network with their abilities and the route that would be used, and the outputs of the"
+            + " sound server.")
     static let usageLine = "talkie speakers [--json] [--watch] [--timeout SECONDS] | talkie speakers NAME --trace FILE"
 
     @Argument(
@@ -19,7 +21,7 @@ struct SpeakersCommand: ParsableCommand, UsageLine {
     @Flag(help: "Print the list as JSON; with --watch one line for each change.")
     var json = false
 
-    @Flag(help: "Continue, and report each speaker that appears (+), changes (~) or vanishes (-).")
+    @Flag(help: "Continue, and report each speaker of the network that appears (+), changes (~) or vanishes (-).")
     var watch = false
 
     @Option(

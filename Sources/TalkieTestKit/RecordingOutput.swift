@@ -2,7 +2,9 @@ package import MediaCore
 package import SyncRendering
 
 /// An output that stores audio up to a capacity and consumes it when the test says so. Callable from any thread.
-package final class RecordingOutput: PacketOutput, PreopeningOutput, OwnerVolumeOutput, NowPlayingOutput {
+package final class RecordingOutput: PacketOutput, PreopeningOutput, OwnerVolumeOutput, NowPlayingOutput,
+    RecoveringOutput
+{
     /// The stored calls and audio.
     package struct State: Sendable {
         package var samples: [Float] = []
@@ -26,6 +28,8 @@ package final class RecordingOutput: PacketOutput, PreopeningOutput, OwnerVolume
         package var refusal: OutputError?
         /// The output's own failure.
         package var failure: OutputError?
+        /// Why it is silent while it recovers on its own.
+        package var loss: OutputError?
         /// The number of calls of `open`.
         package var openings = 0
         /// The number of calls of `prepare`.
@@ -74,6 +78,7 @@ package final class RecordingOutput: PacketOutput, PreopeningOutput, OwnerVolume
     package func open() { state.withLock { $0.openings += 1 } }
     package func setSpeed(_ speed: Double) { state.withLock { $0.speeds.append(speed) } }
     package var failure: OutputError? { state.withLock { $0.failure } }
+    package var loss: OutputError? { state.withLock { $0.failure ?? $0.loss } }
 
     package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         let refusal = state.withLock { state -> OutputError? in

@@ -22,9 +22,11 @@ package final class SyntheticFilm: MediaSource {
     /// - Parameters:
     ///   - audioStart: Media time of the first audio.
     ///   - syncInterval: Distance of two sync frames.
+    ///   - audioTracks: The audio tracks, of which the first is the default; all have the same samples.
     package init(
         duration: MediaTime, frame: MediaTime = MediaTime(value: 1001, timescale: 24000), sampleRate: Int = 48000,
-        audioStart: MediaTime = .zero, syncInterval: Int64 = 24, chapters: [Chapter] = []
+        audioStart: MediaTime = .zero, syncInterval: Int64 = 24, chapters: [Chapter] = [],
+        audioTracks: [(language: String?, purpose: Track.Purpose)] = [(nil, .main)]
     ) {
         self.syncInterval = syncInterval
         self.duration = duration
@@ -37,9 +39,12 @@ package final class SyntheticFilm: MediaSource {
             parameters: CodecParameters(codec: "synthetic"), size: PixelSize(width: 16, height: 16))
         summary = MediaSummary(
             container: "synthetic",
-            tracks: [
-                Track(id: 0, number: 1, format: .video(video)), Track(id: 1, number: 1, format: .audio(audio)),
-            ], duration: duration, chapters: chapters)
+            tracks: [Track(id: 0, number: 1, format: .video(video))]
+                + audioTracks.enumerated().map { index, track in
+                    Track(
+                        id: index + 1, number: index + 1, format: .audio(audio), language: track.language,
+                        isDefault: index == 0 && audioTracks.count > 1, purpose: track.purpose)
+                }, duration: duration, chapters: chapters)
     }
 
     package func source(for track: Track) -> any SampleSource {

@@ -4,17 +4,20 @@ package import SyncRendering
 
 /// A sound card in virtual time: the real playout code on a `VirtualPlayoutDevice`. Advanced by `run`.
 package final class VirtualSoundCard: StartReportingOutput, RecoveringOutput, OwnerVolumeOutput, OwnClockOutput,
-    NowPlayingOutput, PartialFlushing, @unchecked Sendable
+    NowPlayingOutput, MovableOutput, PartialFlushing, @unchecked Sendable
 {
     // `@unchecked Sendable`: used by one thread of a test.
 
     package let name: String
-    package let kind = AudioRouteKind.virtual
     package var desiredDepth: Duration = .milliseconds(300)
     /// Until then it waits for a clock, like a network speaker.
     package var clockIsReady: HostInstant?
     /// Thrown by `prepare`.
     package var refusal: OutputError?
+    /// Simulates the failure of the open output, such as another sender that takes a speaker over; `close` resets it.
+    package var failure: OutputError?
+    /// The kind of output, for a simulated speaker.
+    package var kind = AudioRouteKind.virtual
     /// The reason why the gain is not in effect.
     package var gainFailure: OutputError?
     /// The number of calls of `close` while open.
@@ -113,6 +116,9 @@ package final class VirtualSoundCard: StartReportingOutput, RecoveringOutput, Ow
         guard let failover, failover.deviceName == nil else { return nil }
         return OutputError(.lost, "\(name) is gone; connect it again")
     }
+    package var outputDevice: OutputDevice? {
+        failover?.deviceName.map { OutputDevice(name: $0, isOwn: $0 == name, sink: nil) }
+    }
     package var isAudible: Bool { audibleFrom.map { $0 <= clock.now } ?? true }
     package var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
 
@@ -184,6 +190,7 @@ package final class VirtualSoundCard: StartReportingOutput, RecoveringOutput, Ow
     package var isOwnVolumeKnown: Bool { true }
     package func close() {
         if pump != nil { closings += 1 }
+        failure = nil
         _ = device.discard()
         pump = nil
         failover = nil

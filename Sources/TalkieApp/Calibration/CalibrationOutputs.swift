@@ -38,10 +38,10 @@ struct CalibrationOutputs {
         for output in outputs {
             if let card = output as? SoundCard {
                 // ignored: a card that cannot be opened is reported by `open`.
-                let sink = try? SoundCardProbe.sink(of: device)
-                if case .unknown(let reason)? = sink { throw Self.unknown(device, reason) }
+                let sink = try? SoundCardProbe.sink(of: card.device)
+                if case .unknown(let reason)? = sink { throw Self.unknown(card.device, reason) }
                 card.open()
-                speakers.append(SoundCardProvider.identity(at: sink ?? card.sink, device: device))
+                speakers.append(SoundCardProvider.identity(at: sink ?? card.sink, device: card.device))
             } else if let identity = registry.identity(of: output) {
                 speakers.append(identity)
             }

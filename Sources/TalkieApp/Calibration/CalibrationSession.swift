@@ -177,12 +177,14 @@ package struct CalibrationSession {
     }
 
     /// Returns the delays that a film on this screen would have.
-    private func corrections(_ speakers: [OutputIdentity], _ screen: ScreenControl?) throws(TalkieError) -> [Duration] {
+    private func corrections(_ run: CalibrationOutputs, _ screen: ScreenControl?) throws(TalkieError) -> [Duration] {
         let choice = ProfileChoice(
-            for: speakers.map { ProfileChoice.Member(speaker: $0.key, route: $0.route) },
+            for: zip(run.speakers, run.outputs).map {
+                ProfileChoice.Member(speaker: $0.key, route: $0.route, latency: $1.latency)
+            },
             screen: screen?.status.display, mode: screen.map { LatencyProfile.Key.mode($0.status) },
             among: store.all().profiles)
-        for (speaker, use) in zip(speakers, choice.uses) where use.profile == nil {
+        for (speaker, use) in zip(run.speakers, choice.uses) where use.profile == nil {
             throw TalkieError(
                 .failed,
                 "'\(speaker.name)' has no stored calibration to verify; run talkie calibrate without --verify first")
@@ -282,7 +284,7 @@ package struct CalibrationSession {
             let corrections: StimulusRun.Corrections? =
                 arguments.isVerification
                 ? { () throws(TalkieError) in
-                    let delays = try self.corrections(outputs.speakers, screen)
+                    let delays = try self.corrections(outputs, screen)
                     applied = delays
                     return delays
                 } : nil

@@ -37,7 +37,8 @@ package struct LatencyInquiry {
         _ profiles: [LatencyProfile]
     ) -> LatencyLedger {
         let choice = ProfileChoice(
-            for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route)], screen: nil, mode: nil,
+            for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route, latency: latency)], screen: nil,
+            mode: nil,
             among: profiles)
         let profile = choice.uses[0].profile
         let isCard = speaker.route == OutputIdentity.cardRoute
@@ -54,10 +55,11 @@ package struct LatencyInquiry {
         let registry = OutputRegistry(card: SoundCardProvider(device: audioDevice), saying: .commands)
         let outputs = try registry.outputs(at: try registry.destinations(named: [choice.name]))
         return outputs.compactMap { output in
-            let identity =
-                output is SoundCard
-                ? card(audioDevice ?? SoundCardProvider.defaultDevice) : registry.identity(of: output)
-            return identity.map { ($0, output.latency) }
+            if let card = output as? SoundCard {
+                let latency = SoundCardProbe.latency(of: card)
+                return (Self.card(card.device), latency)
+            }
+            return registry.identity(of: output).map { ($0, output.latency) }
         }
     }
 

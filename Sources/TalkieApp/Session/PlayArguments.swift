@@ -14,8 +14,10 @@ package struct PlayArguments: Sendable {
     package var options = PlayerOptions()
     /// The outputs, which play in sync; empty: the local sound card.
     package var speakers: [SpeakerArgument] = []
+    /// The properties that options have set, also those whose value is the usual one.
+    package var chosen: Set<String> = []
     /// Whether the user has set a delay, which disables calibrations.
-    package var isAudioDelayChosen = false
+    var isAudioDelayChosen: Bool { chosen.contains("audio-delay") }
     /// How to use remembered outputs when no `--speaker` is given.
     package var routeMemory: RouteMemoryPolicy = .ask
     /// The route of speakers that have none of their own; nil: as before.
@@ -31,7 +33,7 @@ package struct PlayArguments: Sendable {
         return SpeakerPreferenceTable(others, named: named)
     }
     /// The policy after all outputs are lost; nil: wait for a speaker, but replace a sound card.
-    package var lostRoute: LostRoutePolicy?
+    package var lostRoute: PlaybackSession.LostRoutePolicy?
     package var isFullScreen = false
     /// Nil: the screen selected by the window system.
     package var screen: ScreenChoice?
@@ -89,16 +91,6 @@ package enum RouteMemoryPolicy: String, Sendable, CaseIterable {
     case ask = "ask"
     /// The likely output is used.
     case always = "always"
-}
-
-/// The policy after all outputs are lost: a card unplugged, a speaker gone.
-package enum LostRoutePolicy: String, Sendable, CaseIterable {
-    /// The video continues; audio resumes in sync when the output returns.
-    case wait = "wait"
-    /// This computer's audio takes over.
-    case local = "local"
-    /// Playback pauses.
-    case pause = "pause"
 }
 
 /// A screen by number (0 is the first, as in mpv) or by its manufacturer's name.

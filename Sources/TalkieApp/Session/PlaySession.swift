@@ -69,7 +69,7 @@ package enum PlaySession {
             arguments, inputs: &inputs, destination: destination, events: events, distributor: distributor,
             mailbox: mailbox)
         let loop = arguments.options.playsVideo ? screenLoop(arguments, of: player, mailbox) : nil
-        let inhibitor = inhibitor()
+        let inhibitor = inhibitor(of: player)
         defer { inhibitor?.stop() }
         let director = SessionDirector(
             stage: SessionDirector.Stage(
@@ -151,7 +151,8 @@ package enum PlaySession {
             }
             // A film without the language of a speaker plays there as on the others.
             let requests = arguments.speakers.map { speaker in
-                AudioRoute.Request(speaker.choice.name, choice: speaker.track(beside: arguments.options))
+                AudioRoute.Request(
+                    speaker.choice.name, choice: speaker.track(beside: arguments.options), channels: speaker.part)
             }
             do throws(TalkieError) {
                 route = try AudioRoute(
@@ -177,8 +178,6 @@ package enum PlaySession {
         do throws(ExhaustionError) {
             try distributor.start(
                 recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
-                onOutputEvent: { mailbox.post(.output($0, isLost: $1)) },
-                outputMoved: { mailbox.post(.outputMoved($0)) },
                 onClockEvent: { mailbox.post(.clock($0, $1)) })
         } catch {
             throw TalkieError(error)
@@ -198,7 +197,11 @@ package enum PlaySession {
         let calibration = destination.route.map { route in
             RouteCalibration(route.output, identify: { registry.identity(of: $0) }, profiles: { profiles })
         }
-        registry.onIdentityChange { mailbox.post(.sinkChanged) }
+        registry.onIdentityChange {
+            // At once, as the start follows: a later change would be a discontinuity of the audio.
+            calibration?.reapply()
+            mailbox.post(.sinkChanged)
+        }
         let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains { $0.choice == .local }
         let notice = (playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil).map {
             $0 + "; talkie calibrate local measures it again, talkie profile list still shows it"
@@ -236,10 +239,12 @@ package enum PlaySession {
     }
 
     /// Starts the inhibition of idleness, which is not needed yet. Returns nil without a message bus.
-    private static func inhibitor() -> SleepInhibitor? {
+    private static func inhibitor(of player: Player) -> SleepInhibitor? {
         guard SystemMessageBus.isPresent(.system) || SystemMessageBus.isPresent(.session) else { return nil }
         do throws(ExhaustionError) {
-            let inhibitor = try SleepInhibitor(why: "A film is playing", scope: .idleness, isNeeded: false) { _ in }
+            let inhibitor = try SleepInhibitor(
+                why: "A film is playing", scope: .idleness, isNeeded: false,
+                onEvent: SleepInhibitor.interruptions(of: player))
             try inhibitor.start()
             return inhibitor
         } catch { return nil }

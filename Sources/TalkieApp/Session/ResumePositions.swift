@@ -12,6 +12,8 @@ final class ResumePositions {
     private static let properties = [
         "aid", "vid", "sid", "secondary-sid", "volume", "mute", "speed", "audio-delay", "sub-delay", "sub-visibility",
     ]
+    /// The stored properties that belong to the player, not to one film: following films would keep their values.
+    private static let ofPlayer: Set = ["volume", "mute", "speed", "audio-delay", "sub-delay", "sub-visibility"]
     /// Before the identifier of an output in the name of a setting: its sound track.
     private static let language = "language:"
 
@@ -19,11 +21,14 @@ final class ResumePositions {
     private var settings: [FilmKey: [String: String]] = [:]
     /// The values of the session's start, with which films are played unless the user changes them.
     private var usual: [String: String]?
+    /// The settings of the player that were restored for the current film.
+    private var restored: [String: String] = [:]
     private let player: Player
     private let control: PlayerControl
     private let routes: RouteController?
     private let tracks: [String: AudioTrackChoice]
     private let options: PlayerOptions
+    private let chosen: Set<String>
     private let store: ResumePositionStore
     private let console: SessionConsole
     /// Whether films resume; a given start position disables it.
@@ -36,6 +41,7 @@ final class ResumePositions {
     ) {
         (self.control, self.routes) = (control, routes)
         (tracks, options) = (stage.tracks, arguments.options)
+        chosen = arguments.chosen
         (player, store, self.console) = (stage.player, ResumePositionStore(stage.stateFolder), console)
         resumes = arguments.resumesPlayback && arguments.options.start == nil
         end = arguments.options.end
@@ -116,7 +122,9 @@ final class ResumePositions {
         return all
     }
 
-    /// Plays a film that is prepared as it was played when its position was stored. Options of the command line win.
+    /// Plays a film that is prepared, or has begun after another one, as it was played when its position was stored.
+    /// Values restored for the previous film return to the usual ones, unless the user has changed them. Options of the
+    /// command line win.
     func restoreSettings(of item: QueueItem) {
         if usual == nil {
             usual = Dictionary(
@@ -124,15 +132,18 @@ final class ResumePositions {
                     present(name).map { (name, $0.mpvText) }
                 })
         }
-        guard position(of: item.address) != nil, !isBehindEnd(item), let film = FilmKey(item.address),
-            let stored = settings[film]
-        else { return }
+        let isResumed = position(of: item.address) != nil && !isBehindEnd(item)
+        let stored = isResumed ? FilmKey(item.address).flatMap { settings[$0] } ?? [:] : [:]
+        for (name, value) in restored where stored[name] != value {
+            restored[name] = nil
+            guard stored[name] == nil, present(name)?.mpvText == value, let before = usual?[name] else { continue }
+            set(name, before)
+        }
         for name in Self.properties where !isRequested(name) {
             guard let value = stored[name], present(name)?.mpvText != value else { continue }
             if name == "volume", stored["outputs"] != routes?.ids.joined(separator: ",") ?? "" { continue }
-            // ignored: the film or this version may lack what was stored; the film plays as usual then.
-            guard let request = try? control.table.request(["set", name, value]) else { continue }
-            control.perform(request) { _ in }
+            set(name, value)
+            if Self.ofPlayer.contains(name) { restored[name] = value }
         }
         for (name, value) in stored where name.hasPrefix(Self.language) {
             let id = String(name.dropFirst(Self.language.count))
@@ -142,22 +153,24 @@ final class ResumePositions {
         }
     }
 
+    private func set(_ property: String, _ value: String) {
+        // ignored: the film or this version may lack what was stored; the film plays as usual then.
+        guard let request = try? control.table.request(["set", property, value]) else { return }
+        control.perform(request) { _ in }
+    }
+
     /// Whether an option of the command line sets a property.
     private func isRequested(_ property: String) -> Bool {
-        let usual = PlayerOptions()
+        if chosen.contains(property) { return true }
         return switch property {
         // The track of an output that was named with one is the session's.
         case "aid":
             !tracks.isEmpty || options.audioTrack != nil || !options.audioLanguages.isEmpty
                 || options.audioPurpose != .main
         case "vid": options.videoTrack != nil
-        case "sid": options.subtitles != usual.subtitles || !options.subtitleLanguages.isEmpty
-        case "secondary-sid": options.secondarySubtitles != usual.secondarySubtitles
+        case "sid": !options.subtitleLanguages.isEmpty
         case "volume": options.volume != nil
         case "mute": options.isMuted
-        case "speed": options.speed != usual.speed
-        case "audio-delay": options.audioDelay != .zero
-        case "sub-delay": options.subtitleDelay != .zero
         case "sub-visibility": !options.showsSubtitles
         default: false
         }

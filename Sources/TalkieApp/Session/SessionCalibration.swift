@@ -7,6 +7,8 @@ internal import Telemetry
 final class SessionCalibration {
     /// The recorded corrections by output number.
     private var corrections: [Int: Duration] = [:]
+    /// The outputs with an assumed delay that were reported to the user.
+    private var uncertain: Set<String> = []
     private let stage: SessionDirector.Stage
     private let console: SessionConsole
 
@@ -33,5 +35,12 @@ final class SessionCalibration {
             for share in output.ledger.shares { stage.distributor.record(.share(index: output.number, share)) }
         }
         if let remark = RouteCalibration.remark(outputs) { console.say(.info, remark) }
+        for name in RouteCalibration.uncertain(outputs) where !uncertain.contains(name) {
+            uncertain.insert(name)
+            console.say(
+                .info,
+                "'\(name)' reports no delay; a typical one is assumed. If lips and voices disagree: talkie calibrate '\(name)'"
+            )
+        }
     }
 }

@@ -12,8 +12,6 @@ final class SessionControls {
     private(set) var sectionStart: FilmPosition?
     private(set) var sectionEnd: FilmPosition?
     private var bar = BarVisibility()
-    /// Whether the bar was shown by the last `refreshBar`.
-    private var wasBarShown = false
     /// Whether the position is displayed at the target of the requested seek.
     private var showsNextSeek = false
     /// Whether the chapter at that position is displayed.
@@ -346,9 +344,6 @@ final class SessionControls {
         guard let screen = stage.screen else { return }
         // An open list is anchored to the bar.
         let isShown = panel.isListOpen || showsBar
-        // Whether there is a choice of outputs is known only after a search, which a film without a controller skips.
-        if isShown, !wasBarShown { outputs.routes?.startSearch() }
-        wasBarShown = isShown
         guard isShown else { return screen.show(bar: nil) }
         let state = player.state
         var shown = ScreenBar(

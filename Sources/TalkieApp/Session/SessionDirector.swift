@@ -131,6 +131,9 @@ final class SessionDirector: @unchecked Sendable {
         window.recalibrate()
         stage.player.setRetry(.eachPass)
         stage.player.setLoop(item: options.loopFile, list: arguments.loopPlaylist)
+        stage.player.session = PlaybackSession(lostRoutePolicy: arguments.lostRoute ?? .wait)
+        // The bar's button of the outputs appears with the first speaker.
+        outputs.routes?.startSearch()
         films.open(items, startingWith: positions.recall(of: items))
         while console.status == nil {
             for event in mailbox.receive(until: nextDeadline) {
@@ -174,8 +177,14 @@ final class SessionDirector: @unchecked Sendable {
         switch event {
         case .player(.seeking): controls.seekHasBegun()
         case .player(.sought): controls.seekHasEnded()
+        case .player(.routeChanged(let change)):
+            // The same outputs are heard through another device.
+            if change.added.isEmpty, change.removed.isEmpty { window.recalibrate() }
+            outputs.handle(change, isUnseen: window.isLost && stage.player.state.hasVideo)
+        case .player(.interruption(let interruption)):
+            outputs.report(interruption)
         case .player(let event):
-            if case .phase(let phase) = event { stage.inhibitor?.setNeeded([.playing, .buffering].contains(phase)) }
+            if case .phase = event { stage.inhibitor?.setNeeded(stage.player.state.needsAwake) }
             switch films.handle(event, repeats: stage.player.state.loopItem == .forever) {
             case .none: break
             case .prepared: controls.applySection()
@@ -196,12 +205,6 @@ final class SessionDirector: @unchecked Sendable {
             let resumes = stage.player.state.phase != .paused
             stage.player.pause()
             halt = (.now.advanced(by: Self.haltTimeout), resumes)
-        case .output(let output, let isLost):
-            outputs.handle(output, isLost: isLost, isUnseen: window.isLost && stage.player.state.hasVideo)
-        case .outputMoved(let output):
-            outputs.forgetLoss(of: output)
-            window.recalibrate()
-            outputs.reportMove(of: output)
         case .sinkChanged: window.recalibrate()
         case .clock(let output, let state): console.report(clockOf: output, state)
         case .listed(let page, let items): films.insert(listed: items, behind: page)

@@ -19,10 +19,6 @@ enum SessionEvent: Sendable {
     case changed(String)
     /// A command of the user was refused, with the reason.
     case refused(String)
-    /// An output fell silent or returned.
-    case output(OutputID, isLost: Bool)
-    /// A sound card plays on another device, or on its own again.
-    case outputMoved(OutputID)
     /// The sink of a card has changed or become known.
     case sinkChanged
     /// The state of a speaker's clock has changed.

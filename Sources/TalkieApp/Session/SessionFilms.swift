@@ -180,7 +180,8 @@ final class SessionFilms {
             isReturning = repeats
             if !repeats { record(remarks.interrupt()) }
             if isReturning { console.fail(failure) } else { console.warn(failure.message) }
-        case .ended, .message, .outputProblem, .outputRecovered, .seeking, .sought: break
+        case .ended, .message, .outputProblem, .outputRecovered, .routeChanged, .interruption, .seeking, .sought:
+            break
         }
         return .none
     }
@@ -246,6 +247,7 @@ final class SessionFilms {
         // It was opened separately.
         if !isJoined, isTitleShown, !hasBegun, item == current { return false }
         if hasBegun { positions.forget(current) }
+        if item.address != current.address { positions.restoreSettings(of: item) }
         (current, isTitleShown) = (item, true)
         console.reportMoreFailures()
         showTitle()

@@ -102,7 +102,7 @@ final class SessionOutputs {
         let name = likely.map(\.name).joined(separator: ", ")
         if arguments.routeMemory == .always {
             routes.forgetLikely()
-            routes.choose(likely.map(\.id))
+            routes.choose(likely.map(\.id), because: .newOutput)
         } else if !hasOffered {
             hasOffered = true
             stage.screen?.show(
@@ -167,39 +167,55 @@ final class SessionOutputs {
         console.warn("'\(name)' was disconnected. The sound continues on '\(SoundCardProbe.title(of: device))'.")
     }
 
-    /// Records that an output plays.
-    func forgetLoss(of output: OutputID) {
-        lost.removeAll { $0 == output }
-        showSilence()
-    }
-
-    /// Handles an output that fell silent or returned: reports it and applies the lost-route policy.
+    /// Handles a change of the outputs that are heard: reports what was not chosen, and lets the list of outputs
+    /// respond.
     ///
     /// - Parameter isUnseen: Whether the film has video that cannot be shown.
-    func handle(_ output: OutputID, isLost: Bool, isUnseen: Bool) {
-        guard let (name, reason) = stage.player.nameAndReason(output) else { return }
-        if !isLost {
-            console.warn("'\(name)' is available again.")
-        } else if stage.player.outputs?.isUnopened != true {
-            // The player reports outputs that never played, with the reason.
-            console.warn(Sentences.joined("'\(name)' is silent", reason))
+    func handle(_ change: PlaybackRouteChange, isUnseen: Bool) {
+        defer { showSilence() }
+        switch change.reason {
+        case .outputGone, .takenOver, .failed:
+            for output in change.removed { reportLoss(of: output, by: change, isUnseen: isUnseen) }
+            // Silent outputs have another reason, or have refused again.
+            if change.removed.isEmpty, let error = change.error { console.warn(Sentences.joined(error.message)) }
+        case .newOutput: for output in change.added where lost.contains(output.id) { reportReturn(of: output) }
+        case .moved, .chosen: break
+        }
+        let heard = Set(change.current.map(\.id))
+        lost.removeAll { heard.contains($0) }
+        for output in change.current
+        where change.previous.contains(where: { $0.id == output.id && $0.device != output.device }) {
+            reportMove(of: output.id)
+        }
+        routes?.handle(change)
+    }
+
+    private func reportLoss(of output: PlaybackRouteChange.Output, by change: PlaybackRouteChange, isUnseen: Bool) {
+        lost.append(output.id)
+        // The player reports outputs that never opened, with the reason.
+        if change.hasOpened {
+            // A group that could not be opened is closed, and states the first output's reason only.
+            let ofAll = output.id == change.removed.first?.id ? change.error?.message : nil
+            let reason = stage.player.nameAndReason(output.id)?.reason ?? ofAll
+            console.warn(Sentences.joined("'\(output.name)' is silent", reason))
         } else if isUnseen {
             let failure = TalkieError(
                 .unavailable, "the film has neither picture nor sound output; 'talkie doctor' shows what is missing")
             console.say(.error, failure.message)
-            return console.end(failure.exitStatus)
+            console.end(failure.exitStatus)
         }
-        defer { showSilence() }
-        let all = stage.player.allOutputs
-        guard isLost, all.contains(where: { $0.id == output }) else { return lost.removeAll { $0 == output } }
-        lost.append(output)
-        // Other outputs may still play.
-        guard all.allSatisfy({ lost.contains($0.id) }) else { return }
-        switch arguments.lostRoute ?? .wait {
-        case .wait: break
-        case .local: if routes?.ids != [stage.home.id] { routes?.fallBack() }
-        case .pause: stage.player.pause()
-        }
+    }
+
+    private func reportReturn(of output: PlaybackRouteChange.Output) {
+        let card = stage.player.output(output.id)?.output as? SoundCard
+        if let card, !card.isPlayingOwnDevice { return reportMove(of: output.id) }
+        console.warn("'\(output.name)' is available again.")
+    }
+
+    /// Reports an interruption of which the user is to know what ends it.
+    func report(_ interruption: PlaybackInterruption) {
+        guard interruption == .began(.takenOver), stage.player.state.isPaused else { return }
+        console.warn("Paused. Play to take the output back, or choose another one.")
     }
 
     /// Displays the silent and unresponsive outputs in the corner as long as they remain so.

@@ -13,7 +13,9 @@ package struct SpeakerArgument: Sendable, Hashable {
     package let languages: [String]
     /// The purpose of its sound track, from `track`; nil: that of the film's sound.
     package let purpose: Track.Purpose?
-    /// Its route, encoding and channels, from `route`, `encoding` and `channels`.
+    /// The channels of the film that it plays, from `part`.
+    package let part: ChannelSelection
+    /// Its route and stream, from `route`, `encoding`, `bits` and `channels`.
     package let preferences: SpeakerPreferences
 
     /// A service name has at most 63 bytes (RFC 6763, section 4.1.1), a host name 253.
@@ -22,9 +24,10 @@ package struct SpeakerArgument: Sendable, Hashable {
     /// Creates a speaker without a parser.
     package init(
         _ choice: SpeakerChoice, languages: [String] = [], purpose: Track.Purpose? = nil,
-        preferences: SpeakerPreferences = SpeakerPreferences()
+        part: ChannelSelection = .whole, preferences: SpeakerPreferences = SpeakerPreferences()
     ) {
         (self.choice, self.languages, self.purpose, self.preferences) = (choice, languages, purpose, preferences)
+        self.part = part
     }
 
     /// Returns the selection of its sound track; nil: the film's sound.
@@ -45,9 +48,11 @@ package struct SpeakerArgument: Sendable, Hashable {
         let choice = try SpeakerChoice(parsing: String(fields[0]))
         var languages: [String]?
         var purpose: Track.Purpose?
+        var part: ChannelSelection?
+        var prefersAAC: Bool?
         var preferences = SpeakerPreferences()
-        for part in fields.dropFirst() {
-            let keyAndValue = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for field in fields.dropFirst() {
+            let keyAndValue = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = PrintableText.of(String(keyAndValue[0]))
             guard keyAndValue.count == 2 else {
                 throw ValueError(
@@ -66,10 +71,19 @@ package struct SpeakerArgument: Sendable, Hashable {
                 preferences.route = try SpeakerPreferences.RouteRequest(parsing: String(keyAndValue[1]))
             case "encoding":
                 switch keyAndValue[1] {
-                case "aac": preferences.prefersAAC = true
-                case "lossless": preferences.prefersAAC = false
+                case "aac": prefersAAC = true
+                case "lossless": prefersAAC = false
                 default: throw ValueError("the encoding must be aac or lossless")
                 }
+            case "bits":
+                switch keyAndValue[1] {
+                case "16": preferences.bits = 16
+                case "24": preferences.bits = 24
+                default: throw ValueError("the bits must be 16 or 24")
+                }
+            case "part":
+                guard part == nil else { throw ValueError("part is given twice") }
+                part = try ChannelSelection(parsing: String(keyAndValue[1]))
             case "channels":
                 switch keyAndValue[1] {
                 case "stereo": preferences.channels = 2
@@ -79,11 +93,19 @@ package struct SpeakerArgument: Sendable, Hashable {
                 }
             default:
                 throw ValueError(
-                    "a speaker has no option '\(name)'; there are lang, track, route, encoding and channels, such as "
-                        + "Kitchen;lang=de")
+                    "a speaker has no option '\(name)'; there are lang, track, part, route, encoding, bits and "
+                        + "channels, such as Kitchen;lang=de")
             }
         }
-        self.init(choice, languages: languages ?? [], purpose: purpose, preferences: preferences)
+        if part ?? .whole != .whole, preferences.channels > 2 {
+            throw ValueError("a speaker with a part gets stereo; omit channels or part")
+        }
+        if preferences.bits == 24, prefersAAC == true || preferences.channels > 2 {
+            throw ValueError("24 bits are sent lossless, and in stereo; omit bits, or encoding=aac and channels")
+        }
+        preferences.prefersAAC = prefersAAC ?? (preferences.bits != 24)
+        self.init(
+            choice, languages: languages ?? [], purpose: purpose, part: part ?? .whole, preferences: preferences)
     }
 
     /// Returns the first speaker that is given with different options; nil if there is none.

@@ -1,12 +1,15 @@
 internal import AirPlay
 internal import AirPlayTransport
+internal import CardOutput
 internal import ClassicAirPlay
 internal import Discovery
 package import MediaCore
 internal import Profiles
 internal import Routing
+internal import SyncRendering
 
-/// Implements `talkie speakers`: lists the speakers on the network, once or continuously.
+/// Implements `talkie speakers`: lists the speakers on the network, once or continuously, and once the outputs of the
+/// sound server.
 package struct SpeakerScan {
     /// The default timeout of a list. A running daemon reports what it knows within a second.
     static let usualLimit: Duration = .seconds(3)
@@ -54,6 +57,7 @@ package struct SpeakerScan {
             }
         }
         reportNotes()
+        let sinks = watches ? nil : SinkQuery()
         do {
             let browser = try SpeakerBrowser()
             interruption.onRaise { [weak browser] in browser?.interrupt() }
@@ -66,7 +70,7 @@ package struct SpeakerScan {
                     ) { .check(toward: $0) }
                     reportNotes()
                     return LatencyProfile.shown(in: listings.map(Self.withClassic), ProfileStore().all().profiles)
-                }, write: write, remark: remark)
+                }, sinks: { sinks?.destinations ?? [] }, write: write, remark: remark)
         } catch {
             if interruption.status == nil { throw TalkieError(error) }
         }
@@ -75,22 +79,32 @@ package struct SpeakerScan {
 
     func run(
         _ source: any SpeakerSource, clock: any HostClock, list: ([SpeakerEntry]) -> [SpeakerListing],
-        write: (String) -> Bool, remark: (String) -> Void
+        sinks: () -> [OutputDestination] = { [] }, write: (String) -> Bool, remark: (String) -> Void
     ) throws(DiscoveryError) {
         let began = clock.now
         let timeout = began.advanced(by: Self.daemonTimeout)
         let (start, isThere) = source.wait(until: timeout) { $0.availability == .available }
-        if !isThere, case .unavailable(let error) = start.availability { throw error }
+        if !isThere, case .unavailable(let error) = start.availability {
+            // The outputs of the sound server need no daemon.
+            if !watches {
+                let sinks = sinks()
+                _ = write(
+                    isJSON
+                        ? SpeakerListing.json([], sinks: sinks.map(Self.json), note: error.message)
+                        : sinks.map(Self.text).joined())
+            }
+            throw error
+        }
         if watches {
             watch(source, until: limit.map { began.advanced(by: $0) }, list: list, write: write, remark: remark)
         } else {
-            scan(source, began: began, list: list, write: write, remark: remark)
+            scan(source, began: began, list: list, sinks: sinks, write: write, remark: remark)
         }
     }
 
     private func scan(
         _ source: any SpeakerSource, began: HostInstant, list: ([SpeakerEntry]) -> [SpeakerListing],
-        write: (String) -> Bool, remark: (String) -> Void
+        sinks: () -> [OutputDestination], write: (String) -> Bool, remark: (String) -> Void
     ) {
         let deadline = began.advanced(by: limit ?? Self.usualLimit)
         let isPatient = limit != nil
@@ -98,8 +112,11 @@ package struct SpeakerScan {
         let note = Self.reliabilityNote(snapshot)
         let listings = list(snapshot.entries)
         if let note { remark(note) }
+        let sinks = sinks()
         _ = write(
-            isJSON ? SpeakerListing.json(listings, note: note) : listings.map { $0.text(first: Self.first) }.joined())
+            isJSON
+                ? SpeakerListing.json(listings, sinks: sinks.map(Self.json), note: note)
+                : (listings.map { $0.text(first: Self.first) } + sinks.map(Self.text)).joined())
     }
 
     private func watch(
@@ -133,6 +150,15 @@ package struct SpeakerScan {
         let decisions = listing.entry.members.map { ClassicDecision.decide(for: $0) }
         if let first = decisions.first, decisions.allSatisfy({ $0.method != nil }) { listing.classic = first.reason }
         return listing
+    }
+
+    /// Returns an output of the sound server as text: its name and its ID, which select it.
+    private static func text(_ sink: OutputDestination) -> String {
+        "\(sink.name)\n    output of the sound server  \(PrintableText.of(sink.id))\n"
+    }
+
+    private static func json(_ sink: OutputDestination) -> JSONValue {
+        .object([("name", .text(sink.name)), ("id", .text(sink.id))])
     }
 
     private static func first(_ remedy: Remedy) -> String { remedy.command ?? remedy.advice }

@@ -74,11 +74,18 @@ final class TerminalKeys: Sendable {
     private func run() {
         var parser = TerminalKeyParser()
         var bytes = [UInt8](repeating: 0, count: 256)
+        var wasBehind = false
         while !stopping.load(ordering: .relaxed) {
             // Reading in the background would stop the process (SIGTTIN).
             guard isInFront else {
+                wasBehind = true
                 _ = wake.wait(until: .now.advanced(by: Self.backgroundTimeout))
                 continue
+            }
+            if wasBehind {
+                // A shell's `fg` sends no signal to a process that runs in the background.
+                wasBehind = false
+                cshim_terminal_keywise()
             }
             let deadline = parser.isWaiting ? HostInstant.now.advanced(by: Self.sequenceTimeout) : nil
             let woken = wake.wait(until: deadline, orReadable: descriptor)

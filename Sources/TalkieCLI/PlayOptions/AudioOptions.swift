@@ -12,10 +12,11 @@ struct AudioOptions: ParsableArguments {
         name: .customLong("speaker"),
         help: ArgumentHelp(
             "Speaker by name, ID or address, or local for this computer; may be given several times, each with a sound "
-                + "track by language and purpose, a route, AAC (default) or lossless encoding, and channels, such as "
-                + "\"Kitchen;lang=de;route=realtime\" or \"Headset;track=description\".",
-            valueName: "NAME|ID|airplay://HOST[:PORT]|local[;lang=L][;track=PURPOSE][;route=R][;encoding=aac|lossless]"
-                + "[;channels=stereo|5.1|7.1]"
+                + "track by language and purpose, a part of the channels (left, right, mono, or one such as fc), a "
+                + "route, AAC (default) or lossless encoding, bits, and channels, such as "
+                + "\"Kitchen;lang=de;route=realtime\", \"Headset;track=description\" or \"Shelf;part=left\".",
+            valueName: "NAME|ID|airplay://HOST[:PORT]|local[;lang=L][;track=PURPOSE][;part=P][;route=R]"
+                + "[;encoding=aac|lossless][;bits=16|24][;channels=stereo|5.1|7.1]"
         ),
         transform: { try SpeakerArgument(parsing: $0) })
     var speakers: [SpeakerArgument] = []
@@ -105,7 +106,7 @@ struct AudioOptions: ParsableArguments {
                 + "default: wait for a speaker, replace a card by another one.",
             valueName: "wait|local|pause"), completion: .list(["wait", "local", "pause"]),
         transform: valueChoice("--lost-route must be wait, local or pause"))
-    var lostRoute: LostRoutePolicy?
+    var lostRoute: PlaybackSession.LostRoutePolicy?
 
     func apply(to arguments: inout PlayArguments) {
         arguments.speakers = speakers
@@ -119,7 +120,7 @@ struct AudioOptions: ParsableArguments {
         arguments.options.loudness = loudness == .ebur128 ? loudnessTarget : nil
         arguments.options.replayGain = replayGain.options
         arguments.options.audioDelay = audioDelay ?? .zero
-        arguments.isAudioDelayChosen = audioDelay != nil
+        if audioDelay != nil { arguments.chosen.insert("audio-delay") }
         arguments.options.startPolicy = startPolicy
         arguments.routeMemory = routeMemory
         arguments.lostRoute = lostRoute

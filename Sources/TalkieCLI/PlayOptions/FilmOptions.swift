@@ -31,7 +31,7 @@ struct FilmOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("0.25 to 4; the pitch is preserved.", valueName: "X"),
         transform: { try PlayerOptions.speed(parsing: $0) })
-    var speed: Double = 1
+    var speed: Double?
 
     @Flag(help: "Start paused, showing the first frame.")
     var pause = false
@@ -84,7 +84,8 @@ struct FilmOptions: ParsableArguments {
     func apply(to arguments: inout PlayArguments) {
         arguments.options.start = start
         arguments.options.end = end
-        arguments.options.speed = speed
+        arguments.options.speed = speed ?? 1
+        if speed != nil { arguments.chosen.insert("speed") }
         arguments.options.startsPaused = pause
         arguments.options.loopFile = loopFile
         arguments.loopPlaylist = loopPlaylist

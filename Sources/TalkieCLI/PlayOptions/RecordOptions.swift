@@ -13,17 +13,17 @@ struct RecordOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Start another file at this size (10MiB); FILE.1 is the previous one.", valueName: "SIZE"),
+            "Start another file at this size, such as 10MiB; FILE.1 is the previous one.", valueName: "SIZE"),
         transform: { try TimelineRotation.size(parsing: $0) })
     var timelineMaxSize: Int?
 
     @Option(
-        help: ArgumentHelp("Start another file after this time (24:00:00).", valueName: "TIME"),
+        help: ArgumentHelp("Start another file after this time, such as 24:00:00.", valueName: "TIME"),
         transform: Self.age)
     var timelineMaxAge: Duration?
 
     @Option(
-        help: ArgumentHelp("Number of older files to keep.", valueName: "N"),
+        help: ArgumentHelp("Number of older files to keep (5).", valueName: "N"),
         transform: { text in
             guard let number = DecimalNumber.integer(text) else { throw TimelineRotation.keepError }
             return try TimelineRotation.fileCount(number)

@@ -12,13 +12,13 @@ struct SubtitleOptions: ParsableArguments {
             "Subtitle track by number, 1 is the first; auto: in your language, else a file next to the film.",
             valueName: "N|auto|no"),
         transform: { try SubtitleChoice(parsing: $0) })
-    var sid: SubtitleChoice = .automatic
+    var sid: SubtitleChoice?
 
     @Option(
         help: ArgumentHelp(
             "Secondary subtitles at the top; text only. auto: none.", valueName: "N|auto|no"),
         transform: { try SubtitleChoice(parsing: $0) })
-    var secondarySid: SubtitleChoice = .none
+    var secondarySid: SubtitleChoice?
 
     @Flag(help: "Start with the secondary subtitles hidden; Alt+v shows them.")
     var noSecondarySubVisibility = false
@@ -49,14 +49,14 @@ struct SubtitleOptions: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp("Delay the subtitles by this much, negative for earlier.", valueName: "SECONDS"),
         transform: { try PlayerOptions.audioDelay(parsing: $0) })
-    var subDelay: Duration = .zero
+    var subDelay: Duration?
 
     @Flag(help: "Start with the subtitles hidden; v shows them.")
     var noSubVisibility = false
 
     func apply(to arguments: inout PlayArguments) {
-        arguments.options.subtitles = sid
-        arguments.options.secondarySubtitles = secondarySid
+        arguments.options.subtitles = sid ?? .automatic
+        arguments.options.secondarySubtitles = secondarySid ?? SubtitleChoice.none
         arguments.options.showsSecondarySubtitles = !noSecondarySubVisibility
         arguments.options.subtitleLanguages = slang
         arguments.options.userLanguages = PlayerOptions.userLanguages { name in
@@ -65,7 +65,10 @@ struct SubtitleOptions: ParsableArguments {
         arguments.options.subtitleFiles = subFiles
         arguments.options.subtitleSearch = subAuto
         arguments.options.subtitleFolders = subFilePaths
-        arguments.options.subtitleDelay = subDelay
+        arguments.options.subtitleDelay = subDelay ?? .zero
+        for (name, isChosen) in [
+            ("sid", sid != nil), ("secondary-sid", secondarySid != nil), ("sub-delay", subDelay != nil),
+        ] where isChosen { arguments.chosen.insert(name) }
         arguments.options.showsSubtitles = !noSubVisibility
     }
 }

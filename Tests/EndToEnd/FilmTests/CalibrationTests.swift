@@ -111,15 +111,57 @@ import Testing
             }
             let last = try object(String(try #require(corrections.last)))
             #expect(corrections.count >= 2 && last["wanted"] as? Double == 0, "\(corrections)")
-            #expect(
-                try object(try talkie("latency", "local", "--audio-device", "pulse", "--json", sink: "other").output)[
-                    "offset_used_ms"] as? Double == 0)
+            let other = try object(
+                try talkie("latency", "local", "--audio-device", "pulse", "--json", sink: "other").output)
+            let rest = try #require(other["shares"] as? [[String: Any]]).first {
+                $0["share"] as? String == "calibrated rest"
+            }
+            #expect(rest?["source"] as? String == "unknown", "\(other)")
             // A user-provided delay replaces the profile.
             _ = try talkie(
                 "play", Program.media("talking.mp4"), "--end", "1", "--audio-device", "pulse", "--audio-delay", "0",
                 "--timeline", timeline)
             #expect(!(try String(contentsOfFile: timeline, encoding: .utf8).contains("\"event\":\"calibration\"")))
             #expect(try talkie("profile", "forget", "local").status == 0)
+        }
+    }
+
+    /// A headset that is heard 400 ms later than the server states: its monitor is played into the sink of the
+    /// loudspeakers, whose monitor is the microphone.
+    @Test func twoOutputsOfTheDesktopAreAlignedWithinTwoMilliseconds() throws {
+        try withServer {
+            for words in [
+                [
+                    "module-null-sink", "sink_name=phones", "rate=48000", "channels=2", "norewinds=1",
+                    "sink_properties='device.description=Phones device.api=bluez device.string=AC:80:0A:11:22:33"
+                        + " bluetooth.codec=sbc'",
+                ],
+                [
+                    "module-loopback", "source=phones.monitor", "sink=out", "latency_msec=400", "adjust_time=1",
+                    "rate=48000",
+                ],
+            ] {
+                let server = ["-s", "unix:\(scratch.path("socket"))", "load-module"]
+                #expect(try Program.run("/usr/bin/pactl", server + words).status == 0)
+            }
+            func behind(_ words: String...) throws -> Double {
+                let result = try Program.run(
+                    Program.talkie,
+                    ["calibrate", "Phones", "sink:out", "--microphone", "pulse", "--events", "10", "--json"] + words,
+                    environment: environment, atMost: 90)
+                try #require(result.status == 0, "\(result.errors)")
+                let speakers = try #require(try object(result.output)["speakers"] as? [[String: Any]])
+                return try #require(speakers.last?["behind_first_ms"] as? Double, "\(result.output)")
+            }
+            let measured = try behind()
+            let rest = try behind("--verify")
+            print("the loudspeakers are heard \(measured) ms after the headset, and \(rest) ms after one calibration")
+            #expect(abs(measured + 400) < 30)
+            #expect(abs(rest) < 2)
+            let listed = try object(try talkie("profile", "list", "--json").output)
+            let profiles = try #require(listed["profiles"] as? [[String: Any]])
+            #expect(
+                Set(profiles.compactMap { $0["speaker"] as? String }) == ["bluetooth-AC800A112233-sbc", "sink-out"])
         }
     }
 

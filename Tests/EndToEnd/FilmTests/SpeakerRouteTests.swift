@@ -17,8 +17,10 @@ import VirtualSpeaker
         let before = speaker.record.events.count
         let result = try Program.run(
             Program.talkie,
-            ["play", "--really-quiet", "--end", "2", "--speaker", "airplay://127.0.0.36:\(speaker.port)\(options)"]
-                + arguments + [film],
+            [
+                "play", "--really-quiet", "--end", "2", "--speaker",
+                "airplay://\(speaker.configuration.address):\(speaker.port)\(options)",
+            ] + arguments + [film],
             environment: ["XDG_STATE_HOME": state], atMost: 40)
         #expect(result.status == 0)
         let events = speaker.record.events[before...]
@@ -133,6 +135,118 @@ import VirtualSpeaker
         for (found, wanted) in zip(left + right, expected[0] + expected[1]) {
             #expect(abs(found - wanted) < 0.05 * front, "\(left), \(right)")
         }
+    }
+
+    /// Returns the level of each tone in both channels of a recording, in its second second.
+    private func levels(_ file: String, of tones: [Int]) throws -> [[Double]] {
+        try (0...1).map { channel in
+            let recording = try OutputCapture(file: URL(fileURLWithPath: file), channel: channel)
+            let begin = try #require(recording.samples.firstIndex { abs($0) > 0.02 })
+            let range = (begin + Int(recording.rate))..<(begin + 2 * Int(recording.rate))
+            return tones.map { recording.tone($0, range).level }
+        }
+    }
+
+    /// The film's AAC is passed through to the third speaker, and decoded for the two of the pair.
+    // feature: guide: A stereo pair, or surround sound, of several speakers
+    @Test func twoSpeakersAreAStereoPair() throws {
+        let folder = try Scratch()
+        let tones = [400, 800]
+        // On both speakers, whose instants are compared by it.
+        let common = 25
+        let film = try TestClips.make(
+            "speaker-pair.mp4",
+            ["-f", "lavfi", "-i", "testsrc2=s=64x36:r=25:d=6"]
+                + [
+                    "-f", "lavfi", "-i",
+                    "aevalsrc=exprs=0.2*sin(2*PI*400*t)+0.2*sin(2*PI*\(common)*t)"
+                        + "|0.2*sin(2*PI*800*t)+0.2*sin(2*PI*\(common)*t):c=stereo:s=48000:d=6",
+                ] + TestClips.arguments("-c:v mpeg4 -c:a aac -b:a 256k"))
+        let parts = [";part=left", ";part=right", ""]
+        let speakers = try parts.indices.map { index in
+            try SoftwareSpeaker(
+                SpeakerConfiguration(
+                    name: "Room \(index)", address: NetworkAddress("127.0.0.\(36 + index)")!, port: 0,
+                    output: .file(path: folder.path("\(index).wav")), clock: .required))
+        }
+        defer { for speaker in speakers { speaker.stop() } }
+        let names = zip(speakers, parts).map { "airplay://\($0.configuration.address):\($0.port)\($1)" }
+        let result = try Program.run(
+            Program.talkie,
+            ["play", "--really-quiet", "--volume", "100"] + names.flatMap { ["--speaker", $0] } + [film],
+            environment: ["XDG_STATE_HOME": folder.path("state")], atMost: 60)
+        #expect(result.status == 0, "\(result.errors)")
+        for speaker in speakers { speaker.stop() }
+        let heard = try parts.indices.map { try levels(folder.path("\($0).wav"), of: tones) }
+        let level = heard[2][0][0]
+        #expect(abs(level - 0.2) < 0.01)
+        let expected = [[[1.0, 0], [1, 0]], [[0, 1], [0, 1]], [[1, 0], [0, 1]]]
+        for (found, wanted) in zip(heard.joined().joined(), expected.joined().joined()) {
+            #expect(abs(found - wanted * level) < 0.02 * level, "\(heard)")
+        }
+        // When the common tone, whose phase is 0 at film time 0, last had phase 0 before the recording's second second.
+        let instants = try (0...1).map { index in
+            let recording = try OutputCapture(file: URL(fileURLWithPath: folder.path("\(index).wav")))
+            let begin = try #require(recording.samples.firstIndex { abs($0) > 0.02 })
+            let middle = begin + Int(recording.rate)
+            let turns = recording.tone(common, middle..<(middle + Int(recording.rate))).turns
+            return recording.instant(of: -turns * recording.rate / Double(common)) / 1e6
+        }
+        let period = 1000.0 / Double(common)
+        let apart = (instants[1] - instants[0]).remainder(dividingBy: period)
+        let first = try speakers.prefix(2).map { try #require($0.record.spans.first?.instant) }
+        print("the pair is \(apart) ms apart; it begins \((first[1] - first[0]).inMilliseconds) ms apart")
+        #expect(abs(apart) < 0.3 && abs((first[1] - first[0]).inMilliseconds) < period / 2)
+    }
+
+    /// The downmix levels of FFmpeg's AC-3 encoder are −4.5 dB for the centre and −6 dB for surround.
+    @Test(arguments: [("fc", [0, 0, 1.0, 0, 0, 0]), ("left", [0.477, 0, 0.284, 0, 0.239, 0])])
+    func aSpeakerPlaysItsPartOfAFilmIn51(_ part: String, _ expected: [Double]) throws {
+        let folder = try Scratch()
+        let heard = folder.path("heard.wav")
+        let speaker = try SoftwareSpeaker(
+            SpeakerConfiguration(
+                address: NetworkAddress("127.0.0.36")!, port: 0, output: .file(path: heard), clock: .required))
+        defer { speaker.stop() }
+        let sent = try stream(
+            speaker, of: try surroundFilm(), state: folder.path("state"), options: ";part=\(part)", "--end", "4",
+            "--volume", "100")
+        #expect(sent == "buffered AAC-LC 48")
+        speaker.stop()
+        for channel in try levels(heard, of: Self.voices) {
+            for (found, wanted) in zip(channel, expected) {
+                #expect(abs(found - wanted * 0.2) < 0.01, "\(part): \(channel)")
+            }
+        }
+    }
+
+    @Test func aSpeakerGets24BitsIfItOffersThem() throws {
+        let folder = try Scratch()
+        let film = try surroundFilm()
+        func speaker(_ address: String, _ quirks: SpeakerQuirks) throws -> SoftwareSpeaker {
+            try SoftwareSpeaker(
+                SpeakerConfiguration(
+                    name: address, address: NetworkAddress(address)!, port: 0, clock: .required, quirks: quirks))
+        }
+        let state = folder.path("state")
+        let offering = try speaker("127.0.0.36", SpeakerQuirks())
+        defer { offering.stop() }
+        #expect(try stream(offering, of: film, state: state, options: ";bits=24") == "buffered ALAC 48/24")
+        #expect(
+            try stream(offering, of: film, state: state, options: ";encoding=lossless;bits=16")
+                == "buffered ALAC 44.1/16")
+        var quirks = SpeakerQuirks()
+        try quirks.set("16-bit")
+        let other = try speaker("127.0.0.37", quirks)
+        defer { other.stop() }
+        #expect(try stream(other, of: film, state: state, options: ";bits=24") == "buffered ALAC 44.1/16")
+        let result = try Program.run(
+            Program.talkie,
+            ["play", "--no-video", "--end", "2", "--speaker", "airplay://127.0.0.37:\(other.port);bits=24", film],
+            environment: ["XDG_STATE_HOME": state], atMost: 40)
+        #expect(
+            result.status == 0 && (result.errors + result.output).contains("offers no 24-bit stream"),
+            "\(result.errors)")
     }
 
     /// The offer is in the announcement, and the refusal in the answer to the stream's SETUP.

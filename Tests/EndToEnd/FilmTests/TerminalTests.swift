@@ -68,6 +68,31 @@ import Testing
         #expect(process.wait() == .status(0))
     }
 
+    /// `fg` sends no signal to a program that runs in the background.
+    @Test func keysWorkAfterTheFilmWasInTheBackground() throws {
+        let shell = TerminalProcess(["--norc", "--noprofile", "-i"], of: "/bin/bash")
+        shell.type("'\(Program.talkie)' play '\(Program.media("talking.mp4"))' --no-audio --loop-file=inf\n")
+        try #require(shell.see("V: 00:00:0"), "\(shell.output)")
+        shell.type("\u{1A}")
+        #expect(shell.see("Stopped"))
+        shell.type("bg\n")
+        #expect(shell.see("&"))
+        shell.discardOutput()
+        shell.type("fg\n")
+        // The shell names the command; its line editor has given the terminal back then.
+        #expect(shell.see("--loop-file=inf"))
+        let end = HostInstant.now.advanced(by: .seconds(20))
+        while shell.isAsShellsLeaveIt, HostInstant.now < end { usleep(50_000) }
+        #expect(!shell.isAsShellsLeaveIt)
+        shell.discardOutput()
+        shell.type("q")
+        #expect(shell.see("bash-"), "\(shell.output)")
+        shell.type("echo status-$?\n")
+        #expect(shell.see("status-0"), "\(shell.output)")
+        shell.type("exit\n")
+        #expect(shell.wait() == .status(0))
+    }
+
     @Test func aFilmFromStandardInputLeavesTheKeysAlone() throws {
         let process = TerminalProcess(["play", "-", "--no-audio"])
         #expect(process.see("opening"))

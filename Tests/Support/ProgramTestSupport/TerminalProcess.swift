@@ -20,14 +20,15 @@ final class TerminalProcess {
     private(set) var output = ""
     private var ending: Ending?
 
-    init(_ arguments: [String], environment: [String: String] = [:]) {
+    /// - Parameter path: The program; `talkie` by default.
+    init(_ arguments: [String], of path: String = Program.talkie, environment: [String: String] = [:]) {
         person = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var (locked, number): (Int32, Int32) = (0, 0)
         // TIOCSPTLCK and TIOCGPTN, ioctl_tty(2).
         precondition(
             person >= 0 && ioctl(person, 0x4004_5431, &locked) == 0 && ioctl(person, 0x8004_5430, &number) == 0)
-        let path = "/dev/pts/\(number)"
-        program = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        let terminal = "/dev/pts/\(number)"
+        program = open(terminal, O_RDWR | O_NOCTTY | O_CLOEXEC)
         var size = winsize(ws_row: 24, ws_col: 160, ws_xpixel: 0, ws_ypixel: 0)
         precondition(ioctl(program, UInt(TIOCSWINSZ), &size) == 0)
 
@@ -35,7 +36,7 @@ final class TerminalProcess {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         // The first terminal that a session leader opens becomes its controlling terminal.
-        posix_spawn_file_actions_addopen(&actions, 0, path, O_RDWR, 0)
+        posix_spawn_file_actions_addopen(&actions, 0, terminal, O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, 0, 1)
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
         var attributes = posix_spawnattr_t()
@@ -57,12 +58,12 @@ final class TerminalProcess {
         variables["TERM"] = "xterm"
         variables.merge(environment) { $1 }
         var process = pid_t()
-        let code = Self.withStrings([Program.talkie] + arguments) { words in
+        let code = Self.withStrings([path] + arguments) { words in
             Self.withStrings(variables.map { "\($0)=\($1)" }) { environment in
-                posix_spawn(&process, Program.talkie, &actions, &attributes, words, environment)
+                posix_spawn(&process, path, &actions, &attributes, words, environment)
             }
         }
-        precondition(code == 0, "\(Program.talkie) cannot be started: error \(code)")
+        precondition(code == 0, "\(path) cannot be started: error \(code)")
         self.process = process
     }
 

@@ -55,10 +55,15 @@ final class PipeWireServer {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Records the sink until `finish`.
-    func record() throws -> PulseServer.Recorder {
+    /// Records a sink until `finish`: the default one, `meter`, or `other`.
+    func record(sink: String = "meter") throws -> PulseServer.Recorder {
         let home = folder.appendingPathComponent("home").path
         return try PulseServer.Recorder(
-            probe: "pipewire_probe.py", server: home, sink: "meter", file: folder.appendingPathComponent("heard.wav"))
+            probe: "pipewire_probe.py", server: home, sink: sink,
+            file: folder.appendingPathComponent("heard-\(sink).wav"))
     }
+
+    /// Sends a pactl command to the server, as a desktop does, and returns its output.
+    @discardableResult
+    func control(_ words: String...) throws -> String { try PulseServer.control(words) }
 }

@@ -60,6 +60,9 @@ final class PulseServer {
         try? FileManager.default.removeItem(at: folder)
     }
 
+    /// Stops the process: connections are accepted, but not answered.
+    func freeze() { kill(process.pid, SIGSTOP) }
+
     private var isAnswering: Bool {
         (try? ChildProcess("/usr/bin/pactl", ["-s", address, "info"]))?.wait() ?? false
     }
@@ -71,8 +74,10 @@ final class PulseServer {
 
     /// Sends a pactl command to the server, as a desktop does, and returns its output.
     @discardableResult
-    func control(_ words: String...) throws -> String {
-        let command = try ChildProcess("/usr/bin/pactl", ["-s", address] + words, keepsOutput: true)
+    func control(_ words: String...) throws -> String { try Self.control(["-s", address] + words) }
+
+    static func control(_ words: [String]) throws -> String {
+        let command = try ChildProcess("/usr/bin/pactl", words, keepsOutput: true)
         let answer = command.readAll()
         guard command.wait() else { throw CocoaError(.executableLoad) }
         return answer.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -92,7 +97,7 @@ final class PulseServer {
 
     final class Recorder {
         private let process: ChildProcess
-        private let file: URL
+        let file: URL
 
         init(probe: String = "sound_probe.py", server: String, sink: String, file: URL) throws {
             self.file = file

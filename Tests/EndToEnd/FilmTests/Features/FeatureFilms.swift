@@ -62,6 +62,17 @@ struct FeatureFilms {
             ] + options)
     }
 
+    /// Creates a film of 24 seconds in which each colour and tone lasts for four.
+    func slowFilm() throws -> String {
+        let (inputs, filter) = Self.picture(Array(0..<6))
+        return try make(
+            "slow.mkv",
+            inputs + ["-f", "lavfi", "-i", "aevalsrc=0.25*sin(2*PI*(400+150*floor(t/4))*t):s=48000:d=24"] + [
+                "-filter_complex", "\(filter),setpts=4*PTS,fps=25[a]", "-map", "[a]", "-map", "6", "-c:v", "ffv1",
+                "-pix_fmt", "yuv444p", "-c:a", "flac",
+            ])
+    }
+
     /// Creates a film of some of the seconds, with one track of each kind.
     func part(_ name: String, _ seconds: ClosedRange<Int>, _ options: [String] = []) throws -> String {
         let (inputs, filter) = Self.picture(Array(seconds))

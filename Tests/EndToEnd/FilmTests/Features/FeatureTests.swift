@@ -389,6 +389,34 @@ struct FeatureTests {
         #expect(apart.allSatisfy { abs($0) < 0.12 }, "\(apart)")
     }
 
+    // feature: guide: Bluetooth and other outputs of the desktop
+    @Test(.repeatedWhenTheMachineStalls) func aHeadsetIsNamedChosenInMidFilmAndHearsATrackOfItsOwn() throws {
+        let described = try films.film(
+            "headset.mkv",
+            ["-metadata:s:a:1", "language=eng", "-disposition:a:0", "default", "-disposition:a:1", "visual_impaired"])
+        var (named, chosen) = (
+            Setup("--speaker", "local", "--speaker", "headset;track=description", described),
+            Setup("--fs", try films.film(), screen: "640x360")
+        )
+        (named.hasHeadset, chosen.hasHeadset) = (true, true)
+        // On this screen the list does not cover the middle, where the colour is sampled.
+        chosen.keys = [1: ["s"], 2: ["End", "Return"]]
+        let both = try ObservedPlayback.play([named])[0]
+        both.expect(seconds: Array(0..<6), offset: -0.12...0.12)
+        let description = both.heard(FeatureFilms.secondTones, in: both.headset)
+        #expect(description.map(\.second) == Array(0..<6), "\(both.result.errors)")
+        let apart = zip(both.heard().dropFirst(), description.dropFirst()).map { $1.from - $0.from }
+        #expect(apart.allSatisfy { abs($0) < 0.02 }, "\(apart)")
+        let moved = try ObservedPlayback.play([chosen])[0]
+        let card = moved.heard().map(\.second)
+        #expect(card.starts(with: [0, 1]) && card.count < 6, "the loudspeakers fall silent: \(card)")
+        moved.sound = moved.headset
+        let heard = moved.heard().map(\.second)
+        #expect(heard.last == 5 && heard.count < 6, "\(heard)")
+        #expect(moved.offset.map { abs($0) < 0.12 } == true, "\(moved.offset ?? .nan) s")
+        #expect(moved.seen.map(\.second) == Array(0..<6), "\(moved.result.errors)")
+    }
+
     // MARK: Covers and images
 
     // feature: --audio-display, --cover-art-auto, --cover-art-file, --image-display-duration, guide: Music and pictures

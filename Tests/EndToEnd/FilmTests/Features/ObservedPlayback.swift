@@ -20,6 +20,8 @@ final class ObservedPlayback: @unchecked Sendable {
         /// Channel count of the sink.
         var channels = 2
         var environment: [String: String] = [:]
+        /// Whether the sound server has a second sink, a Bluetooth headset named `Headset`.
+        var hasHeadset = false
         /// Key names of xdotool, pressed when a second of the film is first shown.
         var keys: [Int: [String]] = [:]
         /// Called for each sample of the screen; returning true ends the program by SIGTERM.
@@ -45,6 +47,8 @@ final class ObservedPlayback: @unchecked Sendable {
     private(set) var pictures: [DisplayPicture] = []
     /// Recording of the sink. A test replaces it by the recording of a speaker.
     var sound: OutputCapture?
+    /// Recording of the headset.
+    private(set) var headset: OutputCapture?
     /// Keys not pressed yet, by second.
     private var keys: [Int: [String]]
     /// Output of pactl for the program's stream.
@@ -83,6 +87,15 @@ final class ObservedPlayback: @unchecked Sendable {
             recorders.append(try server.record(sink: sink))
             return try ObservedPlayback(setup, sink: sink)
         }
+        // The last sink of the list.
+        var headset: PulseServer.Recorder?
+        if setups.contains(where: \.hasHeadset) {
+            try server.control(
+                "load-module", "module-null-sink", "sink_name=headset", "rate=48000", "channels=2", "norewinds=1",
+                "sink_properties='device.description=Headset device.api=bluez device.string=AC:80:0A:11:22:33"
+                    + " bluetooth.codec=sbc'")
+            headset = try server.record(sink: "headset")
+        }
         let (group, address, processors) = (DispatchGroup(), server.address, DispatchSemaphore(value: 2))
         for playback in all {
             group.enter()
@@ -95,6 +108,7 @@ final class ObservedPlayback: @unchecked Sendable {
         }
         group.wait()
         for (playback, recorder) in zip(all, recorders) { playback.sound = try recorder.finish() }
+        if let headset = try headset?.finish() { for playback in all { playback.headset = headset } }
         return all
     }
 

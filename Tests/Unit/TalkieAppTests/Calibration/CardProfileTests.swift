@@ -19,10 +19,12 @@ import Testing
         AudioSink(key: "sink-\(name)", name: name, title: "The \(name)")
     }
 
-    private func use(_ knowledge: SinkKnowledge, _ profiles: [LatencyProfile]) -> ProfileChoice.Use {
+    private func use(
+        _ knowledge: SinkKnowledge, _ profiles: [LatencyProfile], latency: OutputLatency? = nil
+    ) -> ProfileChoice.Use {
         let speaker = SoundCardProvider.identity(at: knowledge, device: "default")
         return ProfileChoice(
-            for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route)], screen: "TV",
+            for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route, latency: latency)], screen: "TV",
             mode: "60-Hz full-screen", among: profiles
         ).uses[0]
     }
@@ -39,6 +41,61 @@ import Testing
             ProfileTests.profile($0, offset: 200, route: "card")
         }
         #expect(use(.unknown("the sound server does not answer"), profiles).profile == nil)
+    }
+
+    /// What a card states of a Bluetooth device behind a sound server.
+    private static func latency(_ source: LatencySource, portOffset: Duration = .zero) -> OutputLatency {
+        OutputLatency(
+            startLead: .zero,
+            shares: [
+                LatencyShare(name: "sound card", duration: .milliseconds(130), source: source),
+                LatencyShare(name: "port offset", duration: portOffset, source: .configured),
+            ])
+    }
+
+    @Test func theLedgerSaysThatADelayIsAssumed() throws {
+        let shares = LatencyLedger.stated(Self.latency(.assumed), isCard: true)
+        let queue = try #require(shares.first { $0.name == "queue" })
+        #expect(queue.source == "assumed" && queue.note.contains("calibrate"))
+        #expect(LatencyLedger.stated(Self.latency(.reported), isCard: true).allSatisfy { $0.source != "assumed" })
+    }
+
+    @Test func anOffsetOfTheDesktopIsAShareAndIsNotAddedTwice() throws {
+        // Calibrated with 100 ms in the desktop's settings: 50 ms were left.
+        var profile = ProfileTests.profile("sink-headset", offset: 50, route: "card")
+        profile.shares = LatencyLedger.stated(Self.latency(.reported, portOffset: .milliseconds(100)), isCard: true)
+        #expect(profile.shares.first { $0.name == "desktop" }?.milliseconds == 100)
+        for (offset, rest) in [(100, 50), (150, 0), (0, 150), (-20, 170)] {
+            let latency = Self.latency(.reported, portOffset: .milliseconds(offset))
+            let use = use(.known(Self.sink("headset")), [profile], latency: latency)
+            #expect(use.correction == .milliseconds(-rest))
+            let ledger = LatencyLedger(
+                speaker: "x", route: "card", stated: LatencyLedger.stated(latency, isCard: true), profile: use.profile)
+            // The sum does not depend on who keeps it: 130 ms of the card, 150 ms behind it.
+            #expect(abs(ledger.offsetUsed - 280) < 0.001, "\(ledger.text)")
+        }
+        // Of a profile from before offsets were recorded none is known.
+        profile.shares = []
+        let latency = Self.latency(.reported, portOffset: .milliseconds(100))
+        #expect(use(.known(Self.sink("headset")), [profile], latency: latency).correction == .milliseconds(-50))
+    }
+
+    @Test func roomsOfAnEarlierRunKeepTheirDifferenceWithAnotherOffset() {
+        // Two sinks aligned with 100 ms of the desktop at the second, which is 30 ms behind the first.
+        let profiles = [("a", 0, 0.0), ("b", 100, 30)].map { name, offset, behind in
+            var profile = ProfileTests.profile(
+                "sink-\(name)", offset: nil, route: "card", room: (run: "r", behind: behind))
+            profile.shares = LatencyLedger.stated(
+                Self.latency(.reported, portOffset: .milliseconds(offset)), isCard: true)
+            return profile
+        }
+        let members = [("a", 0), ("b", 60)].map { name, offset in
+            ProfileChoice.Member(
+                speaker: "sink-\(name)", route: "card",
+                latency: Self.latency(.reported, portOffset: .milliseconds(offset)))
+        }
+        let uses = ProfileChoice(for: members, screen: nil, mode: nil, among: profiles).uses
+        #expect(uses.map(\.correction) == [.zero, .milliseconds(-70)])
     }
 
     /// Installs files written by the commit before sinks were distinguished.

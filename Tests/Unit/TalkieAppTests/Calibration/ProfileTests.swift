@@ -154,6 +154,22 @@ import Testing
         #expect(choice(["AA", "BB"], profiles).uses.map(\.correction) == [.milliseconds(-100), .milliseconds(-112)])
     }
 
+    @Test(arguments: [["AA", "BB"], ["BB", "AA"]])
+    func theNewestRunAlignsTheRoomsAlsoIfOneKeepsAnOlderOffset(_ order: [String]) throws {
+        try store.store([Self.profile("AA", offset: 100)])
+        try store.store([
+            Self.profile("AA", offset: nil, screen: "", mode: "", room: ("b", 0), at: 200),
+            Self.profile("BB", offset: nil, screen: "", mode: "", room: ("b", 12), at: 200),
+        ])
+        try store.store([
+            Self.profile("AA", offset: nil, room: ("c", 0), at: 300),
+            Self.profile("BB", offset: nil, room: ("c", 30), at: 300),
+        ])
+        let corrections = Dictionary(
+            uniqueKeysWithValues: zip(order, choice(order, store.all().profiles).uses.map(\.correction)))
+        #expect(corrections == ["AA": .milliseconds(-100), "BB": .milliseconds(-130)])
+    }
+
     @Test func aRunOfOneKeepsHowTheRoomsStand() throws {
         try store.store([Self.profile("AA", offset: nil, room: ("r", 12))])
         try store.store([Self.profile("AA", offset: 50, at: 200)])

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func thePortsAreCheckedOnEveryAddressAndTheirHolderIsNamed() throws {
-        let addresses = [NetworkAddress("127.0.0.1")!, NetworkAddress("10.0.0.1")!]
+        let addresses = [NetworkAddress("127.0.0.1")!, NetworkAddress("10.0.0.1")!, NetworkAddress("fd00::1")!]
         func finding(_ code: PTPError.Code, on bad: NetworkAddress) throws -> Finding {
             try #require(
                 PortCheck.findings(
@@ -72,6 +72,14 @@ import Testing
         #expect(forbidden.remedy?.contains("cap_sys_nice") == false)
         #expect(forbidden.remedy?.contains("sysctl net.ipv4.ip_unprivileged_port_start=319") == true)
         #expect(try finding(.portsBusy, on: NetworkAddress("10.0.0.2")!).verdict == .good)
+        #expect(try finding(.portsBusy, on: addresses[2]).text.contains("holds UDP 319 or 320 on fd00::1"))
+        let table = [
+            "00000000000000000000000000000001 01 80 10 80       lo",
+            "fe80000000000000000000000000000a 0002 40 20 80     eth0",
+            "fd00000000000000000000000000000b 02 40 00 40     eth0", "fd", "",
+        ].joined(separator: "\n")
+        let found = PortCheck.addresses(in: table)
+        #expect(found == [NetworkAddress("::1")!, NetworkAddress("fe80::a%2")!], "the third one is tentative")
     }
 
     @Test func theHolderOfAPortIsFoundInTheKernelsTable() throws {

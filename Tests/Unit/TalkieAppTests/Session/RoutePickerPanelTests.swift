@@ -175,6 +175,22 @@ import Testing
         #expect(routes.ids == [kitchen.id] && routes.name == "Kitchen")
     }
 
+    /// An output that refuses its first session was never heard: its error ends the film.
+    @Test(arguments: [false, true]) func onlyOutputsThatHavePlayedAreReplacedByThisComputer(hasOpened: Bool) {
+        let rig = SessionRig("long")
+        defer { rig.player.shutDown() }
+        rig.player.session.lostRoutePolicy = .local
+        let (card, kitchen) = (rig.toys.destination("card"), rig.toys.destination("Kitchen"))
+        let routes = RouteController(
+            player: rig.player, registry: OutputRegistry([rig.toys]), routes: [kitchen], home: card, post: { _ in })
+        defer { routes.close() }
+        let heard = PlaybackRouteChange.Output(id: OutputID(0), name: "Kitchen", kind: .bufferedSpeaker)
+        var change = PlaybackRouteChange(reason: .takenOver, previous: [heard], current: [])
+        change.hasOpened = hasOpened
+        routes.handle(change)
+        #expect(routes.ids == [hasOpened ? card.id : kitchen.id])
+    }
+
     @Test func outputsAreNamedTogetherAlsoIfTheirNamesHaveCommas() throws {
         let (rooms, cards) = (SessionRooms(), ["alsa:hdmi:CARD=A", "alsa:hdmi:CARD=A,DEV=1", "local"])
         let rows = cards.map { RoutePicker.Row(id: $0, name: $0, isTicked: false) }

@@ -205,25 +205,30 @@ import Testing
         #expect(loud.output.state.withLock { $0.gains }.contains(1), "100 was asked for")
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSilentOutputAndItsReturnAreReported() {
+    @Test(.timeLimit(.minutes(5))) func aSilentOutputAndItsReturnAreReported() throws {
         let rig = Rig("long")
-        #expect(
-            rig.run(
-                .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
+        try rig.director.start()
+        rig.wait { $0.phase == .playing }
+        rig.lose(Self.loss)
+        rig.lose(nil)
+        #expect(rig.end(.terminalKey("q")) == 0)
+        #expect(rig.director.outputs.lost.isEmpty)
         let output = rig.person.output()
-        #expect(output.contains("'recording' is silent."))
+        #expect(output.contains("'recording' is silent."), "\(output)")
         #expect(!output.contains(". ."))
         #expect(output.contains("'recording' is available again."))
     }
 
     /// A television that is switched off takes its sound card with it.
     // feature: screen
-    @Test(.timeLimit(.minutes(5))) func aFilmContinuesWhileItsDisplayIsAwayAlsoWithoutSound() {
+    @Test(.timeLimit(.minutes(5))) func aFilmContinuesWhileItsDisplayIsAwayAlsoWithoutSound() throws {
         let rig = Rig("long")
-        let error = OutputError(.unavailable, "no display can be reached; connect one")
-        #expect(
-            rig.run(
-                .screen(.away(error)), .output(OutputID(0), isLost: true), .screen(.back), .terminalKey("q")) == 0)
+        try rig.director.start()
+        rig.wait { $0.phase == .playing }
+        rig.mailbox.post(
+            .screen(.away(OutputError(.unavailable, "no display can be reached; connect one"))))
+        rig.lose(Self.loss)
+        #expect(rig.end(.screen(.back), .terminalKey("q")) == 0)
         let output = rig.person.output()
         #expect(output.contains("connect one. The film continues; its picture returns with a display."), "\(output)")
         #expect(output.contains("The picture has returned."), "\(output)")
@@ -235,26 +240,36 @@ import Testing
         #expect(rig.person.output().contains("PTP times sent in the name of 'recording' do not match its clock"))
     }
 
-    @Test(.timeLimit(.minutes(5))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
+    private static let loss = OutputError(.lost, "It was disconnected.")
+
+    private static func heard(_ device: String) -> PlaybackRouteChange.Output {
+        PlaybackRouteChange.Output(id: OutputID(0), name: "recording", kind: .virtual, device: device)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() throws {
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
-        #expect(rig.run(.output(OutputID(0), isLost: true), .terminalKey("q")) == 0)
+        try rig.director.start()
+        rig.wait { $0.phase == .playing }
+        rig.fail(Self.loss)
+        rig.wait { $0.phase == .paused }
+        #expect(rig.player.state.isPaused && rig.player.state.interruption == nil)
+        #expect(rig.end(.terminalKey("q")) == 0)
         #expect(rig.director.outputs.lost == [OutputID(0)])
-        let waiting = Rig("long")
-        #expect(
-            waiting.run(
-                .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
-        #expect(waiting.director.outputs.lost.isEmpty)
+        #expect(rig.person.output().contains("'recording' is silent"))
     }
 
     @Test(.timeLimit(.minutes(5))) func aFilmWhoseOnlyOutputIsLostContinuesOnThisComputerIfRequested() async {
-        for (policy, wanted) in [(LostRoutePolicy.local, ["card"]), (nil, ["recording"]), (.wait, ["recording"])] {
+        for (policy, wanted) in [
+            (PlaybackSession.LostRoutePolicy.local, ["card"]), (nil, ["recording"]), (.wait, ["recording"]),
+        ] {
             var arguments = PlayArguments(files: [])
             arguments.lostRoute = policy
             let rig = Rig("long", arguments: arguments)
-            rig.mailbox.post(.output(OutputID(0), isLost: true))
             try! rig.director.start()
+            rig.wait { $0.phase == .playing && $0.session.lostRoutePolicy == (policy ?? .wait) }
+            rig.lose(Self.loss)
             if policy == .local {
                 for await _ in rig.player.states where rig.player.audioOutputs.map(\.name) == ["card"] { break }
             }
@@ -270,9 +285,77 @@ import Testing
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
-        #expect(rig.run(.outputMoved(OutputID(0)), .terminalKey("q")) == 0)
+        let moved = PlaybackRouteChange(
+            reason: .moved, previous: [Self.heard("Speakers")], current: [Self.heard("Headphones")])
+        #expect(rig.run(.player(.routeChanged(moved)), .terminalKey("q")) == 0)
         #expect(rig.person.output() == "talkie: The sound continues on 'recording'.\n")
         #expect(rig.director.outputs.lost.isEmpty)
+    }
+
+    /// The product's path: the speaker's failure, the player's events, the message, and the choice of another output.
+    @Test(.timeLimit(.minutes(5))) func aFilmWhoseSpeakerIsTakenOverPausesAndResumesOnTheChosenOutput() throws {
+        let rig = Rig("long")
+        try rig.director.start()
+        rig.wait { $0.phase == .playing }
+        rig.fail(Self.takeover)
+        rig.wait { $0.phase == .paused }
+        #expect(rig.player.state.interruption == .takenOver)
+        rig.mailbox.post(.rooms(["toy:card"]))
+        rig.wait { $0.phase == .playing }
+        #expect(rig.player.state.interruption == nil)
+        #expect(rig.player.audioOutputs.map(\.name) == ["card"])
+        #expect(rig.end(.terminalKey("q")) == 0)
+        let output = rig.person.output()
+        #expect(output.contains("'recording' is silent"), "\(output)")
+        #expect(output.contains("Paused. Play to take the output back, or choose another one."), "\(output)")
+    }
+
+    private static let takeover = OutputError(.busy, "Another sender is now playing on recording.")
+
+    @Test(.timeLimit(.minutes(5))) func aSpeakerThatRefusesAgainAfterPlayIsReportedAgain() throws {
+        let rig = Rig("long")
+        try rig.director.start()
+        rig.wait { $0.phase == .playing }
+        rig.fail(Self.takeover)
+        rig.wait { $0.phase == .paused }
+        rig.mailbox.post(.terminalKey("p"))
+        rig.wait { _ in rig.routeChanges.withLock { $0.count } == 2 }
+        rig.wait { $0.phase == .paused && $0.interruption == .takenOver }
+        #expect(rig.player.state.phase == .paused && rig.player.state.interruption == .takenOver)
+        #expect(rig.end(.terminalKey("q")) == 0)
+        let output = rig.person.output()
+        #expect(output.ranges(of: "Another sender is now playing on recording.").count == 2, "\(output)")
+        #expect(output.ranges(of: "Paused. Play to take the output back").count == 2, "\(output)")
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aSpeakerThatIsTakenOverBetweenTwoFilmsIsReported() throws {
+        let rig = Rig("long", "long 2")
+        try rig.director.start()
+        rig.wait { $0.phase == .playing }
+        rig.output.state.withLock { ($0.failure, $0.refusal) = (Self.takeover, Self.takeover) }
+        rig.mailbox.post(.terminalKey(">"))
+        rig.wait { $0.title == "long 2" && $0.phase == .paused && $0.interruption == .takenOver }
+        #expect(rig.player.state.title == "long 2" && rig.player.state.interruption == .takenOver)
+        #expect(rig.end(.terminalKey("q")) == 0)
+        let output = rig.person.output()
+        #expect(output.contains("'recording' is silent. Another sender is now playing on recording."), "\(output)")
+        #expect(output.contains("Paused. Play to take the output back"), "\(output)")
+    }
+
+    /// The bar has its button without the user having opened the list or moved the pointer.
+    @Test(.timeLimit(.minutes(5))) func theSearchForOutputsBeginsWithTheProgram() async {
+        let rig = Rig("long", presentRooms: [])
+        try! rig.director.start()
+        rig.toys.appear("Kitchen")
+        func isOffered() -> Bool { (try? rig.director.outputs.rooms.ids("toy:Kitchen")) != nil }
+        // The offers are read by a task, which needs a thread of the pool that neither blocks nor spins.
+        let deadline = HostInstant.now.advanced(by: .seconds(50))
+        while !isOffered(), HostInstant.now < deadline {
+            // ignored: a cancelled test ends at the deadline.
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(isOffered())
+        #expect(rig.end(.terminalKey("q")) == 0)
     }
 
     @Test(.timeLimit(.minutes(5))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {

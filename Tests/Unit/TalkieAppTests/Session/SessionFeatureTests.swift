@@ -111,11 +111,39 @@ import Testing
         #expect(again.end(.terminalKey("Q")) == 0)
         var arguments = PlayArguments(files: [])
         arguments.options.speed = 2
+        arguments.chosen = ["speed"]
         let other = Rig(film, arguments: arguments, folder: folder)
         try other.director.start()
         other.wait { $0.isMuted && $0.position.seconds >= 30 }
         #expect(other.player.state.speed == 2)
-        #expect(other.end(.terminalKey("q")) == 0)
+        #expect(other.end(.terminalKey("Q")) == 0)
+        // Also one that states the usual value.
+        arguments.options.speed = 1
+        let usual = Rig(film, arguments: arguments, folder: folder)
+        try usual.director.start()
+        usual.wait { $0.isMuted && $0.position.seconds >= 30 }
+        #expect(usual.player.state.speed == 1)
+        #expect(usual.end(.terminalKey("q")) == 0)
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    func whatIsRestoredForAFilmEndsWithIt(_ isChangedByTheUser: Bool) throws {
+        let folder = TemporaryFolder()
+        let (first, next) = (folder.write("1", to: "long 1"), folder.write("2", to: "long 2"))
+        try ResumePositionStore(StateFolder(path: folder.path)).store(
+            MediaTime(value: 30, timescale: 1), of: try #require(FilmKey(first)),
+            settings: ["speed": "1.5", "audio-delay": "-0.3", "mute": "yes"])
+        let rig = Rig(first, more: [next], folder: folder)
+        try rig.director.start()
+        rig.wait { $0.speed == 1.5 && $0.audioDelay == .milliseconds(-300) && $0.isMuted }
+        if isChangedByTheUser {
+            rig.player.setSpeed(2)
+            rig.wait { $0.speed == 2 }
+        }
+        rig.mailbox.post(.terminalKey(">"))
+        rig.wait { $0.phase == .playing && $0.current?.address == next && $0.audioDelay == .zero && !$0.isMuted }
+        #expect(rig.player.state.speed == (isChangedByTheUser ? 2 : 1))
+        #expect(rig.end(.terminalKey("q")) == 0)
     }
 
     @Test func aWarningIsShownBelowWhereAFilmResumesAndDoesNotReplaceIt() {

@@ -17,6 +17,8 @@ final class SessionRig {
     let opened = Lock<[String]>([])
     /// Raised when a film was opened or the player reported an event.
     let wakeSignal = Signal()
+    /// The changes of outputs that the player has reported.
+    let routeChanges = Lock<[PlaybackRouteChange]>([])
     let toys: ToyProvider
     /// While true, films named "stick…" cannot be opened.
     let isStickPulled = Lock(false)
@@ -32,12 +34,13 @@ final class SessionRig {
     let folder: TemporaryFolder
     private let log: LogFile?
 
-    /// Films named "bad…" cannot be opened, "long…" last a minute, others 0.2 s.
+    /// Films named "bad…" cannot be opened, "long…" last a minute, others 0.2 s. "long tracks" has English and German
+    /// sound, and an audio description.
     init(
         _ films: String..., more: [String] = [], arguments: PlayArguments = PlayArguments(files: []),
         routes: [OutputDestination] = [],
         showsStatus: Bool = false, timeline: String? = nil, folder: TemporaryFolder = TemporaryFolder(),
-        logs: Bool = false, pageLink: String? = nil
+        logs: Bool = false, pageLink: String? = nil, presentRooms: [String]? = nil
     ) {
         self.folder = folder
         log = logs ? try? LogFile(creating: folder.path("log")) : nil
@@ -46,7 +49,7 @@ final class SessionRig {
         let events = EventLog(clock: MonotonicClock())
         distributor = EventDistributor(log: events)
         try! distributor.start(recordingTo: timeline.flatMap { try? TimelineFile(creating: $0) })
-        toys = ToyProvider(["card": card])
+        toys = ToyProvider(["card": card], present: presentRooms)
         player = Player(
             components: Player.Components(
                 open: { [opened, isStickPulled, wakeSignal] (address, _) throws(MediaError) in
@@ -58,14 +61,18 @@ final class SessionRig {
                     }
                     let name = address.split(separator: "/").last ?? ""
                     let length = name.hasPrefix("long") ? 60_000 : 200
-                    return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
+                    return SyntheticFilm(
+                        duration: MediaTime(value: Int64(length), timescale: 1000),
+                        audioTracks: name == "long tracks"
+                            ? [("eng", .main), ("deu", .main), ("eng", .description)] : [(nil, .main)])
                 },
                 codecs: SyntheticCodecs(),
                 makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: output),
             options: arguments.options, events: events
-        ) { [mailbox, wakeSignal] in
+        ) { [mailbox, wakeSignal, routeChanges] in
             mailbox.post(.player($0))
+            if case .routeChanged(let change) = $0 { routeChanges.withLock { $0.append(change) } }
             wakeSignal.raise()
         }
         stage = SessionDirector.Stage(
@@ -76,6 +83,9 @@ final class SessionRig {
             stage: stage, arguments: arguments, items: (films + more).map { PlaylistLoader.Item(address: $0) },
             mailbox: mailbox)
     }
+
+    /// Wakes the feeder of the output, as an output does whose state has changed.
+    func wakeOutput() { output.state.withLock { $0.context }?.writable.raise() }
 
     /// Runs to the end and returns the exit status.
     func run(_ events: SessionEvent...) -> Int32 {
@@ -89,6 +99,19 @@ final class SessionRig {
     func wait(for condition: (PlayerState) -> Bool) {
         let deadline = HostInstant.now.advanced(by: .seconds(50))
         while !condition(player.state), .now < deadline { usleep(2000) }
+    }
+
+    /// Lets the output fail for good, and waits until the player has reported it.
+    func fail(_ error: OutputError) { change { ($0.failure, $0.refusal) = (error, error) } }
+
+    /// Lets the output be lost until it recovers (nil), and waits until the player has reported it.
+    func lose(_ error: OutputError?) { change { $0.loss = error } }
+
+    private func change(_ body: (inout RecordingOutput.State) -> Void) {
+        let count = routeChanges.withLock { $0.count }
+        output.state.withLock(body)
+        wakeOutput()
+        wait { _ in routeChanges.withLock { $0.count } > count }
     }
 
     /// Waits for the end of a session that was started.

@@ -6,6 +6,7 @@ import Testing
 
 @testable import Playback
 @testable import Routing
+@testable import TalkieApp
 
 /// The division of places between the main audio track and tracks of their own.
 @Suite(.timeLimit(.minutes(5))) final class TrackRouterTests {
@@ -91,6 +92,36 @@ import Testing
         #expect(player.allOutputs.last?.id == id, "another language keeps the sound")
         apply(route(hall), route(kitchen), with: router)
         #expect(main == ["Hall", "Kitchen"] && added.isEmpty)
+    }
+
+    @Test func theUsersTrackPlaysAgainWhenTheSelectionOfAnOutputEnds() {
+        var arguments = PlayArguments(files: [])
+        arguments.options.audioTrack = 2
+        let rig = SessionRig("long tracks", arguments: arguments)
+        defer { rig.player.shutDown() }
+        let router = TrackRouter(rig.player)
+        func plays(_ number: Int) -> Bool {
+            rig.wait { $0.audioTrack?.number == number }
+            return rig.player.state.audioTrack?.number == number
+        }
+        rig.player.append([QueueItem("long tracks")])
+        rig.player.play()
+        #expect(plays(2))
+        // Beside others its track is an additional one; alone, or first, it selects the main one.
+        apply(route(hall), route(kitchen, "en"), with: router)
+        apply(route(hall), with: router)
+        #expect(plays(2))
+        let headset = TrackRoute(id: "Study", outputs: [study], choice: .purpose(.description))
+        for own in [route(kitchen, "en"), headset] {
+            apply(own, with: router)
+            #expect(plays(own.choice?.purpose == .description ? 3 : 1))
+            apply(route(hall), with: router)
+            #expect(plays(2))
+        }
+        apply(headset, with: router)
+        #expect(plays(3))
+        apply(headset, route(hall), with: router)
+        #expect(plays(2))
     }
 
     @Test func thePlacesInTheListHaveLanguagesThatAKeyChanges() throws {

@@ -33,10 +33,32 @@ import Testing
         #expect(
             try SpeakerArgument(parsing: "Headset;track=description;lang=de")
                 == SpeakerArgument(.named("Headset"), languages: ["de"], purpose: .description))
+        #expect(
+            try SpeakerArgument(parsing: "local;part=left;lang=en")
+                == SpeakerArgument(.local, languages: ["en"], part: .left))
+        #expect(try SpeakerArgument(parsing: "Kitchen;part=FC").part == .position(.frontCenter))
+        #expect(try SpeakerArgument(parsing: "Kitchen;part=stereo;channels=5.1").part == .whole)
+        #expect(
+            try SpeakerArgument(parsing: "Kitchen;bits=24").preferences
+                == SpeakerPreferences(prefersAAC: false, bits: 24), "lossless is implied")
+        #expect(
+            try SpeakerArgument(parsing: "Kitchen;bits=16").preferences == SpeakerPreferences(bits: 16))
         #expect(message("Kitchen;route=raop") == "the route must be auto, buffered, realtime, ntp or classic")
         #expect(message("Kitchen;route=ntp;route=ntp") == "route is given twice")
         #expect(message("Kitchen;encoding=mp3") == "the encoding must be aac or lossless")
         #expect(try SpeakerArgument(parsing: "Room = 1;lang=fr").choice == .named("Room = 1"))
+    }
+
+    @Test func contradictoryOptionsAreRefused() {
+        let lossless = "24 bits are sent lossless, and in stereo; omit bits, or encoding=aac and channels"
+        #expect(message("Kitchen;encoding=aac;bits=24") == lossless)
+        #expect(message("Kitchen;bits=24;encoding=aac") == lossless)
+        #expect(message("Kitchen;bits=24;channels=5.1") == lossless)
+        #expect(message("Kitchen;bits=24;encoding=lossless") == nil && message("Kitchen;bits=16;encoding=aac") == nil)
+        #expect(message("Kitchen;bits=20") == "the bits must be 16 or 24")
+        #expect(message("Kitchen;part=left;channels=5.1") == "a speaker with a part gets stereo; omit channels or part")
+        #expect(message("Kitchen;part=left;part=left") == "part is given twice")
+        #expect(message("Kitchen;part=centre")?.hasPrefix("the part must be one of stereo, left") == true)
     }
 
     @Test func aWrongOptionIsRefusedWithItsCause() {
@@ -44,7 +66,7 @@ import Testing
         #expect(message("Kitchen;")?.contains("'' after ; is no option") == true)
         #expect(
             message("Kitchen;language=de")
-                == "a speaker has no option 'language'; there are lang, track, route, encoding and channels, such as Kitchen;lang=de"
+                == "a speaker has no option 'language'; there are lang, track, part, route, encoding, bits and channels, such as Kitchen;lang=de"
         )
         #expect(message("Kitchen;Lang=de")?.contains("no option 'Lang'") == true)
         #expect(message("Kitchen;lang=de;lang=en") == "lang is given twice; write lang=de,en")

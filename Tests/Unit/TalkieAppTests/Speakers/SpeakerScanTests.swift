@@ -5,6 +5,7 @@ import Discovery
 import Foundation
 import MediaCore
 import Sockets
+import SyncRendering
 import TalkieTestKit
 import Testing
 
@@ -19,7 +20,8 @@ import Testing
     }
 
     private func scan(
-        _ network: ScriptedNetwork, _ scan: SpeakerScan = SpeakerScan(), readsOn: Int = .max
+        _ network: ScriptedNetwork, _ scan: SpeakerScan = SpeakerScan(), sinks: [OutputDestination] = [],
+        readsOn: Int = .max
     ) -> ScanResult {
         var result = ScanResult()
         var parts = 0
@@ -31,6 +33,7 @@ import Testing
                         SpeakerListing(entry: $0, decision: .decide(for: $0.leader), isPaired: false)
                     }
                 },
+                sinks: { sinks },
                 write: {
                     result.output += $0
                     parts += 1
@@ -72,6 +75,37 @@ import Testing
         let printed = self.scan(ScriptedNetwork((.zero, ScriptedNetwork.listing())), json).output
         let object = try #require(try JSONSerialization.jsonObject(with: Data(printed.utf8)) as? [String: Any])
         #expect((object["speakers"] as? [Any])?.isEmpty == true && object["note"] is String)
+    }
+
+    @Test func theOutputsOfTheSoundServerFollowTheSpeakersWithTheNamesThatSelectThem() throws {
+        let headset = OutputDestination(
+            provider: "soundcard", id: "sink:bluez_output.1\u{1B}", name: "WH-1000XM4", kind: .soundCard)
+        func printed(_ scan: SpeakerScan = SpeakerScan(), _ speakers: DiscoveredSpeaker...) -> String {
+            var snapshot = ScriptedNetwork.listing()
+            snapshot.speakers = speakers
+            return self.scan(ScriptedNetwork((.zero, snapshot)), scan, sinks: [headset]).output
+        }
+        let sink = "WH-1000XM4\n    output of the sound server  sink:bluez_output.1\u{FFFD}\n"
+        #expect(printed() == sink)
+        let both = printed(SpeakerScan(), .announced("Kitchen"))
+        #expect(both.hasPrefix("Kitchen\n") && both.hasSuffix(sink))
+        var json = SpeakerScan()
+        json.isJSON = true
+        let object = try JSONSerialization.jsonObject(with: Data(printed(json).utf8)) as? [String: Any]
+        #expect(object?["sinks"] as? [[String: String]] == [["name": headset.name, "id": headset.id]])
+        let without = self.scan(
+            ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon."))), sinks: [headset])
+        #expect(without.output == sink && without.error?.message == "start avahi-daemon.")
+        let answer = self.scan(
+            ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon."))), json, sinks: [headset]
+        ).output
+        let listed = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
+        #expect((listed?["sinks"] as? [Any])?.count == 1 && listed?["note"] as? String == "start avahi-daemon.")
+        // A watch reports the changes of the network.
+        var watch = SpeakerScan()
+        watch.watches = true
+        #expect(printed(watch, .announced("Kitchen")).hasPrefix("+ Kitchen\n"))
+        #expect(!printed(watch, .announced("Kitchen")).contains(headset.name))
     }
 
     @Test func aTimeThatWasAskedForIsUsedUp() {
