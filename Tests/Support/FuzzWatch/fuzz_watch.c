@@ -45,8 +45,19 @@ static int is_inside(const char *path) {
   return strncmp(path, folder, length) == 0 && path[length] == '/' && !strstr(path + length, "/../");
 }
 
-static int watched_open(const char *path, int flags, int mode) {
-  if (!watching) return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+/* Where an address leads: the library opens a descriptor that it has checked by its name in /proc. */
+static const char *target_of(const char *path, char *target, size_t size) {
+  if (strncmp(path, "/proc/self/fd/", 14)) return path;
+  const ssize_t length = readlink(path, target, size - 1);
+  if (length < 0) return path;
+  target[length] = 0;
+  return target;
+}
+
+static int watched_open(const char *name, int flags, int mode) {
+  if (!watching) return (int)syscall(SYS_openat, AT_FDCWD, name, flags, mode);
+  char target[512];
+  const char *path = target_of(name, target, sizeof target);
   if ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC)) {
     seen.writes++;
     errno = EACCES;
@@ -55,7 +66,8 @@ static int watched_open(const char *path, int flags, int mode) {
   if (!is_inside(path)) {
     struct stat status;
     seen.outside++;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+    /* O_PATH opens nothing: neither does a device act, nor can be read. */
+    if (!(flags & O_PATH) && stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
       seen.devices++;
       strncpy(seen.path, path, sizeof seen.path - 1);
     }
@@ -63,7 +75,7 @@ static int watched_open(const char *path, int flags, int mode) {
     return -1;
   }
   if (++seen.files == MOST_FILES && tired) tired();
-  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+  return (int)syscall(SYS_openat, AT_FDCWD, name, flags, mode);
 }
 
 #define OPENS(name)                                                  \
