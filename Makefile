@@ -16,7 +16,7 @@ WHOLE = -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xs
 JOBS = 4
 endif
 FLAGS = $(CHECKS) $(WHOLE)
-TESTS = $(OPTIMIZED) $(call within,2400) Tools/build --build-tests $(FLAGS)
+TESTS = $(OPTIMIZED) $(call within,3000) Tools/build --build-tests $(FLAGS)
 # The static runtime makes the program one file, which can be copied without the toolchain. It is given no capabilities
 # (docs/decisions/0015-privileges.md): those of `setcap` are talkie-ports' alone.
 RELEASE = -c release --static-swift-stdlib $(CHECKS) $(RELEASE_FLAGS)
@@ -82,7 +82,12 @@ release:
 
 # Virtual time: all at once. A process runs its tests on one thread per processor, and a test that waits blocks its thread: two processes with
 # half of the tests each use the processors better. What needs real time, the speaker lab included: Tools/lanes.
-UNITS = $(notdir $(wildcard Tests/Unit/*))
+#
+# PARTS=system: only the tests of what uses the system's libraries of media, screen, sound and control, for another system than this one
+# (Tools/roots). Most of the others have the same result on each, and they are half of the build and of the tests' time.
+UNITS = $(notdir $(if $(filter system,$(PARTS)),$(call tests-of,AirPlayPairing AirPlayWire CardOutput ClassicAirPlay MediaCodecs MediaFiles \
+	Playback Remote ScreenOutput TalkieApp TalkieCLI Text),$(wildcard Tests/Unit/*)))
+tests-of = $(foreach name,$(1),$(or $(wildcard Tests/Unit/$(name)Tests),$(error there is no Tests/Unit/$(name)Tests)))
 HALF = $(filter PlaybackTests MediaFilesTests CalibrationTests KioskTests,$(UNITS))
 only = '^($(subst $(space),|,$(strip $(1))))\.'
 
@@ -140,7 +145,7 @@ test-speakers: lab built
 	TALKIE_TIGHT_BOUNDS=1 $(call within,1800) Tools/lanes --only lab
 
 # Data races in the parts that have threads of their own.
-THREADED = $(foreach name,MediaCore SyncRendering CardPlayout PTP AirPlay VirtualSpeaker,$(or $(wildcard Tests/Unit/$(name)Tests),$(error there is no Tests/Unit/$(name)Tests)))
+THREADED = $(call tests-of,MediaCore SyncRendering CardPlayout PTP AirPlay VirtualSpeaker)
 # Sums on one thread: the sanitizer makes them ten times slower, and there is nothing in them that it could find.
 UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Processing/$(name)Tests.swift),$(error there is no $(name)Tests)))
 # Minutes of virtual time on the test's own thread.
@@ -148,7 +153,7 @@ LONG = SyncRenderingTests\.FramePresenterTests/everyPictureOfTwoHours|CardPlayou
 # Only the targets that these need are built; that they do not use each package is a warning.
 build-threads test-threads: export TALKIE_TARGETS = $(notdir $(THREADED))
 build-threads: setup
-	TALKIE_WARNINGS= $(call within,1200) Tools/build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
+	TALKIE_WARNINGS= $(call within,3000) Tools/build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
 
 # Tests that drive a renderer without a thread end without closing its output, whose opening thread is then not joined.
 test-threads: build-threads
@@ -171,7 +176,8 @@ format:
 	$(SWIFT) format -i -r $(SOURCES)
 
 reference: setup
-	@$(call within,900) Tools/reference
+	$(TESTS)
+	$(call within,300) Tools/reference
 
 lint:
 	@$(call within,300) $(SWIFT) format lint -r --strict $(SOURCES)

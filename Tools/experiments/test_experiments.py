@@ -26,7 +26,7 @@ class Experiments(unittest.TestCase):
     def test_each_finds_the_lab_and_the_meter_and_says_what_it_does(self):
         for name in (
             "bad-days", "calibrations", "controls", "delivery", "exhaustion", "mutations", "repeats", "slow-stream", "soak",
-            "starts", "strangers", "wall",
+            "starts", "strangers", "wall", "listeners",
         ):
             said = subprocess.run([sys.executable, "-B", os.path.join(HERE, name), "--help"], capture_output=True, text=True)
             self.assertEqual(said.returncode, 0, f"{name}: {said.stderr}")

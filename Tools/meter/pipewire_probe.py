@@ -103,6 +103,8 @@ class Recorder:
         return found
 
     def stop(self):
+        # The process callback has a thread of its own, which goes on.
+        self.ended.set()
         self._function("pw_thread_loop_stop", None, _pointer)(self._loop)
 
     def _on_state(self, _data, _old, state, _error):
@@ -122,7 +124,7 @@ class Recorder:
             parts.append(c.string_at(data.data + chunk.offset, chunk.size) if data.data else b"")
             self._queue(self._stream, buffer)
         self._get_time(self._stream, c.byref(time), c.sizeof(time))
-        if not parts or not time.denominator:
+        if not parts or not time.denominator or self.ended.is_set():
             return
         # `now` and `ticks` belong to the last buffer. What was missed before it is replaced by silence.
         before = sum(map(len, parts[:-1])) // WIDTH

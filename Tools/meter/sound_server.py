@@ -20,7 +20,7 @@ context.objects = [ %s ]
 """
 _PIPEWIRE_SINK = """{ factory = adapter args = { factory.name = support.null-audio-sink node.name = %s
     node.description = %s media.class = Audio/Sink audio.position = [ FL FR ] audio.rate = 48000
-    priority.session = %d priority.driver = %d } }"""
+    priority.session = %d priority.driver = %d %s } }"""
 
 
 class SoundServer:
@@ -28,6 +28,8 @@ class SoundServer:
 
     # The sink that is recorded, the default one at the start; and another one.
     SINK, OTHER_SINK = "meter", "other"
+    # What else the recorded one states of itself, with the two of PipeWire.
+    PROPERTIES = ""
 
     def __init__(self, kind: str, folder: str, quantum: int = 0):
         self.kind, self._folder, self._quantum = kind, folder, quantum
@@ -111,8 +113,8 @@ class SoundServer:
         """Starts PipeWire, its session manager and its server for PulseAudio's clients: without logind, with an own message bus."""
         home, names = self._home, ("quantum", "min-quantum", "max-quantum")
         quantum = " ".join(f"default.clock.{name} = {self._quantum}" for name in names if self._quantum)
-        sinks = [_PIPEWIRE_SINK % (name, name, priority, priority)
-                 for name, priority in ((self.SINK, 1100), (self.OTHER_SINK, 1000))]
+        sinks = [_PIPEWIRE_SINK % (name, name, priority, priority, properties)
+                 for name, priority, properties in ((self.SINK, 1100, self.PROPERTIES), (self.OTHER_SINK, 1000, ""))]
         self._write("pipewire/pipewire.conf.d/meter.conf", _PIPEWIRE % (quantum, " ".join(sinks)))
         plugin = "pulse" if self.kind == "pipewire-pulse" else "pipewire"
         # Loaded by a hook after those of the system, one of which makes PipeWire's plugin the default.
