@@ -291,7 +291,7 @@ let package = Package(
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
         tests(
             "RemoteServiceTests", in: "Integration",
-            ["RemoteTestSupport", "Remote", "Playback", "MediaCore", "TalkieTestKit"]),
+            ["RemoteTestSupport", "Remote", "Playback", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "ScreenTests", in: "Integration",
             [

@@ -25,7 +25,8 @@ import Talkie
             case .lost(let failure): say(failure.message)
             case .incomplete(_, let failure): say(failure.error.message)
             case .outputProblem(let problem): say(problem.error.message)
-            case .phase, .ended, .seeking, .sought, .looped, .outputRecovered: break
+            case .interruption(.began(.takenOver)): say("paused: play takes the speaker back")
+            case .phase, .ended, .seeking, .sought, .looped, .outputRecovered, .routeChanged, .interruption: break
             }
         }
         player.append(items)
