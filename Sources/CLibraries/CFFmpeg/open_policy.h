@@ -180,6 +180,14 @@ static inline int cff_reference(const uint8_t *url, int length) {
   const char *local[] = {"file:", "file,", "crypto:", "crypto+", "pipe:"};
   for (int i = 0; i < 5; i++)
     if (cff_has_scheme(url, length, local[i])) return cff_refers_to_file;
+  /* A colon before a path, query or fragment makes an address absolute. If what precedes it is no scheme, libavformat
+   * opens a local file of that name. */
+  int end = 0, is_scheme = 1;
+  for (; end < length && !memchr(":/?#", url[end], 4); end++) {
+    const uint8_t letter = url[end] | 0x20;
+    is_scheme &= (letter >= 'a' && letter <= 'z') || memchr("0123456789+-.", url[end], 13) != NULL;
+  }
+  if (end < length && url[end] == ':' && !is_scheme) return cff_refers_to_file;
   return cff_has_scheme(url, length, "http:") ? cff_refers_to_http : 0;
 }
 

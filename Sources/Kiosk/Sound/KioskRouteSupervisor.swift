@@ -181,6 +181,10 @@ final class KioskRouteSupervisor {
         case .changed(.changed(_, let without), let choice):
             refuse(without.map(\.output), at: now)
             guard choice == asked else { return nil }
+            // They were lost in a session that has ended.
+            let returned = choice.members.filter { tiers.presence[$0] == .lost && isPlaying($0) }
+            for name in returned { recordReturn(of: name) }
+            if !returned.isEmpty { applyChoice() }
             let sentence = outputNames.map {
                 choice.isFallback ? "the sound goes to \($0) instead" : "the sound goes to \($0)"
             }
@@ -265,13 +269,22 @@ final class KioskRouteSupervisor {
             .flatMap { $0.group.failure(ofMember: $0.number) }
     }
 
+    /// Whether all outputs of a name are members of the group, and respond.
+    private func isPlaying(_ name: String) -> Bool {
+        guard unresponsive[name] == nil, let members = outputs[name] else { return false }
+        return members.allSatisfy { member in
+            player.allOutputs.contains { $0.output === member } && failure(of: member) == nil
+        }
+    }
+
     /// Reopens the outputs: the muted output of this computer replaces them for a moment. Has no effect if that is the
     /// only one.
     func reopen() {
         guard let home = outputs[OutputTiers.thisComputer], let choice = asked,
             choice.members != [OutputTiers.thisComputer]
         else { return }
-        asked = nil
+        // Opened again, an output begins without the state of its last session, and reports only changes.
+        (asked, unresponsive) = (nil, [:])
         router.apply([TrackRoute(id: OutputTiers.thisComputer, outputs: home)]) { [post] _ in
             post(.found(OutputTiers.thisComputer, home))
         }
@@ -282,7 +295,7 @@ final class KioskRouteSupervisor {
     /// - Parameter done: Called with whether they are closed, on any thread; must not block.
     func release(_ done: @escaping @Sendable (_ isReleased: Bool) -> Void) {
         let silent = SilentOutput()
-        (placeholder, asked) = (silent, nil)
+        (placeholder, asked, unresponsive) = (silent, nil, [:])
         router.apply([TrackRoute(id: silent.name, outputs: [silent])]) { change in
             guard case .changed = change else { return done(false) }
             done(true)

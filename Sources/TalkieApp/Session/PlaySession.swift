@@ -96,6 +96,7 @@ package enum PlaySession {
         let remote = remote(of: director, arguments)
         loop?.run()
         let status = director.join()
+        director.controls.finishScreenshots()
         server?.close()
         page?.close()
         // The speaker is released before the program ends, regardless of the status.

@@ -42,6 +42,9 @@ final class SessionControls {
         (sectionStart, sectionEnd) = (arguments.sectionStart, arguments.sectionEnd)
     }
 
+    /// Waits until a captured screenshot is written, for at most five seconds. The window must be closed.
+    func finishScreenshots() { screenshots.finish(until: .now.advanced(by: .seconds(5))) }
+
     private var player: Player { stage.player }
     private func show(_ text: String) { console.show(text) }
 

@@ -12,7 +12,16 @@ final class SessionScreenshots: Sendable {
     /// The maximum number of requests that wait.
     static let maxWaiting = 64
 
-    private let state = Lock<(isBusy: Bool, waiting: [Request])>((false, []))
+    private struct State {
+        var isBusy = false
+        /// Whether a captured image is being encoded and written.
+        var isWriting = false
+        var waiting: [Request] = []
+    }
+
+    private let state = Lock(State())
+    /// Raised after each screenshot that was to be written.
+    private let hasWritten = Signal()
     private let screen: ScreenControl?
     private let layer: DisplayLayer
     private let mailbox: SessionMailbox
@@ -44,24 +53,33 @@ final class SessionScreenshots: Sendable {
         }
     }
 
+    /// Waits until a captured screenshot is written, at most until the deadline. Others are no longer taken: the window
+    /// must be closed.
+    func finish(until deadline: HostInstant) {
+        while state.withLock({ $0.isWriting }), hasWritten.wait(until: deadline) {}
+    }
+
     private func capture(_ request: Request, of screen: ScreenControl) {
         let end: @Sendable (Result<JSONValue, ControlError>) -> Void = { [self] result in
             request.reply(result)
             let next = state.withLock { state -> Request? in
+                state.isWriting = false
                 state.isBusy = !state.waiting.isEmpty
                 return state.isBusy ? state.waiting.removeFirst() : nil
             }
+            hasWritten.raise()
             if let next { capture(next, of: screen) }
         }
         let fail: @Sendable (String) -> Void = { [mailbox] problem in
             mailbox.post(.remark(.warning, problem))
             end(.failure(ControlError(.failed, problem)))
         }
-        screen.captureSnapshot(request.kind == .window ? .window : .video) { [mailbox, layer] image in
+        screen.captureSnapshot(request.kind == .window ? .window : .video) { [self, mailbox, layer] image in
             guard let image else {
                 mailbox.post(.done("There is no picture to save"))
                 return end(.failure(ControlError(.unavailable, "there is no picture to save")))
             }
+            state.withLock { $0.isWriting = true }
             do {
                 // A separate thread: encoding must not delay the loop's thread.
                 _ = try WorkerThread.start(name: "screenshot") {

@@ -276,6 +276,26 @@ struct KeysOnScreenTests {
             #expect(words.count > 300 && words.allSatisfy { $0 > size.height * 3 / 4 }, "\(key)")
         }
     }
+
+    /// A frame of twelve million pixels takes most of a second to encode.
+    @Test func aScreenshotThatIsBeingWrittenWhenTheProgramEndsIsKept() throws {
+        let film = try MenusOnScreenTests.folder { path in
+            try PlayedFilm.make([
+                "-f", "lavfi", "-i", "testsrc2=size=4096x3072:rate=2:duration=60,noise=alls=30:allf=t", "-f", "lavfi",
+                "-i", "sine=duration=60", "-c:v", "mpeg4", "-q:v", "8", "-c:a", "pcm_s16le", "-t", "12",
+                path + "/large.mkv",
+            ])
+            return path + "/large.mkv"
+        }
+        let evening = try Evening(film)
+        try eventually("the film plays") { try evening.said("playing") && evening.display.picture().bright.count > 99 }
+        try evening.press("alt+s", "q")
+        evening.played.waitForEnd()
+        let picture = evening.home + "/talkie-shot0001.png"
+        let size = try TestClips.bytes(of: picture).dropFirst(16).prefix(8)
+        #expect(size.elementsEqual([0, 0, 16, 0, 0, 0, 12, 0]))
+        #expect(try TestClips.bytes(of: picture).suffix(8).starts(with: Array("IEND".utf8)))
+    }
 }
 
 extension MenusOnScreenTests.Evening {

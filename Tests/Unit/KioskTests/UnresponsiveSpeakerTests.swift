@@ -116,6 +116,24 @@ import Testing
         other.player.shutDown()
     }
 
+    /// A calibration and a repair close all outputs and open them again; the next session reports only changes.
+    @Test(arguments: [true, false]) func oneThatDidNotAnswerWhenTheOutputsWereClosedIsHeardWhenTheyAreOpenAgain(
+        _ isCalibration: Bool
+    ) async throws {
+        let other = Self(kind: .realtimeSpeaker, timeout: nil)
+        try await other.lose(at: 10)
+        #expect(other.heard == ["local"])
+        if isCalibration { other.supervisor.release { _ in } } else { other.supervisor.reopen() }
+        _ = await other.group.change(to: [other.kitchen, other.card])
+        if isCalibration { _ = other.supervisor.restoreChosen() }
+        _ = other.supervisor.handle(.found("local", [other.card]), at: other.after(20))
+        let choice = try #require(other.supervisor.tiers.choice)
+        _ = other.supervisor.handle(.changed(.changed(at: nil, without: []), choice), at: other.after(20))
+        other.supervisor.performDueWork(at: other.after(30))
+        #expect(other.heard == ["kitchen"] && other.supervisor.problems.isEmpty)
+        other.player.shutDown()
+    }
+
     /// Each fallback that replaces another takes it out of the group, which therefore does not reconnect it.
     @Test(arguments: [[], ["hall"]]) func aLostFallbackIsSearchedForAgain(_ fallbacks: [String]) async throws {
         let other = Self(kind: .realtimeSpeaker, timeout: nil, fallbacks: fallbacks)

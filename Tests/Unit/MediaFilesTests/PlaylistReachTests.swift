@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import MediaCore
 import TalkieTestKit
@@ -81,6 +82,31 @@ import Testing
         defer { close(watch) }
         try #require(inotify_add_watch(watch, secret, UInt32(IN_OPEN)) >= 0)
         #expect(throws: MediaError.self) { try MediaFile.open(folder.path("local.m3u8")) }
+        var event = [UInt8](repeating: 0, count: 4096)
+        #expect(read(watch, &event, event.count) < 0, "it was opened")
+    }
+
+    /// libavformat opens an address with a colon, but without a scheme, as a file of the working folder.
+    @Test(arguments: ["segment", "key", "variant"]) func aNameWithAColonIsNoLocalFileForAServer(_ kind: String) throws {
+        let film = try TestClips.flashAndBeep("reach.ts", "-c:v libx264 -g 25 -c:a aac")
+        let name = "reach \(getpid()): a \(kind).ts"
+        let secret = FileManager.default.currentDirectoryPath + "/" + name
+        try Data(TestClips.bytes(of: film)).write(to: URL(filePath: secret))
+        defer { unlink(secret) }
+        try folder.write(TestClips.bytes(of: film), to: "film.ts")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let lines =
+            switch kind {
+            case "segment": ["#EXTINF:4,", name]
+            case "key": ["#EXT-X-KEY:METHOD=AES-128,URI=\"\(name)\"", "#EXTINF:4,", "film.ts"]
+            default: ["#EXT-X-STREAM-INF:BANDWIDTH=9000", name]
+            }
+        try playlist("list.m3u8", lines.joined(separator: "\n"), "#EXT-X-ENDLIST")
+        let watch = inotify_init1(Int32(IN_NONBLOCK))
+        defer { close(watch) }
+        try #require(inotify_add_watch(watch, secret, UInt32(IN_OPEN)) >= 0)
+        #expect(throws: MediaError.self) { try MediaFile.open(server.url("list.m3u8")) }
         var event = [UInt8](repeating: 0, count: 4096)
         #expect(read(watch, &event, event.count) < 0, "it was opened")
     }

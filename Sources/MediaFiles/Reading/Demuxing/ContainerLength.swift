@@ -50,8 +50,8 @@ struct ContainerLength {
     /// Programs that write to a pipe set the length to the largest value of the field, or slightly less.
     private static let largestRIFF: UInt32 = 0x7FFF_F000
 
-    /// Returns the byte position at which a Matroska, WAV, AVI or ASF file should end; nil if the header does not state
-    /// it or is unreadable.
+    /// Returns the first byte position at which a Matroska, WAV, AVI or ASF file may end; nil if the header does not
+    /// state it or is unreadable.
     private static func read(_ path: String) -> Int64? {
         // ignored: reading the film reports the error.
         guard let bytes = try? FileBytes.readRegular(path, maxBytes: 4096) else { return nil }
@@ -62,8 +62,9 @@ struct ContainerLength {
     static func end(statedBy bytes: ArraySlice<UInt8>) -> Int64? {
         if bytes.starts(with: Array("RIFF".utf8)), bytes.count >= 12 {
             let size = bytes[4..<8].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            // The length counts from byte 8 (Multimedia Programming Interface, RIFF).
-            return size > 0 && size < largestRIFF ? Int64(size) + 8 : nil
+            // The length counts from byte 8 (Multimedia Programming Interface, RIFF). Some programs count from byte 0,
+            // or a byte of padding that they do not write; eight bytes fewer are no loss.
+            return size > 0 && size < largestRIFF ? Int64(size) : nil
         }
         if bytes.starts(with: asfHeader) { return asfEnd(bytes) }
         // The EBML header, then the segment (RFC 8794, 11.2; RFC 9559, 5.1).
