@@ -55,6 +55,8 @@ final class KioskRouteSupervisor {
     private var placeholder: SilentOutput?
     /// The unresponsive members of the group, and when that was reported.
     private var unresponsive: [String: HostInstant] = [:]
+    /// The outputs that were lost when all were closed, until the next change of the members.
+    private var lostInEndedSessions: [String] = []
     /// The timeout of an unresponsive speaker before fallbacks take over; nil: until its connection is lost.
     var answerTimeout: Duration?
 
@@ -181,8 +183,8 @@ final class KioskRouteSupervisor {
         case .changed(.changed(_, let without), let choice):
             refuse(without.map(\.output), at: now)
             guard choice == asked else { return nil }
-            // They were lost in a session that has ended.
-            let returned = choice.members.filter { tiers.presence[$0] == .lost && isPlaying($0) }
+            let returned = lostInEndedSessions.filter { tiers.presence[$0] == .lost && isPlaying($0) }
+            lostInEndedSessions = []
             for name in returned { recordReturn(of: name) }
             if !returned.isEmpty { applyChoice() }
             let sentence = outputNames.map {
@@ -269,6 +271,12 @@ final class KioskRouteSupervisor {
             .flatMap { $0.group.failure(ofMember: $0.number) }
     }
 
+    /// An output that is opened again begins without the state of its last session, and reports only changes.
+    private func endSessions() {
+        lostInEndedSessions = tiers.presence.filter { $0.value == .lost }.map(\.key)
+        unresponsive = [:]
+    }
+
     /// Whether all outputs of a name are members of the group, and respond.
     private func isPlaying(_ name: String) -> Bool {
         guard unresponsive[name] == nil, let members = outputs[name] else { return false }
@@ -283,8 +291,8 @@ final class KioskRouteSupervisor {
         guard let home = outputs[OutputTiers.thisComputer], let choice = asked,
             choice.members != [OutputTiers.thisComputer]
         else { return }
-        // Opened again, an output begins without the state of its last session, and reports only changes.
-        (asked, unresponsive) = (nil, [:])
+        asked = nil
+        endSessions()
         router.apply([TrackRoute(id: OutputTiers.thisComputer, outputs: home)]) { [post] _ in
             post(.found(OutputTiers.thisComputer, home))
         }
@@ -295,7 +303,8 @@ final class KioskRouteSupervisor {
     /// - Parameter done: Called with whether they are closed, on any thread; must not block.
     func release(_ done: @escaping @Sendable (_ isReleased: Bool) -> Void) {
         let silent = SilentOutput()
-        (placeholder, asked, unresponsive) = (silent, nil, [:])
+        (placeholder, asked) = (silent, nil)
+        endSessions()
         router.apply([TrackRoute(id: silent.name, outputs: [silent])]) { change in
             guard case .changed = change else { return done(false) }
             done(true)
