@@ -42,10 +42,12 @@ package struct LatencyInquiry {
             among: profiles)
         let profile = choice.uses[0].profile
         let isCard = speaker.route == OutputIdentity.cardRoute
-        let stated = profile.flatMap { $0.shares.isEmpty ? nil : $0.shares }
+        // A card's are read without a session; the desktop's offset may have changed since the calibration.
+        let isStated = isCard && !latency.shares.isEmpty
+        let stored = profile.flatMap { isStated || $0.shares.isEmpty ? nil : $0.shares }
         return LatencyLedger(
             speaker: speaker.name, route: speaker.route,
-            stated: stated ?? LatencyLedger.stated(latency, isCard: isCard), profile: profile,
+            stated: stored ?? LatencyLedger.stated(latency, isCard: isCard), profile: profile,
             isPlaceKnown: !speaker.key.isEmpty)
     }
 

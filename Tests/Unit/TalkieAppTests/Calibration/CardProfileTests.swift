@@ -73,6 +73,8 @@ import Testing
                 speaker: "x", route: "card", stated: LatencyLedger.stated(latency, isCard: true), profile: use.profile)
             // The sum does not depend on who keeps it: 130 ms of the card, 150 ms behind it.
             #expect(abs(ledger.offsetUsed - 280) < 0.001, "\(ledger.text)")
+            let headset = OutputIdentity(key: profile.key.speaker, name: "x", query: "local", route: "card")
+            #expect(LatencyInquiry.ledger(of: headset, stating: latency, [profile]).text == ledger.text)
         }
         // Of a profile from before offsets were recorded none is known.
         profile.shares = []
