@@ -173,6 +173,9 @@ public final class MediaFile: MediaSource {
     /// - Throws: `unsupported` for a track of another film, `readFailed` if the track no longer exists, and the errors
     ///   of `open`.
     public func reader(for track: Track) throws(MediaError) -> any SampleSource {
+        guard summary.tracks.contains(where: { ($0.id, $0.kind) == (track.id, track.kind) }) else {
+            throw MediaError(.unsupported, "the track is of another film; choose one of this film's tracks")
+        }
         jumps.select(Int32(clamping: track.id))
         defer { if track.kind == .audio || track.kind == .video { requestBuilder.startReadingAhead() } }
         if track.isCoverArt, let cover = covers[track.id] { return ImageReader(track: track, cover) }

@@ -24,7 +24,7 @@ public final class CookieJar: Sendable {
     private let now: @Sendable () -> Int64
 
     /// Creates an empty jar.
-    package convenience init() { self.init { Int64(time(nil)) } }
+    public convenience init() { self.init { Int64(time(nil)) } }
 
     init(now: @escaping @Sendable () -> Int64) { self.now = now }
 

@@ -159,7 +159,10 @@ extension PlaybackEngine {
         if current.videoTrack == nil || (isWanted && !recovery.hasBegun) {
             fail(failure)
         } else {
-            status.message(PrintableText.sentence(failure.message) + " The picture continues without sound.")
+            let isHeard = tracks.added.all.contains { !$0.isLost }
+            status.message(
+                PrintableText.sentence(failure.message)
+                    + (isHeard ? " The other outputs continue." : " The picture continues without sound."))
         }
     }
 

@@ -403,7 +403,8 @@ struct PlaybackOrder: Sendable {
     ///
     /// - Parameter first: The item to start with; nil: the first one. Preceding items have passed.
     mutating func reset(to items: [QueueItem], first: QueueItem.ID?) -> PlaylistPosition? {
-        slots = items.enumerated().map { Slot(item: $1, rank: $0) }
+        var ids: Set<QueueItem.ID> = []
+        slots = items.filter { ids.insert($0.id).inserted }.enumerated().map { Slot(item: $1, rank: $0) }
         (history, forgotten, pass, lastPlayedPass) = ([], 0, 0, nil)
         if generator != nil { slots.shuffle(using: &generator!) }
         guard let slotIndex = first.map({ index(of: $0) ?? 0 }), !slots.isEmpty else { return firstPosition() }

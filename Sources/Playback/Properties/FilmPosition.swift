@@ -46,9 +46,9 @@ public enum FilmPosition: Sendable, Hashable {
     /// unknown.
     public func mediaTime(in duration: MediaTime?) -> MediaTime? {
         switch self {
-        case .fromStart(let time): return time
+        case .fromStart(let time): return max(.zero, time)
         case .fromEnd(let time): return duration.map { max(.zero, $0 - time) }
-        case .fraction(let share): return duration.map { MediaTime(seconds: $0.seconds * share) }
+        case .fraction(let share): return duration.map { MediaTime(seconds: $0.seconds * max(0, share)) }
         }
     }
 }

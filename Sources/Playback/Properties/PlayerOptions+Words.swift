@@ -44,6 +44,11 @@ extension PlayerOptions {
     /// most 12 dB).
     package static let maxDialogueLift = 12.0
 
+    /// Returns the speed clamped to `speedRange`; 1 for no number.
+    static func held(speed: Double) -> Double {
+        speed.isNaN ? 1 : max(speedRange.lowerBound, min(speedRange.upperBound, speed))
+    }
+
     static func held(dialogueLift decibels: Double) -> Double { max(0, min(maxDialogueLift, decibels)) }
 
     /// Parses a dialogue lift in decibels, 0 to 12.

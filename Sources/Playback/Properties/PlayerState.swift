@@ -103,7 +103,7 @@ public struct PlayerState: Sendable, Equatable {
     public var audioTrack: Track?
     /// All audio tracks of the item.
     public var audioTracks: [Track] = []
-    /// The playing tracks of additional audio tracks (`Player.addSound`), without those that the item lacks.
+    /// The playing tracks of additional audio tracks (`Player.addAudio`), without those that the item lacks.
     public internal(set) var addedTracks: [AddedAudioID: Track] = [:]
     /// The displayed subtitle track.
     public var subtitleTrack: Track?

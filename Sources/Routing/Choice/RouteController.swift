@@ -7,7 +7,7 @@ public import SyncRendering
 ///
 /// Use it on one thread or actor. Calls do not block, except `close`: the results of searches and choices are posted as
 /// events, which the owner passes to `handle`. All sound of the player is distributed by the controller; do not call
-/// `Player.setAudioOutputs` or `addSound` beside it.
+/// `Player.setAudioOutputs` or `addAudio` beside it.
 public final class RouteController {
     /// An event for `handle`, posted from any thread.
     public enum Event: Sendable {

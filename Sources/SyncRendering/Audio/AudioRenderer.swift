@@ -76,6 +76,9 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state = Lock(initial)
     }
 
+    // A receiver may wait for space.
+    deinit { _ = demand.newReceiver() }
+
     /// The timebase of the synchronizer plus the delay set by the user or a calibration. Stopped until the renderer is
     /// added.
     public var timebase: Timebase { state.withLock { $0.timebase } }

@@ -118,7 +118,8 @@ struct RendererState {
 
     /// Whether the store holds less media than the route's `desiredDepth` ahead of the playhead.
     private var isReady: Bool {
-        guard partialFlushes.isIdle else { return false }
+        // A closure that reads while there is space would otherwise read its whole input.
+        guard !stopping, partialFlushes.isIdle else { return false }
         let level = store.level
         guard let until = level.enqueuedUntil else { return true }
         // Before the playhead reaches the first audio, the depth counts from that audio. With a negative delay the

@@ -144,7 +144,9 @@ final class MediaDataDemand: Sendable {
     func isSupplier(_ number: UInt64) -> Bool { state.withLock { $0.supplier == number } }
 
     /// Waits until the consumer has space, or until waiting is pointless.
-    nonisolated(nonsending) func wait(as number: UInt64, for consumer: any MediaDataConsumer) async -> Wake {
+    ///
+    /// - Parameter isReady: Whether the consumer has space; called at once.
+    nonisolated(nonsending) func wait(as number: UInt64, unless isReady: () -> Bool) async -> Wake {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let verdict = state.withLock { state -> Wake? in
@@ -156,7 +158,7 @@ final class MediaDataDemand: Sendable {
                 // Changes between the caller's check and the registration raised no notification.
                 if Task.isCancelled {
                     cancelWait(as: number)
-                } else if consumer.isReadyForMoreMediaData {
+                } else if isReady() {
                     offer()
                 }
             }

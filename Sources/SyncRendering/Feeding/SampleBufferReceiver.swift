@@ -34,13 +34,14 @@ public final class SampleBufferReceiver {
     /// - Throws: `CancellationError` if the task was cancelled; the buffer was not enqueued.
     public nonisolated(nonsending) func enqueue(_ buffer: SampleBuffer) async throws(CancellationError) -> EnqueueResult
     {
-        guard let renderer else { return .superseded }
-        let flushes = renderer.demand.flushCount
-        while renderer.demand.isSupplier(number) {
+        // Not the renderer, whose owner may release it meanwhile.
+        guard let demand = renderer?.demand else { return .superseded }
+        let flushes = demand.flushCount
+        while demand.isSupplier(number) {
             if Task.isCancelled { throw CancellationError() }
-            if renderer.demand.flushCount != flushes { return .cancelledDueToFlush }
-            if renderer.isReadyForMoreMediaData { return enqueueImmediately(buffer) }
-            switch await renderer.demand.wait(as: number, for: renderer) {
+            if demand.flushCount != flushes { return .cancelledDueToFlush }
+            if renderer?.isReadyForMoreMediaData ?? true { return enqueueImmediately(buffer) }
+            switch await demand.wait(as: number, unless: { renderer?.isReadyForMoreMediaData ?? true }) {
             case .ready: continue
             case .flushed: return .cancelledDueToFlush
             case .superseded: return .superseded

@@ -58,8 +58,9 @@ public protocol AudioDestination: AnyObject, Sendable {
 ///
 /// Threads: `prepare` and `close` are called by threads that open and close outputs, `accept`, `finish` and `flush` by
 /// the output's feeder, and `flush` also before the output moves to another renderer; these calls never overlap. All
-/// others are made by any thread, at any time, also before `prepare` and after `close`. The caller holds no lock. Only
-/// `prepare` and `close` may block.
+/// others are made by any thread, at any time, also before `prepare` and after `close`. Only `prepare` and `close` may
+/// block. Commands of the synchronizer wait for `latency`, `wait` and `timebaseDidChange`: in these an output must not
+/// take a lock that it also holds while it sends a command (`AudioOutputContext.send`).
 ///
 /// What only some outputs can do is declared by further protocols: `PacketOutput`, `PreopeningOutput`,
 /// `StartReportingOutput`, `RecoveringOutput`, `OwnerVolumeOutput`, `NowPlayingOutput`, `OwnClockOutput`,

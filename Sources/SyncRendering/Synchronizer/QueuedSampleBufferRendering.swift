@@ -15,6 +15,8 @@ public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
     var hasSufficientMediaDataForReliablePlaybackStart: Bool { get }
 
     /// What a start has to wait for, for the user and the log; nil if it need not. Any thread.
+    ///
+    /// When it changes, the renderer calls `RenderSynchronizer.reconsiderStart()`: a pending start is not polled.
     var startWait: OutputWait? { get }
 
     /// The earliest feasible start as currently known; see `AudioOutput.earliestStart`. Any thread.

@@ -8,7 +8,10 @@ internal import Synchronization
 public final class RenderSynchronizer: Sendable {
     /// An object that is notified of changes of the timeline.
     public protocol Follower: AnyObject, Sendable {
-        /// Applies a changed timeline. Called on the commanding thread; must not block.
+        /// Applies a changed timeline. Called on the commanding thread, in the order of the changes; must not block.
+        ///
+        /// Commands wait until all followers have returned. From here the synchronizer must be commanded on another
+        /// thread, and followers, this one too, added and removed there.
         func timebaseDidChange(_ snapshot: TimebaseSnapshot)
         /// How far ahead a start must be announced for this follower to meet it.
         var startLead: Duration { get }
@@ -23,7 +26,7 @@ public final class RenderSynchronizer: Sendable {
     let events: EventLog?
     /// The log for the events of this timeline's outputs; an unread one if none was given.
     package var recorder: EventLog { events ?? EventLog(clock: clock, minimumCapacity: 2) }
-    // Copied before each round of calls, so that a follower may add or remove one.
+    // Copied before each round of calls: a lead may be asked for while a follower is added.
     private let followers = Lock<[any Follower]>([])
     /// Serializes commands. Taken before `roster`.
     let command = Lock(CriticalSection())
@@ -49,8 +52,10 @@ public final class RenderSynchronizer: Sendable {
 
     deinit {
         observation.stop()
-        let isAbandoned = roster.withLock { !$0.renderers.isEmpty && $0.rate > 0 }
-        guard isAbandoned, events == nil else { return }
+        let (entries, isRunning) = roster.withLock { ($0.entries, $0.rate > 0) }
+        // They may be added to another synchronizer.
+        for entry in entries { entry.renderer.detach { entry.removal?.completion?(true) } }
+        guard !entries.isEmpty, isRunning, events == nil else { return }
         Complaint.write("RenderSynchronizer: it was released while its renderers play; keep a reference to it")
     }
 
@@ -138,8 +143,10 @@ public final class RenderSynchronizer: Sendable {
         }
     }
 
-    /// Publishes a pending start if its wait is over. Feeders call this after each change; costs one atomic load.
-    func reconsiderStart() {
+    /// Publishes a pending start if its wait is over. The renderers of this library call it after each change; those of
+    /// an application's own kind must call it when their `startWait` or `earliestStart` has changed. Costs one atomic
+    /// load if no start is pending. Any thread, except in `timebaseDidChange`.
+    public func reconsiderStart() {
         guard isStartOpen.load(ordering: .acquiring) else { return }
         command.withLock { _ in checkStart() }
     }

@@ -45,7 +45,7 @@ public final class TimeObserver: Sendable {
     func traverse(from start: Int64, to end: Int64, includesStart: Bool) {
         switch kind {
         case .periodic(let interval, _):
-            let first = includesStart ? start - 1 : start
+            let first = includesStart ? start.subtractingClamped(1) : start
             if Self.multiples(of: interval, upTo: end) > Self.multiples(of: interval, upTo: first) { recordDue(1) }
         case .boundary(let times, _):
             let count = times.count { ($0 > start || (includesStart && $0 == start)) && $0 <= end }
@@ -72,7 +72,7 @@ public final class TimeObserver: Sendable {
     }
 
     private static func multiples(of interval: Int64, upTo time: Int64) -> Int64 {
-        time >= 0 ? time / interval : (time - interval + 1) / interval
+        time / interval - (time % interval < 0 ? 1 : 0)
     }
 
     // MARK: Calling

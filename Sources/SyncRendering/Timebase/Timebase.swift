@@ -138,8 +138,10 @@ public final class Timebase: Sendable {
         // A gate opens and closes as late as its output plays.
         if let gate { snapshot = snapshot.gated(by: gate.load(), at: clock.now.advanced(by: .nanoseconds(-delay))) }
         if delay != 0 {
-            snapshot.current.hostAnchor.nanoseconds += delay
-            snapshot.scheduled?.hostAnchor.nanoseconds += delay
+            snapshot.current.hostAnchor = snapshot.current.hostAnchor.advanced(by: .nanoseconds(delay))
+            if let start = snapshot.scheduled?.hostAnchor {
+                snapshot.scheduled?.hostAnchor = start.advanced(by: .nanoseconds(delay))
+            }
         }
         return snapshot
     }
@@ -156,7 +158,7 @@ public final class Timebase: Sendable {
 
     /// The total delay against the synchronizer's timeline in nanoseconds.
     private var totalDelay: Int64 {
-        delayNanoseconds.load(ordering: .relaxed) + (original?.totalDelay ?? 0)
+        delayNanoseconds.load(ordering: .relaxed).addingClamped(original?.totalDelay ?? 0)
     }
 
     /// The current media time. Any thread; lock-free.

@@ -87,7 +87,11 @@ public final class DisplayLayer: Sendable {
         state = Lock(initial)
     }
 
-    deinit { decoding?.offer() }
+    deinit {
+        decoding?.offer()
+        // A receiver that waits for space.
+        _ = demand.newReceiver()
+    }
 
     /// Whether there is space for another frame. False after a failure until a flush. Also false inside a closure that
     /// has stopped its requests, until it returns. Any thread.

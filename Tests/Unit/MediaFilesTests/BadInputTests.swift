@@ -69,6 +69,16 @@ import Testing
         #expect(failure(path) == nil)
     }
 
+    @Test func aTrackOfAnotherFilmIsRefusedAndThisOneRemainsReadable() throws {
+        let clip = try TestClips.bytes(of: try TestClips.flashAndBeep("a.mp4", "-c:v libx264 -g 25 -c:a aac"))
+        let film = try MediaFile.open(try folder.write(clip, to: "film.mp4"))
+        var foreign = try #require(film.summary.track(.audio))
+        foreign.id = 77
+        let error = #expect(throws: MediaError.self) { try film.reader(for: foreign) }
+        #expect(error?.code == .unsupported)
+        #expect(try film.reader(for: film.summary.tracks[0]).read() != nil)
+    }
+
     @Test(arguments: ["concat:a.mp4|b.mp4", "subfile,,start,0,end,9,,:/etc/passwd", "gopher://host/film"])
     func addressesThatReachForOtherThings(_ url: String) throws {
         let error = try #require(failure(url))

@@ -24,6 +24,11 @@ import Testing
         #expect(try FilmPosition(parsing: "-0") == .fromEnd(.zero))
     }
 
+    @Test func aPositionBeforeTheStartIsTheStart() {
+        #expect(FilmPosition.fromStart(MediaTime(value: -5, timescale: 1)).mediaTime(in: nil) == .zero)
+        #expect(FilmPosition.fraction(-0.5).mediaTime(in: MediaTime(value: 8, timescale: 1)) == .zero)
+    }
+
     @Test func aShareNeedsTheDuration() throws {
         let position = try FilmPosition(parsing: "12.5%")
         #expect(position == .fraction(0.125))

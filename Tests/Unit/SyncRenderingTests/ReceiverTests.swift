@@ -92,6 +92,31 @@ import Testing
         #expect(result == .superseded || result == .cancelledDueToFlush)
     }
 
+    @Test func aWaiterKeepsNoRendererAndIsReleasedWithIt() async throws {
+        var layer: DisplayLayer? = DisplayLayer(depth: 2)
+        let receiver = try #require(layer).sampleBufferReceiver()
+        let task = Task {
+            var number = 0
+            while true {
+                let frame = NumberedFrame.buffer(number, every: MediaTime(value: 1, timescale: 24))
+                let result = try await receiver.enqueue(frame)
+                if result != .enqueued { return result }
+                number += 1
+            }
+        }
+        #expect(await eventually { layer?.isReadyForMoreMediaData == false })
+        layer = nil
+        #expect(try await task.value == .superseded)
+    }
+
+    /// A loop that reads while there is space would otherwise read its whole input.
+    @Test func anInvalidatedRendererHasNoSpace() {
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        #expect(renderer.isReadyForMoreMediaData)
+        renderer.invalidate()
+        #expect(!renderer.isReadyForMoreMediaData)
+    }
+
     @Test func aCancelledTaskWaitsNoLonger() async throws {
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         let receiver = renderer.sampleBufferReceiver()

@@ -35,6 +35,46 @@ import Testing
         }
     }
 
+    @Test func renderersOutliveTheirSynchronizerAndPlayOnAnother() async {
+        var synchronizer: RenderSynchronizer? = RenderSynchronizer(clock: clock)
+        let (sound, picture) = (AudioRenderer(codecs: SyntheticCodecs()), DisplayLayer(depth: 8))
+        synchronizer?.addRenderer(sound)
+        synchronizer?.addRenderer(picture)
+        let removed = Lock<Bool?>(nil)
+        synchronizer?.removeRenderer(picture, at: second(60)) { isRemoved in removed.withLock { $0 = isRemoved } }
+        synchronizer = nil
+        #expect(removed.withLock { $0 } == true)
+        let other = RenderSynchronizer(clock: clock)
+        #expect(other.addRenderer(sound) == nil && other.addRenderer(picture) == nil)
+        sound.invalidate()
+    }
+
+    /// An application's own kind of renderer.
+    private final class Lights: QueuedSampleBufferRendering {
+        let isLit = Lock(false)
+        var isReadyForMoreMediaData: Bool { true }
+        var hasSufficientMediaDataForReliablePlaybackStart: Bool { isLit.withLock { $0 } }
+        var startLead: Duration { .zero }
+        var stopLead: Duration { .zero }
+        func enqueue(_ buffer: SampleBuffer) {}
+        func flush() {}
+        func requestMediaDataWhenReady(on queue: any MediaRequestQueue, using body: sending @escaping () -> Void) {}
+        func stopRequestingMediaData() {}
+        func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {}
+        func detach(completion: @escaping @Sendable () -> Void) { completion() }
+        func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+    }
+
+    @Test func aStartThatWaitsForAnApplicationsOwnRendererBeginsWhenThatSaysSo() {
+        let (synchronizer, lights) = (RenderSynchronizer(clock: clock), Lights())
+        synchronizer.addRenderer(lights)
+        synchronizer.setRate(1, time: .zero)
+        #expect(synchronizer.timebase.snapshot.upcoming.rate == 0)
+        lights.isLit.withLock { $0 = true }
+        synchronizer.reconsiderStart()
+        #expect(synchronizer.timebase.snapshot.upcoming.rate == 1)
+    }
+
     @Test func anInvalidatedRendererIsDetached() {
         let synchronizer = RenderSynchronizer(clock: clock)
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
@@ -254,10 +294,12 @@ import Testing
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         renderer.setOutput(first)
         #expect(first.openings.withLock { $0 } == 0, "nobody listens yet")
-        RenderSynchronizer(clock: clock).addRenderer(renderer)
+        let synchronizer = RenderSynchronizer(clock: clock)
+        synchronizer.addRenderer(renderer)
         #expect(first.openings.withLock { $0 } == 1)
         renderer.setOutput(second)
         #expect(second.openings.withLock { $0 } == 1)
+        withExtendedLifetime(synchronizer) {}
     }
 
     @Test func patienceThatEndsLetsAWaitingStartGo() throws {

@@ -50,6 +50,14 @@ import Testing
         #expect(log.count == 6)
     }
 
+    @Test func anEndlessIntervalBeforeTheStartOfTheFilmTrapsNowhere() {
+        let observer = periodic(MediaTime(seconds: .infinity))
+        synchronizer.setRate(1, time: MediaTime(value: -3, timescale: 1))
+        run(for: .seconds(2))
+        #expect(log == [-3])
+        withExtendedLifetime(observer) {}
+    }
+
     /// Two hours of film, with an interval of one second.
     @Test func inTwoHoursNoSecondIsMissedOrReportedTwice() {
         let observer = periodic(second(1))

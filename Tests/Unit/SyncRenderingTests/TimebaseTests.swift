@@ -26,6 +26,19 @@ import Testing
         #expect(synchronizer.currentTime() == MediaTime(value: 9, timescale: 1))
     }
 
+    @Test func aDelayOfAnyLengthTrapsNowhere() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let delayed = Timebase(following: synchronizer.timebase)
+        for delay in [Duration.seconds(Int64.max), .seconds(Int64.min), .seconds(1)] {
+            delayed.delay = delay
+            let later = Timebase(following: delayed)
+            later.delay = delay
+            synchronizer.setRate(1, time: .zero, atHostTime: clock.now.advanced(by: .seconds(Int64.max)))
+            #expect(later.snapshot.scheduled != nil)
+            _ = (later.currentTime, later.rate, delayed.currentTime)
+        }
+    }
+
     @Test func aPauseKeepsTheMomentItFell() {
         let synchronizer = RenderSynchronizer(clock: clock)
         synchronizer.setRate(2, time: .zero)

@@ -49,7 +49,7 @@ final class ItemArrival {
         let summary = media.film.summary
         // A position that was stored without the option may be behind the requested end.
         let ends = [summary.duration, context.options.end?.mediaTime(in: summary.duration)].compactMap(\.self)
-        let start = position.flatMap { start in ends.allSatisfy { start < $0 } ? start : nil }
+        let start = position.flatMap { start in ends.allSatisfy { start < $0 } ? max(.zero, start) : nil }
         let first = list.list.entering(
             listPosition, at: start ?? context.options.start?.mediaTime(in: summary.duration))
         if first.interstitialPart != nil, listPosition.interstitialPart == nil { return .open(first) }

@@ -270,9 +270,10 @@ final class AudioControl {
     /// Whether an output has been open since it was selected.
     var hasOpenedOutput: Bool { route.hasOpened }
 
-    /// Opens the outputs of the main audio track again, also those that have failed.
+    /// Opens the outputs of the main audio track again, also those that have failed, and the failed ones of the others.
     func reopenOutputs() {
         if let output { renderer?.setOutput(output) }
+        added.reopenLost()
     }
 
     private static func problem(of output: (any AudioDestination)?) -> [OutputProblem] {

@@ -139,8 +139,10 @@ extension Player {
 
     /// Returns the additional track that plays on an output; nil if there is none.
     private func addedTrack(of output: any AudioOutput) -> (number: Int, group: OutputGroup)? {
-        addedAudio.withLock { $0.groups }.first { $0.value.members.contains { $0 === output } }
-            .map { ($0.key, $0.value) }
+        // A refused track is among them.
+        if outputs?.members.contains(where: { $0 === output }) == true { return nil }
+        return addedAudio.withLock { $0.groups }.filter { $0.value.members.contains { $0 === output } }
+            .min { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     /// Mutes an output without a change of its volume; stored for an output that does not play. Any thread.

@@ -127,7 +127,7 @@ public final class Player: Sendable {
         mailbox.request { $0.open(address, at: position) }
     }
 
-    /// Replaces the playlist by several items.
+    /// Replaces the playlist by several items. An item that occurs again is ignored; create another one.
     ///
     /// - Parameters:
     ///   - first: The item to start with; nil: the first one. Preceding items are those that `previous` returns to.

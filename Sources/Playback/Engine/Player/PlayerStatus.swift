@@ -10,7 +10,7 @@ final class PlayerStatus {
     init(publisher: PlayerStatePublisher, options: PlayerOptions, onEvent: @escaping @Sendable (PlayerEvent) -> Void) {
         (self.publisher, self.onEvent) = (publisher, onEvent)
         state.isPaused = options.startsPaused
-        (state.speed, state.volume) = (options.speed, options.volume ?? 100)
+        (state.speed, state.volume) = (PlayerOptions.held(speed: options.speed), options.volume ?? 100)
         (state.isMuted, state.audioDelay) = (options.isMuted, options.audioDelay)
         (state.isNight, state.dialogueLift) = (options.isNight, PlayerOptions.held(dialogueLift: options.dialogueLift))
         (state.showsSubtitles, state.subtitleDelay) = (options.showsSubtitles, options.subtitleDelay)

@@ -80,6 +80,7 @@ struct SeekDecision {
         let chapters = state.chapters
         guard !chapters.isEmpty else { return [.message("This film has no chapters.")] }
         let time = commandTime
+        let count = max(-chapters.count - 1, min(chapters.count + 1, count))
         var index = chapters.index(at: time) ?? -1
         let isInside = index >= 0 && (time - chapters[index].start).duration > Self.chapterThreshold
         index += count < 0 && isInside ? count + 1 : count

@@ -45,7 +45,7 @@ final class SubtitleTracks {
         let present = primary.selection.value.track(of: current).flatMap { all.firstIndex(of: $0) } ?? -1
         // One more position than tracks: none.
         let choiceCount = all.count + 1
-        let index = ((present + 1 + step) % choiceCount + choiceCount) % choiceCount - 1
+        let index = ((present + 1 + step % choiceCount) % choiceCount + choiceCount) % choiceCount - 1
         select(index < 0 ? nil : all[index], of: current, at: target)
     }
 
@@ -105,7 +105,7 @@ final class SubtitleTracks {
             return context.status.message(Self.absence(in: current?.film.summary))
         }
         let present = secondary.selection.value.track(of: current)?.number ?? 0
-        let number = ((present + step) % (count + 1) + count + 1) % (count + 1)
+        let number = ((present + step % (count + 1)) % (count + 1) + count + 1) % (count + 1)
         selectSecondary(number == 0 ? nil : number, at: target)
     }
 

@@ -65,6 +65,14 @@ final class AddedAudioTracks {
         }
     }
 
+    /// Opens outputs that have failed again at once, also those that another sender had.
+    func reopenLost() {
+        for track in all where track.isLost && track.retry != nil {
+            track.renderer.setOutput(track.output, id: track.outputID)
+            track.retry = context.clock.now
+        }
+    }
+
     // MARK: Playlist
 
     /// Creates the missing pipelines; they start at a seek target, or with the successor of an entry.

@@ -126,6 +126,8 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         #expect(text(scene.plan.seek(byChapters: -1)) == ["seek 1.0 exact", "seeking 1.0"])
         #expect(text(scene.plan.seek(byChapters: 2)) == ["end"])
         #expect(text(scene.plan.seek(byChapters: 0)) == [])
+        #expect(text(scene.plan.seek(byChapters: .max)) == ["end"])
+        #expect(text(scene.plan.seek(byChapters: .min)) == ["seek 0.0 exact", "seeking 0.0"])
     }
 
     // MARK: Interstitials

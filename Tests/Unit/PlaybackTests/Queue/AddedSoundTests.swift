@@ -51,6 +51,23 @@ import Testing
         #expect(queue.holes == 0)
     }
 
+    /// A group does not retry a speaker that another sender has.
+    @Test func playTakesTheOutputOfAFurtherSoundBackAsWell() {
+        let queue = queue(["1+5/320000"])
+        queue.run(for: .seconds(2))
+        let busy = OutputError(.busy, "Another sender is playing.")
+        (queue.kitchen.failure, queue.kitchen.refusal) = (busy, busy)
+        queue.run(for: .seconds(2))
+        let count = queue.heardInKitchen.count
+        queue.kitchen.refusal = nil
+        queue.run(for: .seconds(2))
+        #expect(queue.heardInKitchen.count == count)
+        queue.core.audioControl.reopenOutputs()
+        queue.run(for: .seconds(2))
+        #expect(queue.heardInKitchen.count > count + 8000)
+        #expect(queue.state.phase == .playing)
+    }
+
     @Test func bothJumpTogether() throws {
         let queue = queue(["1+5/80000"])
         queue.run(for: .seconds(2))

@@ -33,6 +33,14 @@ import Testing
         #expect(said(queue).suffix(3) == ["1:0..<16000", "2:0..<16000", "3:0..<8000"])
     }
 
+    @Test func anItemThatOccursTwiceInAListPlaysOnce() {
+        let all = items("1/16000", "2/16000")
+        let queue = VirtualQueue()
+        queue.core.open([all[0], all[1], all[0]], startingWith: nil, at: nil, order: nil)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue) == ["1:0..<16000", "2:0..<16000"])
+    }
+
     @Test func beyondTheListNothingIsChanged() {
         let queue = queue(items("1/16000", "2/16000"))
         let refused = Lock(0)
