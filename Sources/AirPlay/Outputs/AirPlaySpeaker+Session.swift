@@ -73,11 +73,8 @@ extension AirPlaySpeaker {
             let info = try session.connect(yieldingTo: isYielding ? reported.busyFlags : [])
             state.withLock { $0.details.reported.record(info, at: address, isFirst: store == nil) }
             volume.withLock { $0.recordReport(info.initialVolume) }
-            if route == .buffered, stream.channels > 2, !stream.isOffered(by: info) {
-                throw AirPlayError(.refused, "\(name) does not offer \(stream.channels) channels.")
-            }
-            if bits == 24, stream.bitsPerSample == 24, state.withLock({ effectiveBits($0.details) }) != 24 {
-                throw AirPlayError(.refused, "\(name) does not offer 24 bits.")
+            if route == .buffered, state.withLock({ $0.details.reported.offered?.contains(stream) == false }) {
+                throw AirPlayError(.refused, "\(name) does not offer \(stream.name).")
             }
             let setup: StreamSetup
             let onWritable: @Sendable () -> Void = { [weak self] in self?.raiseWritable() }

@@ -21,25 +21,20 @@ extension AirPlaySpeaker: PartialFlushing {
         let details = state.withLock { $0.details }
         return DeliveryChoice(
             for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless,
-            bits: effectiveBits(details), channels: min(channels, details.reported.channels ?? channels),
+            bits: bits, channels: channels, offered: details.reported.offered ?? Set(StreamFormat.all),
             route: details.routes[0])
     }
 
-    /// The bits per sample of lossless audio: those requested, unless the route or the speaker has no 24. Until the
-    /// speaker has reported what it offers, a buffered one is assumed to have them.
-    func effectiveBits(_ details: Details) -> Int? {
-        guard bits == 24 else { return bits }
-        // Sync packets of realtime streams contain numbers of frames that are known for 44.1 kHz only.
-        return details.routes[0] == .buffered && details.reported.offers24Bits ?? true ? 24 : 16
-    }
-
-    /// Why lossless audio is sent with 16 bits although 24 are requested; nil if it is not. Any thread.
+    /// Why audio is sent with less than the requested 24 bits; nil if it is not. Any thread.
     package var formatReduction: OutputError? {
-        let (details, format) = state.withLock { ($0.details, $0.input?.format) }
-        guard bits == 24, effectiveBits(details) == 16, format?.bitsPerSample == 16 else { return nil }
+        let (details, input) = state.withLock { ($0.details, $0.input) }
+        let route = details.routes[0]
+        guard bits == 24, let input, !input.isPassThrough, input.format.bitsPerSample < 24,
+            route != .buffered || details.reported.offered?.contains(.lossless48000) == false
+        else { return nil }
+        let sent = input.format.coding == .appleLossless ? "16 bits at 44.1 kHz" : "AAC"
         return OutputError(
-            .unsupportedFormat,
-            "\(name) offers no 24-bit stream on the route \(details.routes[0].rawValue); it gets 16 bits at 44.1 kHz")
+            .unsupportedFormat, "\(name) offers no 24-bit stream on the route \(route.rawValue); it gets \(sent)")
     }
 
     private var openStream: StreamFormat? {

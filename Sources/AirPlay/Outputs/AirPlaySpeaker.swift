@@ -26,7 +26,7 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
     let clocks: PTPDirectory
     package var host: any HostClock { clocks.clock }
     let encoding: Encoding
-    /// The requested bits per sample of lossless audio: 16 or 24; nil: as usual.
+    /// The requested bits per sample of lossless audio: 16 or 24; nil: 16.
     let bits: Int?
     /// The most channels to send, if the speaker offers them: 2, 6 or 8.
     let channels: Int
@@ -51,7 +51,7 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
     ///   - clocks: The PTP instances of this process, shared by speakers that play in sync.
     ///   - alternatives: Further routes in order, if the speaker refuses the stream of a route.
     ///   - encoding: The encoding of buffered audio that cannot be passed through.
-    ///   - bits: The bits per sample of lossless audio: 16, or 24 if the speaker offers them; nil: as usual.
+    ///   - bits: The bits per sample of lossless audio: 16, or 24 if the speaker offers them; nil: 16.
     ///   - channels: The most channels to send on the buffered route, if the speaker offers them: 2, 6 or 8.
     package init(
         name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, route: Route = .buffered,

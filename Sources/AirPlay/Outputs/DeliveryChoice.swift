@@ -12,44 +12,36 @@ struct DeliveryChoice {
     ///
     /// - Parameters:
     ///   - mustDecode: Whether the audio is processed and cannot be passed through.
-    ///   - reencoding: The coding of stereo, at 44.1 or 48 kHz. More channels are AAC.
-    ///   - bits: The bits per sample of lossless audio: 16 or 24; nil: 24 at 48 kHz, 16 at 44.1 kHz.
+    ///   - reencoding: The coding of stereo, at 44.1 or 48 kHz; the other one where the speaker offers no other. More
+    ///     channels are AAC.
+    ///   - bits: The bits per sample of lossless audio: 16 or 24; nil: 16.
     ///   - channels: The most channels to send: 2, 6 or 8.
+    ///   - offered: The formats that the speaker offers for buffered streams.
     ///   - route: Realtime streams always use one format that every receiver accepts.
     init(
         for format: AudioFormat, mustDecode: Bool, reencoding: StreamFormat.Coding, bits: Int? = nil,
-        channels: Int = 2, route: Route = .buffered
+        channels: Int = 2, offered: Set<StreamFormat> = Set(StreamFormat.all), route: Route = .buffered
     ) {
         guard route == .buffered else {
             stream = .lossless44100
             isPassThrough = false
             return
         }
-        if !mustDecode, let stream = Self.untouched(format, channels: channels) {
+        if !mustDecode, let stream = Self.untouched(format, channels: channels), offered.contains(stream) {
             self.stream = stream
             isPassThrough = true
             return
         }
         isPassThrough = false
-        if let surround = Self.surround(min(channels, format.layout.count)) {
-            stream = surround
-            return
-        }
-        switch reencoding {
+        let count = min(channels, format.layout.count)
         // Films have 48 kHz; music at 44.1 kHz keeps its rate, which avoids resampling.
-        case .aacLC: stream = format.sampleRate == 44100 ? .aac44100 : .aac48000
-        case .appleLossless:
-            switch bits {
-            case 16: stream = .lossless44100
-            case 24: stream = .lossless48000
-            default: stream = format.sampleRate == 44100 ? .lossless44100 : .lossless48000
-            }
-        }
-    }
-
-    /// Returns the stream for at most so many channels; nil for stereo.
-    private static func surround(_ channels: Int) -> StreamFormat? {
-        channels >= 8 ? .aacSurround71 : channels >= 6 ? .aacSurround51 : nil
+        let compressed: [StreamFormat] =
+            format.sampleRate == 44100 ? [.aac44100, .aac48000] : [.aac48000, .aac44100]
+        let lossless: [StreamFormat] =
+            bits == 24 ? [.lossless48000, .lossless44100] : [.lossless44100, .lossless48000]
+        let stereo = reencoding == .aacLC ? compressed + lossless : lossless + compressed
+        let surround = [StreamFormat.aacSurround71, .aacSurround51].filter { $0.channels <= count }
+        stream = (surround + stereo).first { offered.contains($0) } ?? stereo[0]
     }
 
     /// Re-encodes into a stream that is already open.

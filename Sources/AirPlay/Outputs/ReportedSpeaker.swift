@@ -11,10 +11,8 @@ struct ReportedSpeaker: Sendable {
     private var model: String?
     /// The status flags before we played.
     private var idleFlags: StatusFlags = []
-    /// The most channels it offers; nil until a session has connected.
-    private(set) var channels: Int?
-    /// Whether it lists a buffered stream of lossless audio with 24 bits; nil until a session has connected.
-    private(set) var offers24Bits: Bool?
+    /// The formats to choose from for buffered streams; nil until a session has connected.
+    private(set) var offered: Set<StreamFormat>?
 
     /// Addresses to try, in order: the last known one, unless the speaker is announced elsewhere.
     func addresses(configured: SpeakerAddress, announced: [SpeakerAddress]) -> [SpeakerAddress] {
@@ -40,20 +38,20 @@ struct ReportedSpeaker: Sendable {
     mutating func record(_ info: ReceiverInfo, at address: SpeakerAddress, isFirst: Bool) {
         if isFirst { idleFlags = info.statusFlags ?? [] }
         model = info.model
-        channels = Self.channels(info)
-        // One that lists no formats may play silence.
-        offers24Bits = info.bufferedFormats != nil && StreamFormat.lossless48000.isOffered(by: info)
+        offered = Self.offered(by: info)
         self.address = address
         deviceID = info.deviceID.flatMap { SpeakerID($0) }
     }
 
-    /// Returns the most channels that a receiver offers.
-    private static func channels(_ info: ReceiverInfo) -> Int {
-        guard info.bufferedFormats != nil else { return 2 }
+    /// Returns the formats that a receiver lists, as far as they can be sent; the usual ones if it lists none of those.
+    private static func offered(by info: ReceiverInfo) -> Set<StreamFormat> {
         // Apple's receivers use the number of 7.1 for 5.1.2.
         let isShairportSync = info.model?.lowercased().hasPrefix("shairport") ?? false
-        if isShairportSync, StreamFormat.aacSurround71.isOffered(by: info) { return 8 }
-        return StreamFormat.aacSurround51.isOffered(by: info) ? 6 : 2
+        let listed = StreamFormat.all.filter {
+            $0.isOffered(by: info) && ($0 != .aacSurround71 || isShairportSync)
+        }
+        // Without 24 bits, which may be silent.
+        return listed.contains { $0.channels == 2 } ? Set(listed) : [.lossless44100, .aac44100, .aac48000]
     }
 
     /// Forgets what applies to one use only.

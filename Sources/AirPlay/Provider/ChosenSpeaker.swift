@@ -24,7 +24,7 @@ struct ChosenSpeaker: Sendable {
     let wanted: Route?
     /// Whether audio that cannot be passed through is encoded as AAC.
     let prefersAAC: Bool
-    /// The bits per sample of lossless audio; nil: as usual.
+    /// The requested bits per sample of lossless audio; nil: 16.
     let bits: Int?
     /// The most channels to send.
     let channels: Int

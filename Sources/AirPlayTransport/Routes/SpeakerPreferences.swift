@@ -34,11 +34,10 @@ package struct SpeakerPreferences: Hashable, Sendable {
     /// Nil: the request of an earlier use counts.
     package var route: RouteRequest?
     /// Whether audio that cannot be passed through is encoded as AAC instead of ALAC on the buffered route: minutes of
-    /// AAC fit in the speaker's buffer, and 41 s of ALAC.
+    /// AAC fit in the speaker's buffer, and about one of ALAC.
     package var prefersAAC = true
 
-    /// The bits per sample of lossless audio: 16, or 24 if the speaker offers them on the buffered route. Nil: 24 on
-    /// that route at 48 kHz, otherwise 16.
+    /// The bits per sample of lossless audio: 16, or 24 if the speaker offers them on the buffered route. Nil: 16.
     package var bits: Int?
 
     /// The most channels to send on the buffered route, if the speaker offers them: 2, 6 or 8.

@@ -8,7 +8,7 @@ package struct StreamInput: Sendable {
     package let store: PacketStore
     /// Maps media time to RTP timestamps.
     package private(set) var timestamps: RTPTimestampMapper
-    private var isPassThrough: Bool
+    package private(set) var isPassThrough: Bool
     /// Whether packets of another kind follow in the same stream, of which those that overlap the last one are dropped.
     private var isJoining = false
     /// Media seconds per second of audio.

@@ -3,7 +3,7 @@ package struct StreamFormat: Hashable, Sendable {
     package enum Coding: Hashable, Sendable { case appleLossless, aacLC }
 
     /// The index in the `audioFormat` mask.
-    let bit: Int
+    package let bit: Int
     package let coding: Coding
     /// Frames per second; also the rate of the stream's RTP clock.
     package let sampleRate: Int
@@ -26,7 +26,7 @@ package struct StreamFormat: Hashable, Sendable {
     package static let lossless44100 = StreamFormat(
         bit: 18, coding: .appleLossless, sampleRate: 44100, channels: 2, bitsPerSample: 16, framesPerPacket: 352,
         synchronizationSource: 0x0000_FACE)
-    /// ALAC 48 kHz 24 bit. The only lossless format that some receivers list for buffered streams.
+    /// ALAC 48 kHz 24 bit.
     package static let lossless48000 = StreamFormat(
         bit: 21, coding: .appleLossless, sampleRate: 48000, channels: 2, bitsPerSample: 24, framesPerPacket: 352,
         synchronizationSource: 0x1500_0000)
@@ -51,6 +51,12 @@ package struct StreamFormat: Hashable, Sendable {
     package static let all: [StreamFormat] = [
         lossless44100, lossless48000, aac44100, aac48000, aacSurround51, aacSurround71,
     ]
+
+    /// The coding, kilohertz, bits and channels, such as `ALAC 44.1/16`.
+    package var name: String {
+        (coding == .aacLC ? "AAC-LC " : "ALAC ") + (sampleRate == 48000 ? "48" : "44.1")
+            + (bitsPerSample > 0 ? "/\(bitsPerSample)" : "") + (channels > 2 ? " \(channels - 1).1" : "")
+    }
 
     /// `channelConfiguration` of AAC (ISO/IEC 14496-3, table 1.19).
     package var channelConfiguration: Int { channels == 8 ? 7 : channels }

@@ -107,6 +107,6 @@ package struct StreamSetup: Hashable, Sendable {
 }
 
 extension StreamFormat {
-    /// Whether a receiver offers it for buffered streams; true for one that states no formats.
-    package func isOffered(by info: ReceiverInfo) -> Bool { info.bufferedFormats?.contains(bit) ?? true }
+    /// Whether a receiver lists it for buffered streams.
+    package func isOffered(by info: ReceiverInfo) -> Bool { info.bufferedFormats?.contains(bit) == true }
 }

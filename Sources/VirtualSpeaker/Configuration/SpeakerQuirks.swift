@@ -84,6 +84,8 @@ package struct SpeakerQuirks: Sendable {
     var offersStereoOnly = false
     /// Lossless audio with 24 bits is not offered.
     var offers16BitsOnly = false
+    /// The only formats of buffered streams that are offered and accepted, by their numbers; nil: all.
+    var formats: Set<Int>?
     /// Formats are stated in `audioFormats` instead of `supportedFormats`.
     var listsFormats = false
     /// `arrivalToRenderLatencyMs` of the stream's SETUP.
@@ -117,9 +119,8 @@ package struct SpeakerQuirks: Sendable {
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
         "presses=AFTER:COMMAND", "lists", "busy", "dies=SECONDS", "known-sender", "shairport-start",
         "freezes=AFTER:LASTING", "late-events=SECONDS", "no-events", "stripped-zeros",
-        "output-latency=STATED:REAL", "arrival=SECONDS", "stereo-only", "16-bit", "format-list",
-        "refuses-buffered=CODE",
-        "auth-setup",
+        "output-latency=STATED:REAL", "arrival=SECONDS", "stereo-only", "16-bit", "formats=ID:ID",
+        "format-list", "refuses-buffered=CODE", "auth-setup",
         "silent-auth-setup", "timing-stops=SECONDS", "timing-moves", "resend-flood=COUNT", "replay=FILE",
     ]
 
@@ -185,6 +186,10 @@ package struct SpeakerQuirks: Sendable {
         case "refuses-buffered": bufferedStatus = Int(try number(0, 100...999))
         case "stereo-only": offersStereoOnly = true
         case "16-bit": offers16BitsOnly = true
+        case "formats":
+            guard !values.isEmpty, values.count <= 64 else { throw unusable() }
+            formats = []
+            for index in values.indices { formats?.insert(Int(try number(index, 0...63))) }
         case "format-list": listsFormats = true
         case "arrival": arrivalToRender = .seconds(try number(0, 0...10))
         case "auth-setup": needsSetup = true

@@ -66,6 +66,7 @@ struct SpeakerDescription {
         let realtime = StreamFormat.lossless44100.mask | 1 << 11
         let offered = StreamFormat.all.filter {
             ($0.channels == 2 || !quirks.offersStereoOnly) && ($0.bitsPerSample < 24 || !quirks.offers16BitsOnly)
+                && quirks.formats?.contains($0.bit) ?? true
         }
         let buffered = offered.reduce(0) { $0 | $1.mask }
         var latencies: [PropertyList] = []

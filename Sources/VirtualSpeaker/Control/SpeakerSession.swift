@@ -226,6 +226,11 @@ struct SpeakerSession {
             throw SessionRefusal(status: status)
         }
         guard let format = Self.format(stream, kind) else { throw .badRequest }
+        if kind == .buffered, case .wire(let wire) = format,
+            backend.configuration.quirks.formats?.contains(wire.bit) == false
+        {
+            throw .badRequest
+        }
         let answer = try backend.open(StreamRequest(kind: kind, format: format, key: SecretBytes(key)))
         backend.record(.stream(kind, format: format.name, sampleRate: format.sampleRate))
         var members: [String: PropertyList] = [

@@ -18,10 +18,7 @@ enum PacketFormat: Hashable, Sendable {
     var name: String {
         switch self {
         case .pcm44100: "PCM 44.1/16"
-        case .wire(let format):
-            (format.coding == .aacLC ? "AAC-LC " : "ALAC ") + (format.sampleRate == 48000 ? "48" : "44.1")
-                + (format.bitsPerSample > 0 ? "/\(format.bitsPerSample)" : "")
-                + (format.channels > 2 ? " \(format.channels - 1).1" : "")
+        case .wire(let format): format.name
         }
     }
 }

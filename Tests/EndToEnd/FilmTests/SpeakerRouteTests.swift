@@ -44,7 +44,7 @@ import VirtualSpeaker
         defer { speaker.stop() }
         let state = folder.path("state")
         #expect(try stream(speaker, of: film, state: state) == "buffered AAC-LC 48")
-        #expect(try stream(speaker, of: film, state: state, options: ";encoding=lossless") == "buffered ALAC 48/24")
+        #expect(try stream(speaker, of: film, state: state, options: ";encoding=lossless") == "buffered ALAC 44.1/16")
         #expect(try stream(speaker, of: film, state: state, "--route", "realtime") == "realtime ALAC 44.1/16")
         #expect(try stream(speaker, of: film, state: state) == "realtime ALAC 44.1/16", "a route is remembered")
         #expect(try stream(speaker, of: film, state: state, options: ";route=buffered") == "buffered AAC-LC 48")
@@ -268,6 +268,17 @@ import VirtualSpeaker
         let route = try FileManager.default.contentsOfDirectory(atPath: "\(state)/talkie/routes").first ?? ""
         let kept = try String(contentsOfFile: "\(state)/talkie/routes/\(route)", encoding: .utf8)
         #expect(kept.contains("realtime"), "\(kept)")
+    }
+
+    @Test func aSpeakerThatOffersNoAACKeepsItsRoute() throws {
+        let folder = try Scratch()
+        var quirks = SpeakerQuirks()
+        try quirks.set("formats=18")
+        let speaker = try SoftwareSpeaker(
+            SpeakerConfiguration(
+                address: NetworkAddress("127.0.0.36")!, port: 0, clock: .required, quirks: quirks))
+        defer { speaker.stop() }
+        #expect(try stream(speaker, of: surroundFilm(), state: folder.path("state")) == "buffered ALAC 44.1/16")
     }
 
     @Test func aSpeakerThatOffersStereoOnlyGetsStereoWithoutAnotherStart() throws {

@@ -168,6 +168,26 @@ extension LoopTests {
             #expect(speaker.isReadyToStart, "the film is held no longer")
         }
 
+        /// It lists what it accepts where the stream is set up.
+        @Test func aSpeakerGetsAFormatThatItOffersOnTheSameRoute() throws {
+            let receiver = try receiver(["formats=18"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver, alternatives: [.realtime])
+            defer { speaker.close() }
+            let film = AudioFormat(
+                parameters: CodecParameters(codec: "aac", configuration: [0x11, 0x90]), sampleRate: 48000,
+                layout: .stereo)
+            func next() -> AudioDelivery { speaker.delivery(for: film, mustDecode: false) }
+            let error = #expect(throws: OutputError.self) { try speaker.prepare(next(), context: context) }
+            #expect(error?.message.contains("does not offer AAC-LC 48") == true, "\(error?.message ?? "")")
+            try speaker.prepare(next(), context: context)
+            #expect(speaker.kind == .bufferedSpeaker)
+            let streams = receiver.record.events.compactMap { event -> String? in
+                if case .stream(let kind, let format, _) = event { "\(kind) \(format)" } else { nil }
+            }
+            #expect(streams == ["buffered ALAC 44.1/16"])
+        }
+
         /// It accepts the route's stream and its start, and is silent.
         @Test func aSpeakerThatReadsNoAudioIsReportedWithAnotherRoute() throws {
             let receiver = try receiver(["read-pauses=0:86400"])

@@ -225,24 +225,66 @@ import Testing
         }
         let changed = DeliveryChoice(for: aac([0x11, 0x90]), mustDecode: true, reencoding: .appleLossless)
         #expect(!changed.isPassThrough)
-        #expect(changed.stream == .lossless48000)
+        #expect(changed.stream == .lossless44100)
         #expect(changed.encodedFormat.parameters.codec == "alac")
         let music = DeliveryChoice(for: aac([], rate: 44100), mustDecode: false, reencoding: .aacLC)
         #expect(music.stream == .aac44100)
     }
 
     @Test(arguments: [
-        (Int?.none, StreamFormat.lossless44100, StreamFormat.lossless48000), (16, .lossless44100, .lossless44100),
-        (24, .lossless48000, .lossless48000),
+        (Int?.none, StreamFormat.lossless44100), (16, .lossless44100), (24, .lossless48000),
     ])
-    func losslessStreamsHaveTheRequestedBits(_ bits: Int?, _ music: StreamFormat, _ film: StreamFormat) {
+    func losslessStreamsHaveTheRequestedBits(_ bits: Int?, _ expected: StreamFormat) {
         func stream(_ rate: Int, _ route: Route = .buffered) -> StreamFormat {
             DeliveryChoice(
                 for: aac([], rate: rate), mustDecode: true, reencoding: .appleLossless, bits: bits, route: route
             ).stream
         }
-        #expect(stream(44100) == music && stream(48000) == film)
+        #expect(stream(44100) == expected && stream(48000) == expected)
         #expect(stream(48000, .realtime) == .lossless44100 && stream(48000, .realtimeNTP) == .lossless44100)
+    }
+
+    /// The encoding that was requested comes first, then the other one.
+    @Test(
+        arguments: [
+            ([.lossless44100], .lossless44100, .lossless44100), ([.aac44100], .aac44100, .aac44100),
+            ([.lossless48000, .aac48000], .aac48000, .lossless48000),
+            ([.lossless44100, .lossless48000, .aac48000, .aacSurround51], .aacSurround51, .aacSurround51),
+        ] as [(Set<StreamFormat>, StreamFormat, StreamFormat)])
+    func aBufferedStreamHasAFormatThatTheSpeakerOffers(
+        _ offered: Set<StreamFormat>, _ compressed: StreamFormat, _ lossless: StreamFormat
+    ) {
+        let format = AudioFormat(
+            parameters: CodecParameters(codec: "ac3"), sampleRate: 48000, layout: .surround51)
+        for (coding, expected) in [(StreamFormat.Coding.aacLC, compressed), (.appleLossless, lossless)] {
+            let choice = DeliveryChoice(
+                for: format, mustDecode: false, reencoding: coding, channels: 8, offered: offered)
+            #expect(choice.stream == expected, "\(coding)")
+        }
+        let film = aac([0x11, 0x90])
+        let choice = DeliveryChoice(for: film, mustDecode: false, reencoding: .aacLC, offered: offered)
+        #expect(choice.isPassThrough == offered.contains(.aac48000))
+    }
+
+    @Test(
+        arguments: [
+            ([18], "AudioAccessory5,1", [StreamFormat.lossless44100]),
+            ([21, 23, 39, 40], "Era", [.lossless48000, .aac48000, .aacSurround51]),
+            ([23, 39, 40], "Shairport Sync", [.aac48000, .aacSurround51, .aacSurround71]),
+            // It lists nothing that can be sent.
+            ([61], "Era", [.lossless44100, .aac44100, .aac48000]),
+            (nil, "Era", [.lossless44100, .aac44100, .aac48000]),
+        ] as [([Int]?, String, Set<StreamFormat>)])
+    func theFormatsToChooseFromAreThoseListed(_ listed: [Int]?, _ model: String, _ expected: Set<StreamFormat>) {
+        var reported = ReportedSpeaker()
+        #expect(reported.offered == nil)
+        var info: [String: PropertyList] = ["model": .string(model)]
+        if let listed {
+            info["supportedAudioFormatsExtended"] = ["bufferStream": .array(listed.map { .integer(Int64($0)) })]
+        }
+        reported.record(
+            ReceiverInfo(.dictionary(info)), at: SpeakerAddress(host: "127.0.0.1", port: 7000), isFirst: true)
+        #expect(reported.offered == expected)
     }
 
     @Test func anOpenStreamIsKeptForAudioOfItsCodingAndChannels() {
@@ -264,7 +306,7 @@ import Testing
         // Without a new stream these would lose their channels, or their quality.
         #expect(kept(.aac48000, for: ac3(.surround51)).stream == .aacSurround51)
         #expect(kept(.aacSurround51, for: ac3(.stereo)).stream == .aac48000)
-        #expect(kept(.aac48000, for: ac3(.stereo), .appleLossless).stream == .lossless48000)
+        #expect(kept(.aac48000, for: ac3(.stereo), .appleLossless).stream == .lossless44100)
     }
 }
 

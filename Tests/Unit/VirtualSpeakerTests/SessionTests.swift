@@ -57,6 +57,17 @@ import Testing
         #expect(ReceiverInfo(try PropertyList(binary: other.body)).bufferedFormats == [18, 22, 23, 39, 40])
     }
 
+    @Test func aSpeakerWithAListOfFormatsRefusesOthers() throws {
+        var configuration = SpeakerConfiguration()
+        try configuration.quirks.set("formats=18:22")
+        var session = SpeakerSession(backend: NotedBackend(configuration), admitted: key)
+        let reply = session.handle(RTSPRequest("GET", "/info")).response
+        #expect(ReceiverInfo(try PropertyList(binary: reply.body)).bufferedFormats == [18, 22])
+        _ = session.handle(firstSetup)
+        #expect(session.handle(secondSetup(.aac48000)).response.status == 400)
+        #expect(session.handle(secondSetup(.aac44100)).response.status == 200)
+    }
+
     @Test func withoutPortsForPTPNoBufferedStreamIsOffered() throws {
         var session = SpeakerSession(backend: NotedBackend(offersPTP: false), admitted: key)
         let info = ReceiverInfo(try PropertyList(binary: session.handle(RTSPRequest("GET", "/info")).response.body))
