@@ -18,6 +18,7 @@ package final class PTPPeerGroup: Sendable {
     }
 
     private let members = Lock<[Member]>([])
+    private let pairs = Lock<[String: StreamCounters]>([:])
 
     package init() {}
 
@@ -25,6 +26,15 @@ package final class PTPPeerGroup: Sendable {
     var addresses: [NetworkAddress] {
         let all = members.withLock { $0.map(\.address) }
         return Set(all).sorted()
+    }
+
+    /// Returns the initial counters of a stereo pair, whose members receive the same packets.
+    func counters(ofPair pair: String) -> StreamCounters {
+        pairs.withLock { pairs in
+            let counters = pairs[pair] ?? .random()
+            pairs[pair] = counters
+            return counters
+        }
     }
 
     /// Adds a session that is about to share our clock; the other members receive the new list.

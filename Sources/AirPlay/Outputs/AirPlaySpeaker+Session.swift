@@ -10,7 +10,7 @@ extension AirPlaySpeaker {
     /// - Throws: After a refusal of the stream, with the next route chosen if there is one: the renderer asks for the
     ///   delivery again.
     func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
-        let first = (configuration.firstCounters ?? .random()).timestamp
+        let first = (configuration(in: context).firstCounters ?? .random()).timestamp
         do throws(AirPlayError) {
             let joined = try begin(choice.stream, store: nil, context, shownAt: first)
             let session = joined.session
@@ -43,6 +43,16 @@ extension AirPlaySpeaker {
         }
     }
 
+    /// Returns the configuration with what a group shares.
+    private func configuration(in context: AudioOutputContext) -> AirPlaySession.Configuration {
+        var configuration = configuration
+        if let group = context.group { configuration.peers = group.shared { PTPPeerGroup() } }
+        if configuration.firstCounters == nil, let pair = configuration.traits.group.stereoPair {
+            configuration.firstCounters = configuration.peers.counters(ofPair: pair)
+        }
+        return configuration
+    }
+
     private var sighting: SpeakerSighting? { configuration.id.flatMap { configuration.network?.sighting(of: $0) } }
 
     package var addresses: [SpeakerAddress] {
@@ -60,9 +70,8 @@ extension AirPlaySpeaker {
         _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, shownAt moment: RTPTimestamp,
         at address: SpeakerAddress? = nil, connectTimeout: Duration? = nil, isYielding: Bool = false
     ) throws(AirPlayError) -> JoinedSession<AirPlaySession, StreamSetup> {
-        var configuration = configuration
+        var configuration = configuration(in: context)
         configuration.route = route
-        if let group = context.group { configuration.peers = group.shared { PTPPeerGroup() } }
         let address = address ?? addresses[0]
         configuration.address = address
         let reported = state.withLock { $0.details.reported }

@@ -1,12 +1,14 @@
-import AirPlay
 import AirPlayTransport
 import MediaCodecs
 import MediaCore
+import PTP
+import Sockets
 import SyncRendering
 import TalkieTestKit
 import Testing
 import VirtualSpeaker
 
+@testable import AirPlay
 @testable import RouteTestSupport
 
 extension LoopTests {
@@ -35,6 +37,36 @@ extension LoopTests {
                         ($0.spans.last?.end ?? asked) - asked < .milliseconds(150)
                     })
             }
+        }
+
+        @Test(arguments: [true, false])
+        func onlyTheMembersOfAPairReceivePacketsWithTheSameTimestamps(isPair: Bool) throws {
+            let ports = ClockPorts.unusedPair()
+            let receivers = try (2...3).map { number in
+                try SoftwareSpeaker(
+                    SpeakerConfiguration(
+                        address: NetworkAddress("127.0.0.\(number)")!, port: 0, clock: .required, ptpPorts: ports))
+            }
+            defer { for receiver in receivers { receiver.stop() } }
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let clocks = PTPDirectory(identity: identity.clock, eventPort: ports.event, generalPort: ports.general)
+            let speakers = receivers.map { receiver in
+                var configuration = AirPlaySession.Configuration(
+                    address: SpeakerAddress(host: receiver.configuration.address.description, port: receiver.port),
+                    identity: identity)
+                configuration.traits.group.stereoPair = isPair ? "A" : nil
+                return AirPlaySpeaker(name: "Member", configuration: configuration, clocks: clocks, route: .realtime)
+            }
+            let sound = PlayedSound(OutputGroup(members: speakers, codecs: FilmAudioCodecs()))
+            defer { sound.end() }
+            for second in 0..<Int64(3) { sound.renderer.enqueue(PulsedTone.buffer(second: second)) }
+            try sound.startWhenReady()
+            let positions = try receivers.map { receiver in
+                let isHeard = receiver.record.wait(until: sound.start.advanced(by: .seconds(4))) { !$0.spans.isEmpty }
+                try #require(isHeard, "\(receiver.record.events.suffix(6))")
+                return try #require(receiver.record.spans.first?.position)
+            }
+            #expect((positions[0] == positions[1]) == isPair, "\(positions)")
         }
 
         /// A computer at full volume and a speaker set to 30 %.
