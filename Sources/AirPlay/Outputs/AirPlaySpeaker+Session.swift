@@ -26,7 +26,7 @@ extension AirPlaySpeaker {
                 adopt(joined, &state)
             }
         } catch {
-            let isSame = state.withLock { state in
+            let isSame = changeRoutes { state in
                 guard configuration.observations.refusals.isStreamRefused else { return false }
                 guard state.details.routes.count > 1 else {
                     // A further attempt begins with the best route: the speaker may have been restarting.

@@ -145,7 +145,18 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
         endSession()
         // A route that has not played is no reason to give up a better one.
         guard !configuration.observations.learned.contains(.played) else { return }
-        state.withLock { $0.details.routes = $0.details.allRoutes }
+        changeRoutes { $0.details.routes = $0.details.allRoutes }
+    }
+
+    /// Changes the state, and reports whether the route is another one then.
+    func changeRoutes<Result>(_ body: (inout SpeakerState<AirPlaySession, Details>) -> Result) -> Result {
+        let (result, isOther) = state.withLock { state in
+            let before = state.details.routes[0]
+            let result = body(&state)
+            return (result, state.details.routes[0] != before)
+        }
+        if isOther { configuration.onRouteChange() }
+        return result
     }
 
     /// Ends the session for another stream of the same use.

@@ -20,6 +20,7 @@ public final class AirPlayProvider: OutputProvider {
         var announced: [String: [DiscoveredSpeaker]] = [:]
         var named: [String: [ChosenSpeaker]] = [:]
         var driven: [String: DrivenSpeaker] = [:]
+        var onIdentityChange: @Sendable () -> Void = {}
     }
 
     /// Poll interval for pairings made by other processes (`talkie pair`).
@@ -242,7 +243,8 @@ public final class AirPlayProvider: OutputProvider {
             if let known = state.driven[key] { return known }
             let driven = DrivenSpeaker(
                 chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks, network: network,
-                remote: remote, phrases: phrases, trace: trace)
+                remote: remote, phrases: phrases, trace: trace
+            ) { [weak self] in self?.state.withLock { $0.onIdentityChange }() }
             state.driven[key] = driven
             return driven
         }
@@ -257,7 +259,12 @@ public final class AirPlayProvider: OutputProvider {
 
     /// Returns the identity of an output for calibrations; nil if it is not of this provider.
     public func identity(of output: any AudioOutput) -> OutputIdentity? {
-        state.withLock { state in state.driven.values.first { $0.output === output }?.chosen.identity }
+        state.withLock { state in state.driven.values.first { $0.output === output } }?.identity
+    }
+
+    /// Sets the handler for a change of a speaker's route, which has calibrations of its own.
+    public func onIdentityChange(_ handler: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onIdentityChange = handler }
     }
 
     // MARK: Stored state
@@ -300,14 +307,5 @@ public final class AirPlayProvider: OutputProvider {
             state.clocks = clocks
             return clocks
         }
-    }
-}
-
-extension ChosenSpeaker {
-    /// The identity for calibrations: the device identifier, otherwise the address.
-    var identity: OutputIdentity {
-        OutputIdentity(
-            key: speaker.id?.digits ?? "host-" + OutputIdentity.key(from: address.description), name: name,
-            query: query, route: route.rawValue, address: address.description)
     }
 }

@@ -1,5 +1,6 @@
 internal import AirPlayTransport
 import PTP
+internal import SyncRendering
 
 /// A speaker in use and its output.
 struct DrivenSpeaker: Sendable {
@@ -8,6 +9,12 @@ struct DrivenSpeaker: Sendable {
     private let observations: SpeakerObservations
     /// Why the speaker has refused the last sessions.
     var refusals: SpeakerObservations.Refusals { observations.refusals }
+    /// The identity for calibrations: the device identifier, otherwise the address; and the route in use.
+    var identity: OutputIdentity {
+        OutputIdentity(
+            key: chosen.speaker.id?.digits ?? "host-" + OutputIdentity.key(from: chosen.address.description),
+            name: chosen.name, query: chosen.query, route: output.route.rawValue, address: chosen.address.description)
+    }
 
     /// Creates the output.
     ///
@@ -17,16 +24,19 @@ struct DrivenSpeaker: Sendable {
     ///   - remote: Receives the commands of all speakers.
     ///   - phrases: The application's wording of remedies.
     ///   - trace: Records the conversation.
+    ///   - onRouteChange: Called after the route has changed.
     init(
         _ chosen: ChosenSpeaker, knowledge: SpeakerKnowledge, sender: SenderIdentity, clocks: PTPDirectory,
         network: (any SpeakerSource)? = nil, remote: RemoteControlServer? = nil,
-        phrases: RemedyPhrases = RemedyPhrases(), trace: ConversationTrace? = nil
+        phrases: RemedyPhrases = RemedyPhrases(), trace: ConversationTrace? = nil,
+        onRouteChange: @escaping @Sendable () -> Void = {}
     ) {
         var configuration = chosen.configuration(knowledge, sender: sender)
         configuration.network = network
         configuration.remote = remote
         configuration.phrases = phrases
         configuration.trace = trace
+        configuration.onRouteChange = onRouteChange
         self.chosen = chosen
         output = AirPlaySpeaker(
             name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route,

@@ -11,7 +11,11 @@ internal import Talkie
 struct CalibrationOutputs {
     let outputs: [any AudioOutput]
     /// The identities before the run.
-    let speakers: [OutputIdentity]
+    private let found: [OutputIdentity]
+    /// The identities: a speaker that has refused a route plays on another one. Cards keep that before the run.
+    var speakers: [OutputIdentity] {
+        zip(outputs, found).map { $0 is SoundCard ? $1 : registry.identity(of: $0) ?? $1 }
+    }
     let warnings: [String]
     private let registry: OutputRegistry
 
@@ -47,7 +51,7 @@ struct CalibrationOutputs {
             }
         }
         self.outputs = outputs
-        self.speakers = speakers
+        found = speakers
         warnings = registry.notes
         if let volume = arguments.volume {
             for output in outputs { output.setGain(VolumeCurve.gain(volume: volume)) }

@@ -256,6 +256,19 @@ import Testing
         return try #require(provider.outputs(at: place).first as? AirPlaySpeaker)
     }
 
+    @Test func aSpeakerIsIdentifiedByTheRouteInUse() throws {
+        let provider = AirPlayProvider(knowledge: SpeakerKnowledge(folder: StateFolder(path: folder.path)))
+        let changes = Lock(0)
+        provider.onIdentityChange { changes.withLock { $0 += 1 } }
+        let selection = selection(ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box")))))
+        let box = try box(of: provider, selection)
+        #expect(provider.identity(of: box)?.route == "buffered")
+        box.changeRoutes { _ = $0.details.routes.removeFirst() }
+        #expect(provider.identity(of: box)?.route == "realtime" && changes.withLock { $0 } == 1)
+        box.close()
+        #expect(provider.identity(of: box)?.route == "buffered" && changes.withLock { $0 } == 2)
+    }
+
     @Test func afterARejectedPasswordASpeakerIsUsedAgainOnlyWithThatOfANewPairing() throws {
         let knowledge = knowledge
         let id = try #require(SpeakerID("020000000001"))
