@@ -28,11 +28,18 @@ extension Remedy {
     }
 
     /// For a speaker that stays silent, although it has accepted the stream.
-    package static func chooseRoute(_ route: Route, of query: String) -> Remedy {
-        let option = SpeakerPreferences.RouteRequest.only(route).option
+    package static func chooseRoute(_ route: SpeakerPreferences.RouteRequest, of query: String) -> Remedy {
+        Remedy(
+            .chooseRoute, outputName: "\(query);route=\(route.option)",
+            advice: "a firewall may block its messages; otherwise try another route, \(route.option)")
+    }
+
+    /// For a speaker that refuses the only route that the user wants.
+    package static func resetRoute(of query: String) -> Remedy {
+        let option = SpeakerPreferences.RouteRequest.best.option
         return Remedy(
-            .chooseRoute, outputName: "\(query);route=\(option)",
-            advice: "a firewall may block its messages; otherwise try another route, \(option)")
+            .resetRoute, outputName: "\(query);route=\(option)",
+            advice: "only this route was requested; the route \(option) tries all")
     }
 
     /// - Parameter query: A name of the speaker for the user.

@@ -23,6 +23,8 @@ package final class AirPlaySession: SenderSession {
         var traits = SpeakerTraits()
         /// The stream type and the timing protocol.
         package var route = Route.buffered
+        /// Whether the user wants no other route.
+        var isRouteRequested = false
         /// Called after a refusal or a close has changed the route of an output, on the thread that opens or closes it.
         var onRouteChange: @Sendable () -> Void = {}
         /// The speakers that play in sync with this one.

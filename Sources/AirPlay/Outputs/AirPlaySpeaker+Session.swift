@@ -39,7 +39,13 @@ extension AirPlaySpeaker {
                 return state.details.routes[0] != .buffered && choice.stream == .lossless44100 && !choice.isPassThrough
             }
             if isSame { return try open(choice, context) }
-            throw outputError(error)
+            var failure = OutputError(error, of: name)
+            if configuration.isRouteRequested, configuration.observations.refusals.isStreamRefused,
+                failure.remedy == nil
+            {
+                failure = OutputError(failure.code, failure.problem, remedy: .resetRoute(of: name))
+            }
+            throw failure.saying(phrases.inErrors)
         }
     }
 

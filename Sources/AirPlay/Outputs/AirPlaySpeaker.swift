@@ -70,13 +70,18 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
     /// user chooses another: it may be a firewall.
     var remedyForSilence: Remedy {
         let others = state.withLock { $0.details.routes.dropFirst() }
-        guard let other = others.first(where: { !$0.needsPTP }) ?? others.first else { return .checkFirewall }
-        return .chooseRoute(other, of: name)
+        if let other = others.first(where: { !$0.needsPTP }) ?? others.first {
+            return .chooseRoute(.only(other), of: name)
+        }
+        return configuration.isRouteRequested ? .chooseRoute(.best, of: name) : .checkFirewall
     }
 
     /// The remedy for a speaker that reads nothing of the stream; nil without another route.
     var remedyForUnreadAudio: Remedy? {
-        state.withLock { $0.details.routes.dropFirst().first }.map { .chooseRoute($0, of: name) }
+        if let other = state.withLock({ $0.details.routes.dropFirst().first }) {
+            return .chooseRoute(.only(other), of: name)
+        }
+        return configuration.isRouteRequested ? .resetRoute(of: name) : nil
     }
 
     // MARK: Status

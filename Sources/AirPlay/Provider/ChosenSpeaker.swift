@@ -60,14 +60,9 @@ struct ChosenSpeaker: Sendable {
         wanted = preferences.route(wantedBefore: memory?.wanted)
         (prefersAAC, bits, channels) = (preferences.prefersAAC, preferences.bits, preferences.channels)
         if wanted == .classic {
-            // The request counts until another one, as for the other routes.
-            if let id = speaker.id, memory?.wanted != .classic {
-                var memory = memory ?? RouteMemory(sourceVersion: speaker.traits.sourceVersion)
-                memory.wanted = .classic
-                // ignored: the request must be given again.
-                try? knowledge.routes.remember(memory, of: id)
-            }
-            throw TalkieError(.unsupported, "'\(name)' is to be played to by classic AirPlay")
+            throw TalkieError(
+                .unsupported, "'\(name)' cannot be played to by the requested route, classic AirPlay",
+                remedy: .resetRoute(of: query))
         }
         var before = memory
         // What played was what the user wanted, not what was found to be best.
@@ -80,7 +75,8 @@ struct ChosenSpeaker: Sendable {
         guard let route = decision.route else {
             throw TalkieError(
                 Self.code(of: decision.verdict, ports),
-                "'\(name)' cannot be played to: \(decision.reason)")
+                "'\(name)' cannot be played to: \(decision.reason)",
+                remedy: wanted == nil ? nil : .resetRoute(of: query))
         }
         switch decision.access {
         case .pin:
@@ -126,6 +122,7 @@ struct ChosenSpeaker: Sendable {
         configuration.pairingIdentity = knowledge.identity.pairing
         configuration.pairing = credentials.accessory.map { (knowledge.identity.pairing, $0) }
         configuration.clockRole = role
+        configuration.isRouteRequested = wanted != nil
         configuration.stated = (memory?.stated ?? StatedLatency()).subtracted(on: route)
         configuration.readiness = .init(
             manner: speaker.traits.isApple ? .apple : .thirdParty, isKnownToProbe: memory?.hasProbed ?? false)

@@ -37,33 +37,3 @@ package struct RouteConditions: Hashable, Sendable {
         self.isPaired = isPaired
     }
 }
-
-/// What sessions with a speaker have revealed.
-package struct RouteMemory: Hashable, Sendable {
-    /// The last route that played.
-    package var route: Route?
-    /// Routes that were accepted but remained silent or unsynchronized.
-    package var failed: Set<Route>
-    package var role: ClockRole?
-    /// Whether it has ever sent a timing request; only then is missing requests a fault.
-    package var hasProbed: Bool
-    /// The `srcvers` at that time; after a software update everything is determined again.
-    var sourceVersion: String?
-    /// The only route that the user wants; nil: the best one.
-    package var wanted: Route?
-    /// What it stated about its own delay at its last use.
-    var stated: StatedLatency
-
-    package init(
-        route: Route? = nil, failed: Set<Route> = [], role: ClockRole? = nil, hasProbed: Bool = false,
-        sourceVersion: String? = nil, wanted: Route? = nil, stated: StatedLatency = StatedLatency()
-    ) {
-        self.wanted = wanted
-        self.stated = stated
-        self.route = route
-        self.failed = failed
-        self.role = role
-        self.hasProbed = hasProbed
-        self.sourceVersion = sourceVersion
-    }
-}

@@ -29,6 +29,8 @@ package final class ClassicSpeaker: SpeakerOutput, OwnClockOutput {
         /// The last known address; nil before the first session.
         var address: SpeakerAddress?
         var flush: (result: PartialFlushResult?, truncated: PacketBatch?) = (nil, nil)
+        /// Whether it has accepted a start in any session.
+        var hasPlayed = false
     }
 
     package var phrases: RemedyPhrases { configuration.phrases }

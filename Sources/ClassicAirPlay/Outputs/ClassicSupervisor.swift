@@ -199,6 +199,7 @@ final class ClassicSupervisor: Sendable {
         speaker.state.withLock {
             $0.anchors.hold(anchor)
             $0.anchors.recordStart(at: instant)
+            $0.details.hasPlayed = true
         }
         context.events.append(.speakerAnchored(media: media, host: instant, clock: time, output: context.id))
         return nil

@@ -33,12 +33,14 @@ public final class ClassicAirPlayProvider: OutputProvider {
     /// The stored state of this computer.
     struct Knowledge: Sendable {
         let pairings: PairingStore
+        let routes: RouteStore
         let sender: SenderIdentity
         let note: String?
 
         init(_ folder: StateFolder = .standard()) {
             let (identity, note) = InstallationIdentity.load(from: folder)
             pairings = PairingStore(folder, identity: identity)
+            routes = RouteStore(folder)
             self.note = note
             // Another remote-control ID than that of AirPlay 2: its server in this process has that name already.
             sender = SenderIdentity(rawValue: identity.number ^ 1, name: SenderIdentity.computerName)
@@ -269,6 +271,21 @@ public final class ClassicAirPlayProvider: OutputProvider {
     /// Returns the identity of an output for calibrations; nil if it is not of this provider.
     public func identity(of output: any AudioOutput) -> OutputIdentity? {
         state.withLock { state in state.driven.values.first { $0.output === output }?.choice.identity }
+    }
+
+    /// Stores the routes that were requested of speakers that have played.
+    public func remember() {
+        let (speakers, knowledge) = state.withLock { (Array($0.driven.values), $0.knowledge) }
+        guard let knowledge else { return }
+        for driven in speakers where driven.output.state.withLock({ $0.details.hasPlayed }) {
+            guard let id = driven.choice.speaker.id, let request = driven.choice.request else { continue }
+            let before = knowledge.routes.memory(of: id).memory
+            var memory = before ?? RouteMemory(sourceVersion: driven.choice.speaker.traits.sourceVersion)
+            memory.wanted = request == .best ? nil : .classic
+            guard memory.wanted != before?.wanted else { continue }
+            // ignored: the request must be given again.
+            try? knowledge.routes.remember(memory, of: id)
+        }
     }
 
     /// Sentences about the stored state.

@@ -11,6 +11,8 @@ struct ClassicChoice: Sendable {
     let address: SpeakerAddress
     let method: ClassicMethod
     let password: String?
+    /// The requested route; nil: that of an earlier use.
+    let request: SpeakerPreferences.RouteRequest?
     /// Whether 24 bits per sample are requested, which classic AirPlay does not have.
     let wants24Bits: Bool
 
@@ -58,7 +60,7 @@ struct ClassicChoice: Sendable {
                 .notPermitted, "'\(name)' requires its password", remedy: .enterPassword(query.description))
         }
         (self.query, self.speaker, self.address, self.method) = (query.description, speaker, address, method)
-        wants24Bits = preferences.bits == 24
+        (request, wants24Bits) = (preferences.route, preferences.bits == 24)
     }
 
     /// The identity for calibrations: the device identifier, otherwise the address.

@@ -26,6 +26,8 @@ public struct Remedy: Hashable, Sendable {
         public static let checkFirewall = Action(rawValue: "check-firewall")
         /// Send to the output by another stream or clock; `outputName` contains both.
         public static let chooseRoute = Action(rawValue: "choose-route")
+        /// Send to the output by any stream or clock, instead of the requested one; `outputName` contains that.
+        public static let resetRoute = Action(rawValue: "reset-route")
     }
 
     /// The action, for programs.

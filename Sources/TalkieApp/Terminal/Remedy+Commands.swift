@@ -12,7 +12,7 @@ extension Remedy {
         case .pair, .pairByPIN, .pairAgain, .givePassword, .correctPassword: "talkie pair\(outputName)"
         case .listOutputs: "talkie speakers"
         case .checkFirewall: "talkie doctor"
-        case .chooseRoute: "talkie play FILM --speaker\(outputName)"
+        case .chooseRoute, .resetRoute: "talkie play FILM --speaker\(outputName)"
         case .recordTimeline: "talkie play FILM --timeline FILE"
         case .recordSpeaker: "talkie speaker --record FILE"
         default: nil
@@ -32,6 +32,7 @@ extension Remedy {
         case .checkFirewall: "a firewall may block its messages (see `\(command)`)"
         case .chooseRoute:
             "a firewall may block its messages (see `talkie doctor`); otherwise try another route with `\(command)`"
+        case .resetRoute: "only this route was requested; `\(command)` tries all"
         case .recordTimeline: "record one with \(command)"
         case .recordSpeaker: "record it with \(command); check its name"
         default: nil

@@ -50,6 +50,26 @@ import Testing
         #expect(error.code == .unsupported && error.message.contains("realtime"))
     }
 
+    /// A request counts until another one, if the speaker played.
+    @Test func aRequestedRouteIsStoredAfterPlaying() throws {
+        let routes = RouteStore(folder)
+        func use(_ route: SpeakerPreferences.RouteRequest?, plays: Bool = true) throws -> Route? {
+            let provider = ClassicAirPlayProvider(
+                folder: folder, preferring: SpeakerPreferenceTable(SpeakerPreferences(route: route)))
+            let place = try provider.destination(of: entry("et=0"), .name("Box"))
+            let box = try #require(try provider.outputs(at: place).first as? ClassicSpeaker)
+            box.state.withLock { $0.details.hasPlayed = plays }
+            box.close()
+            provider.remember()
+            return routes.memory(of: id).memory?.wanted
+        }
+        #expect(try use(.only(.classic), plays: false) == nil && routes.memory(of: id).memory == nil)
+        #expect(try use(nil) == nil && use(.best) == nil && routes.memory(of: id).memory == nil)
+        #expect(try use(.only(.classic)) == .classic)
+        #expect(try use(nil) == .classic && use(.best, plays: false) == .classic)
+        #expect(try use(.best) == nil)
+    }
+
     @Test func aSpeakerThatWasPairedByAirPlay2GetsNeitherSoundNorDigest() throws {
         for credentials in [
             SpeakerCredentials(password: "secret"),

@@ -32,9 +32,12 @@ import Testing
             said("A is deaf.", .checkFirewall)
                 == "A is deaf; a firewall may block its messages (see `talkie doctor`).")
         #expect(
-            said("A is deaf.", .chooseRoute(.realtimeNTP, of: "Box"))
+            said("A is deaf.", .chooseRoute(.only(.realtimeNTP), of: "Box"))
                 == "A is deaf; a firewall may block its messages (see `talkie doctor`); otherwise try another route with "
                 + "`talkie play FILM --speaker 'Box;route=ntp'`.")
+        #expect(
+            said("A is deaf.", .resetRoute(of: "Box"))
+                == "A is deaf; only this route was requested; `talkie play FILM --speaker 'Box;route=auto'` tries all.")
     }
 
     @Test(arguments: Route.all) func theWordOfARouteIsOneThatUsersGive(_ route: Route) throws {

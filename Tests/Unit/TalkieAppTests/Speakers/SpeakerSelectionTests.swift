@@ -201,11 +201,16 @@ import Testing
         #expect(try route(SpeakerPreferences(route: .only(.realtime)), for: "Other") == .buffered)
         #expect(try route(SpeakerPreferences(route: .only(.realtime))) == .realtime)
         #expect(try route(SpeakerPreferences()) == .realtime)
-        // Classic AirPlay belongs to another provider.
-        for preferences in [SpeakerPreferences(route: .only(.classic)), SpeakerPreferences()] {
-            let error = try #require(throws: TalkieError.self) { try route(preferences) }
-            #expect(error.code == .unsupported && error.message.contains("classic AirPlay"))
+        // Classic AirPlay belongs to another provider, which stores the request once it has played.
+        func refusal(_ preferences: SpeakerPreferences) throws -> TalkieError {
+            try #require(throws: TalkieError.self) { try route(preferences) }
         }
+        let requested = try refusal(SpeakerPreferences(route: .only(.classic)))
+        #expect(requested.code == .unsupported && requested.message.contains("classic AirPlay"))
+        #expect(requested.remedy?.outputName == "Box;route=auto")
+        #expect(try route(SpeakerPreferences()) == .realtime, "nothing has played")
+        try knowledge.routes.remember(RouteMemory(wanted: .classic), of: id)
+        #expect(try refusal(SpeakerPreferences()).code == .unsupported)
         #expect(try route(SpeakerPreferences(route: .best)) == .buffered)
         #expect(knowledge.memory(of: id)?.wanted == nil)
     }

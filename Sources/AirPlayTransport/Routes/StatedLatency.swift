@@ -1,6 +1,5 @@
-internal import AirPlayTransport
 internal import MediaCore
-internal import SyncRendering
+package import SyncRendering
 
 /// What a speaker states about its own delay, and how much of it this sender subtracts.
 ///
@@ -10,11 +9,11 @@ internal import SyncRendering
 package struct StatedLatency: Hashable, Sendable {
     /// From the arrival of a packet to its output (`arrivalToRenderLatencyMs` of SETUP). A bound of the queue depth on
     /// all routes, never a delay of the sound.
-    var arrivalToRender: Duration?
+    package var arrivalToRender: Duration?
     /// From its output until it is audible (`audioLatencies` of `/info`).
-    var output: Duration?
+    package var output: Duration?
     /// How much earlier than it is perceived a sample is scheduled.
-    var subtracted: Duration = .zero
+    package var subtracted: Duration = .zero
 
     package init(arrivalToRender: Duration? = nil, output: Duration? = nil) {
         self.arrivalToRender = arrivalToRender
@@ -22,14 +21,14 @@ package struct StatedLatency: Hashable, Sendable {
     }
 
     /// Returns it with what this sender subtracts on a route.
-    func subtracted(on route: Route) -> StatedLatency {
+    package func subtracted(on route: Route) -> StatedLatency {
         var stated = self
         stated.subtracted = route.needsPTP ? .zero : output ?? .zero
         return stated
     }
 
     /// The shares of the delay. Pairs whose sum is zero are what the speaker subtracts.
-    var shares: [LatencyShare] {
+    package var shares: [LatencyShare] {
         if arrivalToRender == nil, output == nil {
             return [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
         }

@@ -1,23 +1,22 @@
-internal import AirPlayTransport
 internal import MediaCore
-import Storage
+package import Storage
 
 /// What sessions with each speaker have revealed, one file each in `routes/`.
 ///
 /// A damaged file is moved aside, one of a newer version is left unchanged. Both count as missing, which costs the next
 /// start a second. Methods block on the disk.
-struct RouteStore: Sendable {
+package struct RouteStore: Sendable {
     private static let kind = "route"
     private static let version = 1
 
     private let folder: StateFolder
 
-    init(_ folder: StateFolder) { self.folder = folder }
+    package init(_ folder: StateFolder) { self.folder = folder }
 
     /// Returns the knowledge about a speaker.
     ///
     /// - Returns: Nil if there is none or the file is unusable; then with a sentence for the user.
-    func memory(of speaker: SpeakerID) -> (memory: RouteMemory?, note: String?) {
+    package func memory(of speaker: SpeakerID) -> (memory: RouteMemory?, note: String?) {
         let (memory, note) = folder.contents(of: Self.name(speaker), kind: Self.kind, version: Self.version) {
             Self.memory(in: $0)
         }
@@ -45,7 +44,7 @@ struct RouteStore: Sendable {
     /// Stores the knowledge about a speaker.
     ///
     /// - Throws: `StateError`; the only effect is a slower next start.
-    func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
+    package func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
         var record = StateRecord(kind: Self.kind, version: Self.version)
         record["heard"] = memory.route?.rawValue
         record["failed"] = memory.failed.isEmpty ? nil : memory.failed.map(\.rawValue).sorted().joined(separator: " ")
