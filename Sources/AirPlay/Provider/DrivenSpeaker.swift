@@ -49,7 +49,7 @@ struct DrivenSpeaker: Sendable {
     func remember(in knowledge: SpeakerKnowledge) {
         guard let id = chosen.speaker.id,
             let memory = RouteMemory.after(
-                observations.learned, on: output.route, role: chosen.role,
+                observations.learned, on: output.route, isGrouped: chosen.speaker.traits.group.isGrouped,
                 sourceVersion: chosen.speaker.traits.sourceVersion, wanted: chosen.wanted,
                 stated: observations.statedLatency, before: chosen.memory)
         else { return }

@@ -203,11 +203,9 @@ private struct Deliberation {
 
     /// A single HomePod with a recent system is always grandmaster.
     private var role: ClockRole {
-        if let remembered = memory?.role { return remembered }
         let group = traits.group
-        guard traits.isHomePod, group.isLeader == true, group.parentGroup == nil, group.stereoPair == nil else {
-            return .grandmaster
-        }
+        if let required = memory?.role, memory?.isRoleOfGroup == group.isGrouped { return required }
+        guard traits.isHomePod, group.isLeader == true, !group.isGrouped else { return .grandmaster }
         if let system = traits.systemVersion.flatMap({ DottedVersion($0) }) {
             return system.major >= 27 ? .follower : .grandmaster
         }

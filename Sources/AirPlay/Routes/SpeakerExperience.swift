@@ -103,8 +103,10 @@ final class SpeakerObservations: Sendable {
 
 extension RouteMemory {
     /// Returns the knowledge to store after a use of a route; nil if nothing changed.
+    ///
+    /// - Parameter isGrouped: Whether the speaker was in a pair or a home theatre.
     package static func after(
-        _ experience: SpeakerExperience, on route: Route, role: ClockRole, sourceVersion: String?,
+        _ experience: SpeakerExperience, on route: Route, isGrouped: Bool = false, sourceVersion: String?,
         wanted: Route? = nil, stated: StatedLatency = StatedLatency(), before: RouteMemory?
     ) -> RouteMemory? {
         // A software update invalidates earlier knowledge.
@@ -112,7 +114,8 @@ extension RouteMemory {
         if experience.contains(.played) {
             memory.route = route
             memory.failed.remove(route)
-            memory.role = experience.clockRole ?? role
+            // A role that only followed from the group is decided again.
+            if let role = experience.clockRole { (memory.role, memory.isRoleOfGroup) = (role, isGrouped) }
             memory.hasProbed = memory.hasProbed || experience.contains(.probed)
             memory.stated = stated
             memory.wanted = wanted

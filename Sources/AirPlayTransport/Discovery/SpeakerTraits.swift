@@ -127,6 +127,9 @@ package struct GroupHints: Hashable, Sendable {
         containsLeader = flag("gcgl")
     }
 
+    /// Whether it belongs to a stereo pair, or to an Apple TV or home theatre.
+    package var isGrouped: Bool { parentGroup != nil || stereoPair != nil }
+
     /// Whether there is no hint at all. An empty announcement does not describe groups; otherwise it is complete.
     package var isEmpty: Bool { self == GroupHints() }
 }

@@ -4,7 +4,10 @@ package struct RouteMemory: Hashable, Sendable {
     package var route: Route?
     /// Routes that were accepted but remained silent or unsynchronized.
     package var failed: Set<Route>
+    /// The clock role that the speaker required.
     package var role: ClockRole?
+    /// Whether the speaker was grouped when it required the role, which is void otherwise; nil: not known.
+    package var isRoleOfGroup: Bool?
     /// Whether it has ever sent a timing request; only then is missing requests a fault.
     package var hasProbed: Bool
     /// The `srcvers` at that time; after a software update everything is determined again.
@@ -15,14 +18,15 @@ package struct RouteMemory: Hashable, Sendable {
     package var stated: StatedLatency
 
     package init(
-        route: Route? = nil, failed: Set<Route> = [], role: ClockRole? = nil, hasProbed: Bool = false,
-        sourceVersion: String? = nil, wanted: Route? = nil, stated: StatedLatency = StatedLatency()
+        route: Route? = nil, failed: Set<Route> = [], role: ClockRole? = nil, isRoleOfGroup: Bool? = nil,
+        hasProbed: Bool = false, sourceVersion: String? = nil, wanted: Route? = nil,
+        stated: StatedLatency = StatedLatency()
     ) {
         self.wanted = wanted
         self.stated = stated
         self.route = route
         self.failed = failed
-        self.role = role
+        (self.role, self.isRoleOfGroup) = (role, isRoleOfGroup)
         self.hasProbed = hasProbed
         self.sourceVersion = sourceVersion
     }

@@ -30,7 +30,8 @@ package struct RouteStore: Sendable {
         return RouteMemory(
             route: routes("heard").first, failed: Set(routes("failed")),
             role: record["clock"].flatMap { ClockRole(rawValue: $0) },
-            hasProbed: record["probes"] == "yes", sourceVersion: record["source-version"],
+            isRoleOfGroup: record["clock-group"].map { $0 == "yes" }, hasProbed: record["probes"] == "yes",
+            sourceVersion: record["source-version"],
             wanted: routes("wanted").first,
             stated: StatedLatency(
                 arrivalToRender: microseconds(record["arrival-us"], upTo: 10_000_000),
@@ -49,6 +50,7 @@ package struct RouteStore: Sendable {
         record["heard"] = memory.route?.rawValue
         record["failed"] = memory.failed.isEmpty ? nil : memory.failed.map(\.rawValue).sorted().joined(separator: " ")
         record["clock"] = memory.role?.rawValue
+        record["clock-group"] = memory.isRoleOfGroup.map { $0 ? "yes" : "no" }
         record["probes"] = memory.hasProbed ? "yes" : nil
         record["source-version"] = memory.sourceVersion
         record["wanted"] = memory.wanted?.rawValue

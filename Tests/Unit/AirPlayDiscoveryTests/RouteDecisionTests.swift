@@ -84,7 +84,8 @@ import Testing
     }
 
     @Test func whatWasHeardBeforeIsTakenAgainUntilTheSpeakerIsUpdated() throws {
-        let memory = RouteMemory(route: .realtime, failed: [.buffered], role: .follower, sourceVersion: "366.0")
+        let memory = RouteMemory(
+            route: .realtime, failed: [.buffered], role: .follower, isRoleOfGroup: false, sourceVersion: "366.0")
         let again = try decide(KnownSpeakers.sonosEra, under: RouteConditions(memory: memory))
         #expect(again.route == .realtime)
         #expect(again.role == .follower)
@@ -117,6 +118,18 @@ import Testing
         let unnamed = KnownSpeakers.homePodMini.filter { !$0.hasPrefix("osvers") }
         #expect(try decide(unnamed, ["srcvers=980.1"]).role == .follower)
         #expect(try decide(unnamed, ["srcvers=979.9"]).role == .grandmaster)
+    }
+
+    /// It was served in a pair, where it follows; alone again it is silent unless it is followed.
+    @Test(arguments: [(Bool?.none, ClockRole.follower), (true, .follower), (false, .grandmaster)])
+    func aRoleThatWasRequiredInAnotherGroupDoesNotCount(_ isRoleOfGroup: Bool?, _ expected: ClockRole) throws {
+        let memory = RouteMemory(
+            route: .realtime, role: .grandmaster, isRoleOfGroup: isRoleOfGroup,
+            sourceVersion: try KnownSpeakers.traits(KnownSpeakers.homePodMini).sourceVersion)
+        let conditions = RouteConditions(memory: memory)
+        #expect(try decide(KnownSpeakers.homePodMini, ["osvers=27.0"], under: conditions).role == expected)
+        #expect(
+            try decide(KnownSpeakers.homePodMini, ["osvers=27.0", "tsid=T"], under: conditions).role == .grandmaster)
     }
 
     @Test func keysThatAreKeptReplaceEveryQuestion() throws {

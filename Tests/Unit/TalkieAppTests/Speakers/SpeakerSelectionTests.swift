@@ -192,7 +192,7 @@ import Testing
             selection.preferences = SpeakerPreferenceTable(named: [(name, preferences)])
             let box = try #require(try chosen(selection, "Box").first)
             let memory = RouteMemory.after(
-                .played, on: box.route, role: box.role, sourceVersion: box.speaker.traits.sourceVersion,
+                .played, on: box.route, sourceVersion: box.speaker.traits.sourceVersion,
                 wanted: box.wanted, before: box.memory)
             if let memory { try knowledge.routes.remember(memory, of: id) }
             return box.route
