@@ -43,13 +43,22 @@ package struct SpeakerTraits: Hashable, Sendable {
         classic = ClassicTraits(record)
     }
 
-    /// Returns the traits updated by `/info`, which is more recent; values missing there are kept.
+    /// Returns the traits updated by `/info`, which is more recent; values missing there are kept. Its copy of the
+    /// announcement completes them.
     package func updated(by info: ReceiverInfo) -> SpeakerTraits {
         var traits = self
-        traits.model = Self.text(info.model) ?? model
-        traits.features = info.features ?? features
-        traits.status = info.statusFlags ?? status
-        traits.sourceVersion = Self.text(info.sourceVersion) ?? sourceVersion
+        if let record = info.announcement {
+            let announced = SpeakerTraits(record)
+            traits = completed(by: announced)
+            traits.accessControl = accessControl ?? announced.accessControl
+            traits.accessControlType = accessControlType ?? announced.accessControlType
+            if group.isEmpty { traits.group = announced.group }
+        }
+        traits.manufacturer = traits.manufacturer ?? Self.text(info.manufacturer)
+        traits.model = Self.text(info.model) ?? traits.model
+        traits.features = info.features ?? traits.features
+        traits.status = info.statusFlags ?? traits.status
+        traits.sourceVersion = Self.text(info.sourceVersion) ?? traits.sourceVersion
         return traits
     }
 

@@ -2,10 +2,13 @@
 package struct ReceiverInfo: Hashable, Sendable {
     package let name: String?
     package let model: String?
+    package let manufacturer: String?
     package let deviceID: String?
     package let sourceVersion: String?
     package let features: FeatureBits?
     package let statusFlags: StatusFlags?
+    /// The record of its `_airplay._tcp` service.
+    package let announcement: TXTRecord?
     /// In dB; −144 means muted.
     package let initialVolume: Double?
     /// Values of `StreamFormat.bit` supported for buffered streams; nil if not specified.
@@ -21,10 +24,13 @@ package struct ReceiverInfo: Hashable, Sendable {
     package init(_ reply: PropertyList) {
         name = reply["name"]?.string
         model = reply["model"]?.string
+        manufacturer = reply["manufacturer"]?.string
         deviceID = reply["deviceID"]?.string
         sourceVersion = reply["sourceVersion"]?.string
         features = reply["features"]?.uint64.map { FeatureBits(rawValue: $0) }
         statusFlags = reply["statusFlags"]?.uint64.map { StatusFlags(rawValue: $0) }
+        // ignored: a record that is too long counts as none.
+        announcement = reply["txtAirPlay"]?.data.flatMap { try? TXTRecord(wire: $0) }
         initialVolume = reply["initialVolume"]?.double
         senderAddress = reply["senderAddress"]?.string
         // 16 suffice: one for each type of stream and kind of audio.

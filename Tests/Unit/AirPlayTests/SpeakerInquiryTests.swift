@@ -35,6 +35,33 @@ import Testing
         #expect(speaker.traits.needsPIN && speaker.traits.sourceVersion == "366.0")
     }
 
+    private func record(_ strings: String...) -> PropertyList {
+        .data(strings.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) })
+    }
+
+    /// A speaker that is named by its address is driven as one that is found by its announcement.
+    @Test func aReceiverStatesItsAnnouncementToo() throws {
+        var info: [String: PropertyList] = [
+            "deviceID": "02:00:00:00:00:01", "model": "AudioAccessory5,1",
+            "features": .integer(1 << 9 | 1 << 38 | 1 << 41),
+            "txtAirPlay": record("igl=1", "osvers=27.0", "manufacturer=Apple Inc.", "features=0x1"),
+        ]
+        let single = try inquire(reply("200 OK", PropertyList.dictionary(info).binary()))
+        #expect(single.traits.manufacturer == "Apple Inc." && single.traits.features?.contains(.ptp) == true)
+        #expect(RouteDecision.decide(for: single).role == .follower)
+        info["txtAirPlay"] = record("igl=1", "osvers=27.0", "tsid=T", "pgid=P", "acl=1")
+        let member = try inquire(reply("200 OK", PropertyList.dictionary(info).binary()))
+        #expect(member.traits.group.stereoPair == "T" && member.traits.group.parentGroup == "P")
+        #expect(RouteDecision.decide(for: member).verdict == .impossible(.restricted))
+        info["txtAirPlay"] = .data([UInt8](repeating: 1, count: 70_000))
+        #expect(try inquire(reply("200 OK", PropertyList.dictionary(info).binary())).traits.group.isEmpty)
+        // The network's announcement is newer.
+        var known = SpeakerTraits()
+        known.group.stereoPair = "U"
+        info["txtAirPlay"] = record("tsid=T")
+        #expect(known.updated(by: ReceiverInfo(.dictionary(info))).group.stereoPair == "U")
+    }
+
     @Test(arguments: ["404 Not Found", "501 Not Implemented", "400 Bad Request", "401 Unauthorized"])
     func oneThatKnowsNoInfoIsAReceiverOfClassicAirPlay(status: String) throws {
         let speaker = try inquire(reply(status))
