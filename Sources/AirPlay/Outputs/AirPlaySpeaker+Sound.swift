@@ -9,7 +9,8 @@ extension AirPlaySpeaker: PartialFlushing {
 
     /// Returns pass-through for AAC that the speaker decodes, otherwise re-encoding. Any thread.
     package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
-        choice(for: format, mustDecode: mustDecode).delivery(of: format)
+        state.withLock { $0.details.filmChannels = format.layout.count }
+        return choice(for: format, mustDecode: mustDecode).delivery(of: format)
     }
 
     private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
@@ -25,10 +26,18 @@ extension AirPlaySpeaker: PartialFlushing {
             route: details.routes[0])
     }
 
-    /// Why audio is sent with less than the requested 24 bits; nil if it is not. Any thread.
+    /// Why audio is sent with fewer channels or bits than requested; nil if it is not. Any thread.
     package var formatReduction: OutputError? {
         let (details, input) = state.withLock { ($0.details, $0.input) }
         let route = details.routes[0]
+        let wanted = min(channels, details.filmChannels)
+        if let input, wanted > max(2, input.format.channels) {
+            let surround = (wanted > 6 ? ChannelLayout.surround71 : .surround51).displayName
+            return OutputError(
+                .unsupportedFormat,
+                "\(name) offers no \(surround) stream on the route \(route.rawValue); it gets "
+                    + input.format.layout.displayName)
+        }
         guard bits == 24, let input, !input.isPassThrough, input.format.bitsPerSample < 24,
             route != .buffered || details.reported.offered?.contains(.lossless48000) == false
         else { return nil }
@@ -47,6 +56,7 @@ extension AirPlaySpeaker: PartialFlushing {
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
     ) -> AudioDelivery? {
         guard let open = openStream else { return nil }
+        state.withLock { $0.details.filmChannels = format.layout.count }
         if case .passThrough = delivery, !mustDecode,
             DeliveryChoice.untouched(format, channels: open.channels) == open
         {

@@ -39,6 +39,8 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
         var setup: StreamSetup?
         var cuts = StreamCutRecord()
         var reported = ReportedSpeaker()
+        /// The channels of the audio whose delivery was chosen last.
+        var filmChannels = 0
         /// The current route, and those that may follow it. Never empty.
         var routes: [Route]
         /// The same before the first refusal.

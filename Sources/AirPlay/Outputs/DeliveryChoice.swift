@@ -40,7 +40,10 @@ struct DeliveryChoice {
         let lossless: [StreamFormat] =
             bits == 24 ? [.lossless48000, .lossless44100] : [.lossless44100, .lossless48000]
         let stereo = reencoding == .aacLC ? compressed + lossless : lossless + compressed
-        let surround = [StreamFormat.aacSurround71, .aacSurround51].filter { $0.channels <= count }
+        // 5.0 and the like are 5.1 with silent channels.
+        let surround = [StreamFormat.aacSurround71, .aacSurround51].filter {
+            $0.channels <= channels && count > ($0.channels == 8 ? 6 : 2)
+        }
         stream = (surround + stereo).first { offered.contains($0) } ?? stereo[0]
     }
 
@@ -53,12 +56,13 @@ struct DeliveryChoice {
     /// Returns the choice for an open stream.
     ///
     /// A new stream costs one or two seconds of silence, since the speaker synchronizes its clock again. A lossless one
-    /// is kept for all audio, an AAC one for audio that would be AAC with as many channels, at whatever rate, and for
-    /// audio that would be passed through into it but must be decoded.
+    /// is kept for all stereo audio, an AAC one for audio that would be AAC with as many channels, at whatever rate,
+    /// and for audio that would be passed through into it but must be decoded.
     func keeping(_ open: StreamFormat?, for format: AudioFormat) -> DeliveryChoice {
         guard let open, stream != open else { return self }
         let isKept =
-            open.coding == .appleLossless || (open.coding, open.channels) == (stream.coding, stream.channels)
+            open.coding == .appleLossless && stream.channels == 2
+            || (open.coding, open.channels) == (stream.coding, stream.channels)
             || Self.untouched(format, channels: open.channels) == open
         return isKept ? DeliveryChoice(encodingInto: open) : self
     }
@@ -125,7 +129,7 @@ struct DeliveryChoice {
 
 extension StreamFormat {
     /// The order of the decoded channels.
-    fileprivate var layout: ChannelLayout {
+    var layout: ChannelLayout {
         switch channels {
         case 6: .surround51
         case 8: .surround71

@@ -287,6 +287,49 @@ import Testing
         #expect(reported.offered == expected)
     }
 
+    @Test(arguments: [
+        (0x3, 2, 8, StreamFormat.aac48000), (0x607, 5, 6, .aacSurround51), (0x107, 4, 6, .aacSurround51),
+        (0x607, 5, 2, .aac48000), (0x70F, 7, 8, .aacSurround71), (0x70F, 7, 6, .aacSurround51),
+        (0x63F, 8, 6, .aacSurround51),
+    ])
+    func aFilmIsSentInTheFewestChannelsThatHoldIts(
+        mask: UInt64, count: Int, requested: Int, expected: StreamFormat
+    ) {
+        let format = AudioFormat(
+            parameters: CodecParameters(codec: "ac3"), sampleRate: 48000,
+            layout: ChannelLayout(mask: mask, count: count))
+        let choice = DeliveryChoice(for: format, mustDecode: false, reencoding: .aacLC, channels: requested)
+        #expect(choice.stream == expected)
+    }
+
+    /// The reason names what was requested of the audio that is sent.
+    @Test(
+        arguments: [
+            (8, StreamFormat.aac48000, 5, "offers no 5.1 stream on the route buffered; it gets stereo"),
+            (8, .aacSurround51, 8, "offers no 7.1 stream on the route buffered; it gets 5.1"),
+            (6, .aacSurround51, 8, nil), (6, .aacSurround51, 5, nil), (2, .aac48000, 6, nil), (6, .aac48000, 2, nil),
+            (6, .aac48000, 1, nil),
+        ] as [(Int, StreamFormat, Int, String?)])
+    func fewerChannelsThanRequestedAreReported(
+        requested: Int, sent: StreamFormat, film: Int, expected: String?
+    ) {
+        let configuration = AirPlaySession.Configuration(
+            address: SpeakerAddress(host: "127.0.0.1", port: 1), identity: .random(name: "x"))
+        let speaker = AirPlaySpeaker(
+            name: "Kitchen", configuration: configuration, clocks: PTPDirectory(identity: configuration.identity.clock),
+            channels: requested)
+        let format = AudioFormat(
+            parameters: CodecParameters(codec: "ac3"), sampleRate: 48000, layout: ChannelLayout(mask: 0, count: film))
+        _ = speaker.delivery(for: format, mustDecode: false)
+        #expect(speaker.formatReduction == nil)
+        speaker.state.withLock {
+            $0.input = StreamInput(
+                format: sent, store: PacketStore(bytes: 100, packets: 2), first: RTPTimestamp(rawValue: 0),
+                isPassThrough: false, speed: 1)
+        }
+        #expect(speaker.formatReduction?.message == expected.map { "Kitchen \($0)" })
+    }
+
     @Test func anOpenStreamIsKeptForAudioOfItsCodingAndChannels() {
         func kept(_ open: StreamFormat?, for format: AudioFormat, _ reencoding: StreamFormat.Coding = .aacLC)
             -> DeliveryChoice
@@ -304,6 +347,7 @@ import Testing
         #expect(kept(.aac44100, for: ac3(.stereo)).stream == .aac44100)
         #expect(kept(.lossless48000, for: music).stream == .lossless48000)
         // Without a new stream these would lose their channels, or their quality.
+        #expect(kept(.lossless44100, for: ac3(.surround51)).stream == .aacSurround51)
         #expect(kept(.aac48000, for: ac3(.surround51)).stream == .aacSurround51)
         #expect(kept(.aacSurround51, for: ac3(.stereo)).stream == .aac48000)
         #expect(kept(.aac48000, for: ac3(.stereo), .appleLossless).stream == .lossless44100)
