@@ -202,6 +202,9 @@ package final class AirPlaySession: SenderSession {
     /// The number of retransmitted packets of a realtime stream.
     package var resentPackets: Int { shared.writer?.resentPackets ?? 0 }
 
+    /// Whether the speaker measures the clock that synchronizes it, or has asked for a packet. Never blocks.
+    var isConfirmed: Bool { (shared.clock?.isAsked ?? false) || resentPackets > 0 }
+
     /// The number of audio bytes passed to the kernel since the stream started.
     package var sentBytes: Int64 { shared.writer?.sentBytes ?? 0 }
 

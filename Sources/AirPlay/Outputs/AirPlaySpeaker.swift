@@ -91,6 +91,27 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
     /// A sentence about the last interruption; kept after the speaker is back. Any thread.
     package var interruption: String? { state.withLock { $0.interruption } }
 
+    /// Time after a start within which a receiver of a realtime stream measures the clock; others begin after 1 s.
+    private static let confirmationTimeout: Duration = .seconds(8)
+
+    /// Why it may be silent: televisions are known that accept a realtime stream with PTP and ignore the clock. Nil for
+    /// a route that the user has requested. Any thread.
+    ///
+    /// Playback continues: a receiver may listen without requests, and a firewall may block them.
+    package var unconfirmedPlayback: OutputError? {
+        let limit = host.now.advanced(by: .zero - Self.confirmationTimeout)
+        let session = state.withLock { state -> AirPlaySession? in
+            let isPlaying = state.anchors.isAudible(at: limit) == true && state.details.routes[0] == .realtime
+            return isPlaying && !state.details.reported.listensOnly ? state.session : nil
+        }
+        guard let session, !session.isLost, !session.isConfirmed, !configuration.isRouteRequested else { return nil }
+        return OutputError(
+            .unavailable,
+            "\(name) accepts the stream, but requests neither this computer's time nor packets, and may be silent.",
+            remedy: remedyForSilence
+        ).saying(phrases.inErrors)
+    }
+
     /// The clock state of the speaker, and when it is ready, if known. Any thread.
     var clock: (state: SpeakerClockState, ready: HostInstant?) {
         guard let clock = state.withLock({ $0.session })?.clock else { return (.cold, nil) }
@@ -168,6 +189,8 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
 
     /// Ends the session for another stream of the same use.
     func endSession() {
+        // It has accepted a start, but it may not have played.
+        if unconfirmedPlayback != nil { configuration.observations.forget() }
         endUse { details in
             (details.setup, details.cuts) = (nil, StreamCutRecord())
             details.reported.endUse()

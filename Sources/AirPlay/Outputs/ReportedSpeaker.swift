@@ -27,7 +27,13 @@ struct ReportedSpeaker: Sendable {
     var busyFlags: StatusFlags { idleFlags.contains(.playing) ? .busy : [.busy, .playing] }
 
     /// Whether the model is known to skip packets by sequence number.
-    var skipsPackets: Bool {
+    var skipsPackets: Bool { isSoftware }
+
+    /// Whether the model is known to play by a clock that it does not measure by requests.
+    var listensOnly: Bool { isSoftware }
+
+    /// Whether it is shairport-sync or the software speaker.
+    private var isSoftware: Bool {
         let model = model?.lowercased() ?? ""
         return model.hasPrefix("shairport") || model == "talkiespeaker"
     }

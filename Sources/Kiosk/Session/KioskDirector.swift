@@ -220,7 +220,7 @@ final class KioskDirector: @unchecked Sendable {
         switch event {
         case .message(let text): messages.say(.warning, text)
         case .outputProblem(let problem):
-            if [.gainRefused, .starved, .formatReduced].contains(problem.kind) {
+            if [.gainRefused, .starved, .unconfirmed, .formatReduced].contains(problem.kind) {
                 messages.say(.warning, problem.error.message, KioskNote(.output))
             }
             if problem.kind == .unresponsive { handleOutput(problem.output, isUnresponsive: true) }

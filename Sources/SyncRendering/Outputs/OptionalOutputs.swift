@@ -84,6 +84,10 @@ public protocol RecoveringOutput: AudioOutput {
     /// are indistinguishable.
     var isUnresponsive: Bool { get }
 
+    /// Why the output may be silent although it accepts audio: it does nothing that a playing device does. Nil if
+    /// nothing suggests that.
+    var unconfirmedPlayback: OutputError? { get }
+
     /// Whether the first audio since the output was opened or restored has played; replaced outputs play until then.
     var isAudible: Bool { get }
 }
@@ -91,6 +95,8 @@ public protocol RecoveringOutput: AudioOutput {
 extension RecoveringOutput {
     /// False: the output always responds.
     public var isUnresponsive: Bool { false }
+    /// Nil: nothing suggests that the output is silent.
+    public var unconfirmedPlayback: OutputError? { nil }
     /// True: no other output is to be replaced.
     public var isAudible: Bool { true }
 }

@@ -10,6 +10,8 @@ public struct OutputProblem: Sendable, Hashable {
         case unresponsive
         /// The output accepts no audio, although there is some: it is silent as long as that lasts.
         case starved
+        /// The output accepts audio, and nothing confirms that it plays: it may be silent.
+        case unconfirmed
         /// The output plays but rejects the volume or the mute.
         case gainRefused
         /// The output plays, with less quality than requested.
@@ -43,6 +45,8 @@ public struct OutputProblem: Sendable, Hashable {
             let error = OutputError(
                 .unavailable, "\(output.name) accepts no sound; choose another output, or switch it off and on")
             self.init(output: id, name: output.name, kind: .starved, error: error)
+        } else if let error = abilities.recovering?.unconfirmedPlayback {
+            self.init(output: id, name: output.name, kind: .unconfirmed, error: error)
         } else if let error = abilities.ownerVolume?.gainFailure {
             self.init(output: id, name: output.name, kind: .gainRefused, error: error)
         } else if let error = abilities.packets?.formatReduction {
@@ -58,7 +62,7 @@ public struct OutputProblem: Sendable, Hashable {
         case .silent: "no sound, trying again"
         case .unresponsive: "does not answer"
         case .starved: "accepts no sound"
-        case .gainRefused, .formatReduced: nil
+        case .unconfirmed, .gainRefused, .formatReduced: nil
         }
     }
 

@@ -36,6 +36,8 @@ package struct SpeakerQuirks: Sendable {
     var probesStopAfter: Duration?
     /// Time during which the messages of the sender's clock are ignored.
     package var lateClock: Duration = .zero
+    /// PTP is ignored, so that all is accepted and silent, as by some televisions.
+    var ignoresPTP = false
     /// SETRATEANCHORTIME is answered with 400 until the clock is locked, as by Sonos and WiiM.
     package var refusesAnchorBeforeLock = false
     /// Delay_Req is sent eight times a second, as by most speakers except nqptp.
@@ -113,8 +115,8 @@ package struct SpeakerQuirks: Sendable {
 
     /// The names accepted by `set`, with their arguments.
     package static let vocabulary = [
-        "late-clock=SECONDS", "anchor-400-before-lock", "probes", "probes-stop=SECONDS", "clock-ppm=PPM",
-        "own-clock", "own-clock=shy", "clock-steps=AFTER:BY", "clock-stops=SECONDS", "buffer=BYTES",
+        "late-clock=SECONDS", "ignores-ptp", "anchor-400-before-lock", "probes", "probes-stop=SECONDS",
+        "clock-ppm=PPM", "own-clock", "own-clock=shy", "clock-steps=AFTER:BY", "clock-stops=SECONDS", "buffer=BYTES",
         "read-pauses=EVERY:LASTING", "loss=SHARE", "slow=REQUEST:SECONDS", "garbage=REQUEST",
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
         "presses=AFTER:COMMAND", "lists", "busy", "dies=SECONDS", "known-sender", "shairport-start",
@@ -149,6 +151,7 @@ package struct SpeakerQuirks: Sendable {
         }
         switch name {
         case "late-clock": lateClock = try seconds(0)
+        case "ignores-ptp": ignoresPTP = true
         case "anchor-400-before-lock": refusesAnchorBeforeLock = true
         case "probes": probes = true
         case "probes-stop":

@@ -34,7 +34,9 @@ struct SpeakerDescription {
         _ configuration: SpeakerConfiguration, _ identity: SpeakerIdentity, offersPTP: Bool, isBusy: Bool,
         volume: Double, senderAddress: String
     ) {
-        let model = configuration.quirks.endsUnlessAllowed ? "Shairport Sync" : "TalkieSpeaker"
+        let quirks = configuration.quirks
+        let model =
+            quirks.endsUnlessAllowed ? "Shairport Sync" : quirks.ignoresPTP ? "TalkieTelevision" : "TalkieSpeaker"
         var features = SpeakerIdentity.features(offersPTP: offersPTP, admission: configuration.admission)
         if configuration.quirks.readsLists { features.insert(.nowPlayingPropertyList) }
         var flags: StatusFlags = [.cableAttached]
@@ -62,7 +64,6 @@ struct SpeakerDescription {
             record.append(UInt8(min(255, string.utf8.count)))
             record += Array(string.utf8.prefix(255))
         }
-        let quirks = configuration.quirks
         let realtime = StreamFormat.lossless44100.mask | 1 << 11
         let offered = StreamFormat.all.filter {
             ($0.channels == 2 || !quirks.offersStereoOnly) && ($0.bitsPerSample < 24 || !quirks.offers16BitsOnly)

@@ -38,7 +38,8 @@ final class PTPFollower: SenderClock, Sendable {
         self.identity = identity
         self.record = record
         thread = try SpeakerError.pollingThread("speaker-ptp", priority: .elevated)
-        believingFrom = HostInstant.now.advanced(by: quirks.lateClock)
+        believingFrom =
+            quirks.ignoresPTP ? HostInstant(nanoseconds: .max) : HostInstant.now.advanced(by: quirks.lateClock)
         // Not on the thread: it may start after the sender's next Announce, and would discard it. The
         // one after that is a second later.
         var buffer = [UInt8](repeating: 0, count: 2048)

@@ -168,6 +168,25 @@ extension LoopTests {
             #expect(speaker.isReadyToStart, "the film is held no longer")
         }
 
+        /// It accepts all that it is sent, and its kind of stream has no acknowledgement. Most measure the clock.
+        @Test(arguments: [["ignores-ptp"], ["ignores-ptp", "probes"], []])
+        func aSpeakerThatRequestsNothingIsReportedAndPlaysOn(quirks: [String]) throws {
+            let receiver = try receiver(quirks)
+            defer { receiver.stop() }
+            let speaker = speaker(receiver, route: .realtime, alternatives: [.realtimeNTP])
+            defer { speaker.close() }
+            try prepare(speaker)
+            play(speaker, seconds: 6)
+            #expect(eventually(within: .seconds(6)) { speaker.isAudible }, "\(receiver.record.events.suffix(6))")
+            func problem() -> OutputProblem? { OutputProblem(speaker, OutputID(0), loss: speaker.loss) }
+            #expect(problem() == nil)
+            let isReported = quirks == ["ignores-ptp"]
+            #expect(eventually(within: .seconds(isReported ? 12 : 9)) { problem() != nil } == isReported)
+            #expect(speaker.failure == nil && speaker.interruption == nil)
+            guard isReported else { return }
+            #expect(problem()?.kind == .unconfirmed && problem()?.error.remedy?.outputName == "Test;route=ntp")
+        }
+
         /// It lists what it accepts where the stream is set up.
         @Test func aSpeakerGetsAFormatThatItOffersOnTheSameRoute() throws {
             let receiver = try receiver(["formats=18"])
