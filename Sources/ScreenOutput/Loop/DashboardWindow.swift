@@ -172,16 +172,3 @@ final class DashboardWindow {
         return true
     }
 }
-
-extension SDL_Event {
-    /// The window of a pointer or window event; nil for other events.
-    fileprivate var windowNumber: UInt32? {
-        switch SDL_EventType(type) {
-        case SDL_WINDOWEVENT: window.windowID
-        case SDL_MOUSEBUTTONDOWN, SDL_MOUSEBUTTONUP: button.windowID
-        case SDL_MOUSEMOTION: motion.windowID
-        case SDL_MOUSEWHEEL: wheel.windowID
-        default: nil
-        }
-    }
-}

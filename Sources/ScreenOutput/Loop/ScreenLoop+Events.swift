@@ -17,6 +17,8 @@ extension ScreenLoop {
 
     private func handle(_ event: SDL_Event, on screen: Screen) {
         if let dashboard, dashboard.handle(event) { return }
+        // Events of a destroyed window are still queued. Pointer events without a focused window have the number 0.
+        if let number = event.windowNumber, number != 0, number != screen.windowNumber { return }
         switch SDL_EventType(event.type) {
         case SDL_WINDOWEVENT:
             let input = screen.handle(event.window)
@@ -114,4 +116,17 @@ extension ScreenLoop {
     }
 
     private func deliverKey(_ name: String) { control.deliver(.key(name, isRepeat: isRepeating)) }
+}
+
+extension SDL_Event {
+    /// The window of a pointer or window event; nil for other events.
+    var windowNumber: UInt32? {
+        switch SDL_EventType(type) {
+        case SDL_WINDOWEVENT: window.windowID
+        case SDL_MOUSEBUTTONDOWN, SDL_MOUSEBUTTONUP: button.windowID
+        case SDL_MOUSEMOTION: motion.windowID
+        case SDL_MOUSEWHEEL: wheel.windowID
+        default: nil
+        }
+    }
 }

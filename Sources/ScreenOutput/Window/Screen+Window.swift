@@ -5,6 +5,9 @@ internal import MediaCore
 extension Screen {
     var isOpen: Bool { window != nil }
 
+    /// SDL's number of the window; nil without one.
+    var windowNumber: UInt32? { window.map { SDL_GetWindowID($0) } }
+
     /// The layout of the window; nil without one.
     var geometry: ScreenGeometry? {
         guard window != nil, let presenter else { return nil }
