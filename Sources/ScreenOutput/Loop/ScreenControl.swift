@@ -214,7 +214,8 @@ public final class ScreenControl: Sendable {
     /// Fills another display with a dashboard until it is replaced or nil; see `ScreenOptions.dashboardDisplay`.
     package func show(dashboard: DashboardContent?) { send(.dashboard(dashboard)) }
 
-    /// Returns the displayed video frame in its own size, without messages and bar; nil without a frame.
+    /// Returns the displayed video frame in its own size, without messages and bar; nil without a frame, or after the
+    /// loop has ended.
     public func snapshot() async -> ScreenSnapshot? {
         await withCheckedContinuation { continuation in
             captureSnapshot { continuation.resume(returning: $0) }
@@ -223,10 +224,11 @@ public final class ScreenControl: Sendable {
 
     /// Takes a snapshot without suspending the caller.
     ///
-    /// - Parameter reply: Called on the loop's thread; must return at once.
+    /// - Parameter reply: Called on the loop's thread, or with nil on this one if the loop has ended; must return at
+    ///   once.
     package func captureSnapshot(
         _ kind: SnapshotKind = .video, _ reply: @escaping @Sendable (ScreenSnapshot?) -> Void
-    ) { send(.snapshot(kind, reply)) }
+    ) { if !send(.snapshot(kind, reply)) { reply(nil) } }
 
     /// Stops the loop and closes the window.
     public func stop() { send(.stop) }
@@ -255,7 +257,13 @@ public final class ScreenControl: Sendable {
             defer { commands = ([], true) }
             return commands.queue
         }
-        for case .attach(let layer, _, _) in dropped { layer.removeScreen() }
+        for command in dropped {
+            switch command {
+            case .attach(let layer, _, _): layer.removeScreen()
+            case .snapshot(_, let reply): reply(nil)
+            default: break
+            }
+        }
     }
 
     /// Moves the queued commands into an empty array and reuses that array's storage for the queue. Called on the

@@ -18,4 +18,15 @@ import Testing
         control.attach(layer, timebase: synchronizer.timebase, events: events)
         #expect(!layer.hasScreen, "nobody will show it")
     }
+
+    @Test func aSnapshotIsAnsweredAlsoWhenTheLoopEndsBeforeIt() async {
+        let control = ScreenControl()
+        let replies = Lock(0)
+        control.captureSnapshot { if $0 == nil { replies.withLock { $0 += 1 } } }
+        #expect(replies.withLock { $0 } == 0)
+        control.close()
+        #expect(replies.withLock { $0 } == 1)
+        control.captureSnapshot { if $0 == nil { replies.withLock { $0 += 1 } } }
+        #expect(replies.withLock { $0 } == 2)
+    }
 }
