@@ -77,7 +77,7 @@ extension ScreenLoop {
         case SDL_DROPFILE, SDL_DROPTEXT:
             guard let text = event.drop.file else { return }
             // A safety limit; a folder counts as one entry.
-            if dropped.count < Self.maxDropped { dropped.append(String(cString: text)) }
+            if dropped.count < Self.maxDropped { dropped.append(FileName.text(text)) }
             SDL_free(text)
         case SDL_DROPCOMPLETE:
             let isShiftHeld = SDL_GetModState().rawValue & KMOD_SHIFT.rawValue != 0
