@@ -59,7 +59,8 @@ int cshim_terminal_open(int descriptor) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_fatal;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    /* On the stack of cshim_begin_thread: after a stack overflow no other has space. */
+    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < fatal_count; i++) sigaction(fatal[i], &action, &previous[i]);
   }
