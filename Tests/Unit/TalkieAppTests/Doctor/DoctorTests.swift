@@ -2,12 +2,12 @@ import AirPlay
 import AirPlayTransport
 import Foundation
 import Glibc
-import MediaCore
 import PTP
 import Sockets
 import TalkieTestKit
 import Testing
 
+@testable import MediaCore
 @testable import TalkieApp
 
 @Suite struct DoctorTests {
@@ -105,23 +105,61 @@ import Testing
         #expect(PortHolder.inode(9000, in: table) == "7")
     }
 
-    @Test func aFirewallThatIsOnIsRecognisedWithTheRuleItNeeds() throws {
-        let (first, last) = (SenderPorts.range.lowerBound, SenderPorts.range.upperBound)
-        var files = FirewallCheck.Files(
+    private var firewallFiles: FirewallCheck.Files {
+        FirewallCheck.Files(
             ufw: folder.path("ufw"), ufwRules: folder.path("rules"), firewalld: folder.path("pid"),
-            firewalldZones: [folder.path("zone")])
-        #expect(FirewallCheck.findings(files).first?.verdict == .good)
+            firewalldConfiguration: folder.path("conf"), firewalldZones: [folder.path("zones"), folder.path("more")])
+    }
+
+    @Test func anActiveUFWNeedsARuleForEachPort() throws {
+        let (first, last) = (SenderPorts.range.lowerBound, SenderPorts.range.upperBound)
+        func finding(_ rules: String...) throws -> Finding {
+            folder.write(rules.map { "-A ufw-user-input \($0)\n" }.joined(), to: "rules")
+            return try #require(FirewallCheck.findings(firewallFiles).first)
+        }
+        #expect(try finding().verdict == .good, "it is not active")
         folder.write("# comment\nENABLED=yes\n", to: "ufw")
-        var finding = try #require(FirewallCheck.findings(files).first)
-        #expect(finding.verdict == .limited && finding.remedy?.contains("ufw allow \(first):\(last)/udp") == true)
-        folder.write("-A ufw-user-input -p udp -m multiport --dports \(first):\(last) -j ACCEPT\n", to: "rules")
-        #expect(FirewallCheck.findings(files).first?.verdict == .good)
-        files.ufw = folder.path("none")
+        #expect(try finding().verdict == .limited)
+        #expect(try finding().remedy?.contains("ufw allow \(first):\(last)/udp") == true)
+        let range = "-p udp -m multiport --dports \(first):\(last) -j ACCEPT"
+        #expect(try finding(range).verdict == .limited, "PTP is missing")
+        #expect(try finding(range, "-p udp -m multiport --dports 319:320 -j ACCEPT").verdict == .good)
+        #expect(try finding(range, "-p udp --dport 319 -j ACCEPT", "-p udp --dport 320 -j ACCEPT").verdict == .good)
+        #expect(try finding(range, "-p udp --dport 319 -j ACCEPT").verdict == .limited)
+        #expect(try finding(range, "-p tcp -m multiport --dports 319:320 -j ACCEPT").verdict == .limited)
+        #expect(try finding(range, "-p udp -m multiport --dports 319:320 -j DROP").verdict == .limited)
+        #expect(try finding("-s 192.168.0.0/16 -j ACCEPT").verdict == .good)
+    }
+
+    @Test func anActiveFirewalldNeedsItsDefaultZoneToAllowEachPort() throws {
+        let (first, last) = (SenderPorts.range.lowerBound, SenderPorts.range.upperBound)
+        func finding(_ zone: String, in name: String) throws -> Finding {
+            folder.write("<?xml version=\"1.0\"?><zone>\(zone)</zone>", to: name)
+            return try #require(FirewallCheck.findings(firewallFiles).first)
+        }
+        try FileManager.default.createDirectory(atPath: folder.path("zones"), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: folder.path("more"), withIntermediateDirectories: true)
         folder.write("812\n", to: "pid")
-        finding = try #require(FirewallCheck.findings(files).first)
-        #expect(finding.verdict == .limited && finding.remedy?.contains("--add-port=\(first)-\(last)/udp") == true)
-        folder.write("<port port=\"\(first)-\(last)\" protocol=\"udp\"/>", to: "zone")
-        #expect(FirewallCheck.findings(files).first?.verdict == .good)
+        let ports = "<port port=\"\(first)-\(last)\" protocol=\"udp\"/><port port=\"319-320\" protocol=\"udp\"/>"
+        let open = try finding(ports, in: "zones/public.xml")
+        #expect(open.verdict == .good)
+        folder.write("# comment\nDefaultZone=hall\n", to: "conf")
+        let closed = try finding("<port port=\"1025-65535\" protocol=\"udp\"/>", in: "more/hall.xml")
+        #expect(closed.verdict == .limited && closed.remedy?.contains("--add-port=\(first)-\(last)/udp") == true)
+        #expect(try finding("<rule>\(ports)<reject/></rule>", in: "zones/hall.xml").verdict == .limited)
+        #expect(try finding(ports, in: "zones/hall.xml").verdict == .good)
+    }
+
+    @Test(arguments: ["ufw", "pid"]) func rulesThatOnlyRootCanReadAreUnknown(firewall: String) throws {
+        folder.write("ENABLED=yes\n", to: firewall)
+        var files = firewallFiles
+        files.read = { [read = files.read] (path) throws(FileBytes.Failure) in
+            if path.hasSuffix("rules") || path.hasSuffix("conf") { throw FileBytes.Failure(code: EACCES) }
+            return try read(path)
+        }
+        let finding = try #require(FirewallCheck.findings(files).first)
+        #expect(finding.verdict == .limited && finding.text.contains("readable by root only"))
+        #expect(finding.remedy == "`sudo talkie doctor` checks them")
     }
 
     @Test func capabilitiesAndRootAreReportedWithAlternatives() {
