@@ -13,6 +13,10 @@ package enum SoundCardProbe {
         package var description: String
     }
 
+    /// The scheduling priority of the thread that writes to a card: two thirds of the range of sched(7), above
+    /// decoders and below kernel threads.
+    package static let priority = WorkerThread.Priority.realtime(50)
+
     /// A safety limit; configurations have fewer.
     private static let maxDevices = 200
 

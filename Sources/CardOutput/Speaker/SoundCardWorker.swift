@@ -75,8 +75,7 @@ final class SoundCardWorker: @unchecked Sendable {
     ///
     /// - Throws: `ExhaustionError` if no thread can be created; call `stop` to get the device back.
     func start() throws(ExhaustionError) {
-        // Two thirds of the range of sched(7): above decoders, below kernel threads.
-        let worker = try WorkerThread.start(name: "sound card", priority: .realtime(50)) { self.run() }
+        let worker = try WorkerThread.start(name: "sound card", priority: SoundCardProbe.priority) { self.run() }
         thread.withLock { $0 = worker }
         monitor.start()
     }

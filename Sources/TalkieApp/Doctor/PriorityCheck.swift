@@ -1,14 +1,13 @@
-internal import Glibc
+internal import CardOutput
 internal import MediaCore
 
 /// Checks real-time priority for the sound card's thread. A limit (RLIMIT_RTPRIO, getrlimit(2)) grants it without a
 /// capability.
 enum PriorityCheck {
     static func findings() -> [Finding] {
-        // Any level up to the limit is granted (sched(7), RLIMIT_RTPRIO counts from 1), so 1 is representative.
         let thread: WorkerThread
         do throws(ExhaustionError) {
-            thread = try WorkerThread.start(name: "doctor", priority: .realtime(1)) {}
+            thread = try WorkerThread.start(name: "doctor", priority: SoundCardProbe.priority) {}
         } catch {
             return [Finding("priority", .missing, error.message)]
         }
