@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -108,22 +109,73 @@ struct Walk {
     }
 };
 
+// The maximum number of dots in the keys around a value: toml++ and `Walk` recurse into each of their tables, and
+// toml++ limits only brackets.
+constexpr size_t max_dots = 256;
+
+// Returns the position after a string, or the end of its line if it is not closed there.
+size_t end_of_string(std::string_view text, size_t start) {
+    const char quote = text[start];
+    const std::string three(3, quote);
+    const bool is_long = text.substr(start, 3) == three;
+    size_t i = start + (is_long ? 3 : 1);
+    for (; i < text.size(); i++) {
+        if (text[i] == '\\' && quote == '"') i++;
+        else if (!is_long && text[i] == '\n') return i;
+        else if (!is_long && text[i] == quote) return i + 1;
+        // Up to two quotation marks before the closing ones belong to the text.
+        else if (is_long && text.substr(i, 3) == three) return std::min(text.find_first_not_of(quote, i), i + 5);
+    }
+    return i;
+}
+
+// Returns the line of the first value with more dots; 0 if there is none. Where it reads an invalid document
+// differently than toml++, that has found an error before.
+uint32_t line_beyond_max_dots(std::string_view text) {
+    std::vector<size_t> open;
+    size_t dots = 0;
+    for (size_t i = 0; i < text.size();) {
+        switch (text[i]) {
+        case '"':
+        case '\'': i = end_of_string(text, i); continue;
+        case '#': i = std::min(text.find('\n', i), text.size()); continue;
+        case '\n':
+            if (open.empty()) dots = 0;
+            break;
+        case ',': dots = open.empty() ? 0 : open.back(); break;
+        case '[':
+        case '{': open.push_back(dots); break;
+        case ']':
+        case '}':
+            if (open.empty()) break;
+            dots = open.back();
+            open.pop_back();
+            break;
+        case '.':
+            if (++dots > max_dots) return 1 + std::count(text.begin(), text.begin() + i, '\n');
+            break;
+        }
+        i++;
+    }
+    return 0;
+}
+
 }  // namespace
 
 bool ctoml_read(const char *bytes, size_t count, void *context, void (*take)(void *, const ctoml_event *),
                 uint32_t *line, char *sentence, size_t room) {
-    toml::parse_result result = toml::parse(std::string_view(bytes, count));
-    if (!result) {
-        const toml::parse_error &error = result.error();
-        *line = error.source().begin.line;
-        if (room > 0) {
-            const std::string_view words = error.description();
-            const size_t length = std::min(words.size(), room - 1);
-            std::memcpy(sentence, words.data(), length);
-            sentence[length] = 0;
-        }
+    const std::string_view text(bytes, count);
+    const auto refuse = [=](uint32_t at, std::string_view words) {
+        *line = at;
+        if (room == 0) return false;
+        const size_t length = std::min(words.size(), room - 1);
+        std::memcpy(sentence, words.data(), length);
+        sentence[length] = 0;
         return false;
-    }
+    };
+    if (const uint32_t at = line_beyond_max_dots(text)) return refuse(at, "keys are nested too deeply");
+    toml::parse_result result = toml::parse(text);
+    if (!result) return refuse(result.error().source().begin.line, result.error().description());
     Walk{context, take}.walk(nullptr, 0, result.table());
     return true;
 }

@@ -38,6 +38,25 @@ import Testing
         #expect(reader.mistakes.last?.sentence.hasPrefix("there is no key 'unknown'") == true)
     }
 
+    /// Each table of a key is a recursion of the parser.
+    @Test func deeplyNestedKeysAreRefusedBeforeTheyAreParsed() {
+        func line(_ text: String) -> Int? {
+            do throws(ConfigMistake) { _ = try TOMLDocument(Array(text.utf8), file: "hall.toml") } catch {
+                return error.line
+            }
+            return nil
+        }
+        func key(_ dots: Int) -> String { String(repeating: "a.", count: dots) + "a" }
+        #expect(line("b = 1\n\(key(60_000)) = 1") == 2)
+        #expect(line("[\(key(60_000))]") == 1)
+        #expect(line(String(repeating: "\(key(200)) = [{\n", count: 200)) == 2)
+        #expect(line("b = \"\"\"\n\"\"\"\"\"\n\(key(300)) = \"x.y\"") == 3)
+        // Dots that do not nest.
+        #expect(line("\(key(200)) = 1\n[b.\(key(200))]\n\(key(200)) = 1") == nil)
+        #expect(line("# \(key(300))\nb = '\(key(300))'\nc = '''\n\(key(300))'''\nd = \"\\\"\(key(300))\"") == nil)
+        #expect(line("b = [\(String(repeating: "1.5, ", count: 300))\n'a.mp4', {c.d = 1}]") == nil)
+    }
+
     @Test func anythingElseInPlaceOfATableIsAMistake() throws {
         var reader = try reader("outer = 7")
         let tables = [

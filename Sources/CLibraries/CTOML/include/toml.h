@@ -41,7 +41,8 @@ typedef struct {
  * Calls `take` for each node, within each table in the order of lines. Pointers are valid during the call only.
  *
  * Returns false on a syntax error, before any call. `line` is its line, `sentence` a description of at most `room`
- * bytes with the terminating zero. toml++ limits the nesting (256).
+ * bytes with the terminating zero. Brackets are nested at most 256 deep (toml++), and the keys around a value have at
+ * most 256 dots.
  */
 bool ctoml_read(const char *bytes, size_t count, void *context, void (*take)(void *, const ctoml_event *),
                 uint32_t *line, char *sentence, size_t room);
