@@ -1,5 +1,6 @@
 internal import CardOutput
 internal import Glibc
+internal import MediaCore
 internal import Sockets
 
 /// Checks for a sound server, so that other programs can play during a film.
@@ -10,20 +11,23 @@ enum SoundServerCheck {
             if UnixSocket.answers(at: runtime + "/pipewire-0") { servers.append("PipeWire") }
             if UnixSocket.answers(at: runtime + "/pulse/native") { servers.append("PulseAudio's protocol") }
         }
-        if let server = value(of: "PULSE_SERVER") {
-            let path = server.hasPrefix("unix:") ? String(server.dropFirst(5)) : server.hasPrefix("/") ? server : nil
-            if let path, UnixSocket.answers(at: path) {
-                servers.append("PulseAudio at \(path)")
-            } else {
+        if let text = value(of: "PULSE_SERVER") {
+            let machine = TextFile.firstLine(of: "/etc/machine-id") ?? ""
+            let places = Self.places(in: text, machine: machine, host: LocalAddresses.hostName)
+            // The first one that answers is used.
+            let place = places.first { $0 == .elsewhere || $0.answer != nil }
+            guard let server = place?.answer else {
+                let isElsewhere = place != nil
                 return [
                     Finding(
-                        "sound server", path == nil ? .limited : .missing,
-                        path == nil
-                            ? "PULSE_SERVER names \(server), which is not on this computer and adds its own delay"
-                            : "PULSE_SERVER names \(server), which does not answer",
+                        "sound server", isElsewhere ? .limited : .missing,
+                        isElsewhere
+                            ? "PULSE_SERVER names \(text), which is not on this computer and adds its own delay"
+                            : "PULSE_SERVER names \(text), which does not answer",
                         remedy: "unset PULSE_SERVER, or start that server")
                 ]
             }
+            servers.append("PulseAudio at \(server)")
         }
         guard servers.isEmpty else { return [finding(of: servers, devices: SoundCardProbe.devices.map(\.name))] }
         return [
@@ -43,6 +47,49 @@ enum SoundServerCheck {
             "\(names); PipeWire is reached through PulseAudio's ALSA plugin, and sound is late by up to one cycle of its"
                 + " graph (5 ms, in virtual machines 21 ms)",
             remedy: "install pipewire-alsa")
+    }
+
+    /// A server that `PULSE_SERVER` names.
+    enum Place: Equatable {
+        /// A socket of this computer, by its path.
+        case socket(String)
+        /// A TCP port of this computer.
+        case port(String)
+        case elsewhere
+
+        /// The server's address if it is on this computer and, for a socket, a process listens; nil otherwise.
+        fileprivate var answer: String? {
+            switch self {
+            case .socket(let path): UnixSocket.answers(at: path) ? path : nil
+            case .port(let address): address
+            case .elsewhere: nil
+            }
+        }
+    }
+
+    /// Returns the servers of `PULSE_SERVER` that apply to this computer: a list separated by spaces, in which
+    /// `{machine}` restricts an address to one computer (PulseAudio, "Server String").
+    static func places(in text: String, machine: String, host: String) -> [Place] {
+        text.split(separator: " ").compactMap { word in
+            var address = word
+            if address.first == "{", let end = address.firstIndex(of: "}") {
+                guard address[..<end].dropFirst() == machine else { return nil }
+                address = address[end...].dropFirst()
+            }
+            if address.hasPrefix("unix:") { return .socket(String(address.dropFirst(5))) }
+            if address.hasPrefix("/") { return .socket(String(address)) }
+            var name = address
+            for scheme in ["tcp:", "tcp4:", "tcp6:"] where name.hasPrefix(scheme) {
+                name = name.dropFirst(scheme.count)
+            }
+            if name.first == "[" {
+                name = name.dropFirst().prefix { $0 != "]" }
+            } else if name.count(where: { $0 == ":" }) == 1 {
+                name = name.prefix { $0 != ":" }
+            }
+            let isHere = ["localhost", "::1", host].contains(String(name)) || name.hasPrefix("127.")
+            return isHere ? .port(String(address)) : .elsewhere
+        }
     }
 
     private static func value(of name: String) -> String? {
