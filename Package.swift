@@ -264,8 +264,8 @@ let package = Package(
         tests(
             "TalkieAppTests", in: "Unit",
             [
-                "TalkieApp", "Playback", "Routing", "Telemetry", "Profiles", "AirPlay", "AirPlayTransport",
-                "AirPlayWire", "PTP",
+                "TalkieApp", "Playback", "Routing", "Telemetry", "Calibration", "Profiles", "AirPlay",
+                "AirPlayTransport", "AirPlayWire", "PTP",
                 "Discovery", "Sockets", "MediaCodecs", "ScreenOutput", "CardOutput", "SyncRendering", "Storage",
                 "MediaCore", "TalkieTestKit",
             ]),

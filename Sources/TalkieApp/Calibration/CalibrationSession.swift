@@ -83,10 +83,17 @@ package struct CalibrationSession {
         }
     }
 
+    private static var cancelled: TalkieError {
+        TalkieError(.failed, "the calibration was cancelled; nothing was stored")
+    }
+
     /// Stores the profiles of a run.
-    private func conclude(
+    ///
+    /// - Throws: Also after an interruption of the analysis; nothing is stored then.
+    func conclude(
         _ outcome: (record: CalibrationRecord, answer: CalibrationAnswer)
     ) throws(TalkieError) -> Result {
+        if interruption.status != nil { throw Self.cancelled }
         let (record, answer) = outcome
         let now = Int64(time(nil))
         var profiles = answer.speakers.enumerated().map { index, speaker in
@@ -262,7 +269,7 @@ package struct CalibrationSession {
         }
         guard let record else {
             _ = microphone?.stop()
-            throw TalkieError(.failed, "the calibration was cancelled; nothing was stored")
+            throw Self.cancelled
         }
         guard let microphone else { return Result(text: record.json.formatted) }
         return try conclude((record, analyseRecording(microphone, record)))
