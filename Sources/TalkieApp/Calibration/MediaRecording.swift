@@ -74,8 +74,10 @@ enum MediaRecording {
             let gap = start - channels[0].count
             guard channels[0].count + max(0, gap) + block.frames <= longest else { throw tooLong }
             for channel in 0..<count {
-                // Timestamps are rounded; only a jump is a gap.
-                if gap > rate / 200 { channels[channel] += [Float](repeating: 0, count: gap) }
+                // Timestamps are rounded; after the first one, only a jump is a gap.
+                if gap > rate / 200 || gap > 0 && channels[channel].isEmpty {
+                    channels[channel] += [Float](repeating: 0, count: gap)
+                }
                 let stride = source.format.channels
                 for frame in 0..<block.frames { channels[channel].append(block.samples[frame * stride + channel]) }
             }

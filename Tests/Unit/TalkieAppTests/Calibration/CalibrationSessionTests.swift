@@ -36,4 +36,14 @@ import Testing
         try conclude(Interruption())
         #expect(store.all().profiles.count == 1)
     }
+
+    /// 3 ms are 144 frames.
+    @Test func aVideosAudioBeginsWhereItsFileSays() throws {
+        let words = "-f lavfi -i color=s=64x64:r=25:d=1 -itsoffset 0.003 -f lavfi -i aevalsrc=0.5:s=48000:d=1"
+        let path = try TestClips.make("late.mkv", TestClips.arguments("\(words) -c:a pcm_s16le"))
+        let recording = try MediaRecording.read(path, until: Interruption())
+        #expect(recording.film != nil)
+        #expect(recording.channels[0].prefix { $0 == 0 }.count == 144)
+        #expect(recording.channels[0].count == 48_144)
+    }
 }
