@@ -9,8 +9,8 @@ package final class RouteCalibration: Sendable {
         package let speaker: OutputIdentity
         package let use: ProfileChoice.Use
         let output: any AudioOutput
-        /// The member number in the group, as in events.
-        package let number: Int
+        /// The member number in the first group, as in events; nil in other groups.
+        package let number: Int?
 
         /// The current contributions to its offset.
         package var ledger: LatencyLedger {
@@ -78,7 +78,7 @@ package final class RouteCalibration: Sendable {
     /// Sets the delay of each output.
     ///
     /// - Parameter wanted: outputs that play or are about to; nil means the group's members.
-    /// - Returns: the calibrations of the outputs of the first group.
+    /// - Returns: the calibrations of the outputs of all groups, without those that never were members of the first.
     @discardableResult
     package func apply(to wanted: [any AudioOutput]? = nil) -> [CalibratedOutput] {
         if let wanted { self.wanted.withLock { $0 = wanted } }
@@ -98,10 +98,9 @@ package final class RouteCalibration: Sendable {
             return zip(known, choice.uses).compactMap { pair, use in
                 let (owner, output, speaker) = pair
                 owner.setDelay(use.correction, of: output)
-                guard owner === group else { return nil }
-                return group.number(of: output).map {
-                    CalibratedOutput(speaker: speaker, use: use, output: output, number: $0)
-                }
+                let number = owner === group ? group.number(of: output) : nil
+                if owner === group && number == nil { return nil }
+                return CalibratedOutput(speaker: speaker, use: use, output: output, number: number)
             }
         }
     }
@@ -127,10 +126,14 @@ package final class RouteCalibration: Sendable {
         apply()
     }
 
-    /// Returns the names of outputs whose delay is only assumed, and which are not calibrated.
+    /// Returns the names of outputs of which an assumed delay is compensated, and which are not calibrated. Of speakers
+    /// that compensate their own delay, assumed shares cancel each other.
     package static func uncertain(_ outputs: [CalibratedOutput]) -> [String] {
-        outputs.filter { $0.use.profile == nil && $0.output.latency.shares.contains { $0.source == .assumed } }.map(
-            \.speaker.name)
+        outputs.filter { output in
+            let latency = output.output.latency
+            return output.use.profile == nil && latency.delay != .zero
+                && latency.shares.contains { $0.source == .assumed }
+        }.map(\.speaker.name)
     }
 
     /// Returns a summary for the user at the start of playback; nil without calibrations.

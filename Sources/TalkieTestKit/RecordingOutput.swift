@@ -45,7 +45,7 @@ package final class RecordingOutput: PacketOutput, PreopeningOutput, OwnerVolume
 
     package let name: String
     package let kind: AudioRouteKind
-    package let latency = OutputLatency(startLead: .milliseconds(50))
+    package let latency: OutputLatency
     package let desiredDepth: Duration
     /// The state, for inspection and simulation of failures.
     package let state = Lock(State())
@@ -59,8 +59,9 @@ package final class RecordingOutput: PacketOutput, PreopeningOutput, OwnerVolume
     package init(
         name: String = "recording", capacity: Int = 48_000, desiredDepth: Duration = .seconds(2),
         sampleRate: Int = 48_000,
-        passThroughCodec: String? = nil, kind: AudioRouteKind = .virtual
+        passThroughCodec: String? = nil, kind: AudioRouteKind = .virtual, shares: [LatencyShare] = []
     ) {
+        latency = OutputLatency(startLead: .milliseconds(50), shares: shares)
         (self.name, self.kind) = (name, kind)
         self.capacity = capacity
         self.desiredDepth = desiredDepth

@@ -11,8 +11,12 @@ final class SessionCalibration {
     private var uncertain: Set<String> = []
     private let stage: SessionDirector.Stage
     private let console: SessionConsole
+    /// Whether calibrations apply, not the user's own delay.
+    private let areUsed: Bool
 
-    init(_ stage: SessionDirector.Stage, _ console: SessionConsole) { (self.stage, self.console) = (stage, console) }
+    init(_ stage: SessionDirector.Stage, _ console: SessionConsole, areUsed: Bool) {
+        (self.stage, self.console, self.areUsed) = (stage, console, areUsed)
+    }
 
     /// Applies the calibrations for a screen, once it is known or has changed.
     func apply(screen: String?, mode: String) {
@@ -25,22 +29,24 @@ final class SessionCalibration {
         let outputs = calibration.apply()
         for output in outputs {
             // A correction that no longer applies is recorded too.
-            guard output.use.profile != nil || corrections[output.number] ?? .zero != .zero else { continue }
-            corrections[output.number] = output.use.correction
+            guard let number = output.number,
+                output.use.profile != nil || corrections[number] ?? .zero != .zero
+            else { continue }
+            corrections[number] = output.use.correction
             stage.distributor.record(
-                .calibration(index: output.number, correction: output.use.correction, isExact: output.use.isExact))
+                .calibration(index: number, correction: output.use.correction, isExact: output.use.isExact))
         }
-        guard withLedger else { return }
-        for output in outputs {
-            for share in output.ledger.shares { stage.distributor.record(.share(index: output.number, share)) }
-        }
-        if let remark = RouteCalibration.remark(outputs) { console.say(.info, remark) }
-        for name in RouteCalibration.uncertain(outputs) where !uncertain.contains(name) {
-            uncertain.insert(name)
+        for name in RouteCalibration.uncertain(outputs) where areUsed && uncertain.insert(name).inserted {
             console.say(
-                .info,
+                .warning,
                 "'\(name)' reports no delay; a typical one is assumed. If lips and voices disagree: talkie calibrate '\(name)'"
             )
         }
+        guard withLedger else { return }
+        for output in outputs {
+            guard let number = output.number else { continue }
+            for share in output.ledger.shares { stage.distributor.record(.share(index: number, share)) }
+        }
+        if let remark = RouteCalibration.remark(outputs) { console.say(.info, remark) }
     }
 }

@@ -78,7 +78,8 @@ final class SessionDirector: @unchecked Sendable {
                 mailbox: mailbox))
         console = SessionConsole(stage, arguments)
         window = SessionWindow(
-            stage, console, SessionCalibration(stage, console), isRequested: arguments.screen != nil)
+            stage, console, SessionCalibration(stage, console, areUsed: !arguments.isAudioDelayChosen),
+            isRequested: arguments.screen != nil)
         outputs = SessionOutputs(
             stage: stage, arguments: arguments, console: console, rooms: rooms, mailbox: mailbox)
         positions = ResumePositions(stage, arguments, console, control: control, routes: outputs.routes)

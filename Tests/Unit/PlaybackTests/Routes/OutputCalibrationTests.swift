@@ -92,6 +92,27 @@ import Testing
         #expect(group.state.withLock { $0.members.delay(of: attic) } == .milliseconds(-100))
     }
 
+    @Test func outputsOfAllGroupsWhoseCompensatedDelayIsAssumedAreUncertain() {
+        func output(_ name: String, _ source: LatencySource, _ delays: Int...) -> RecordingOutput {
+            RecordingOutput(
+                name: name,
+                shares: delays.map { LatencyShare(name: "share", duration: .milliseconds($0), source: source) })
+        }
+        let first = [output("headset", .assumed, 150), output("card", .reported, 20)]
+        let second = [
+            output("box", .assumed, 2000, -2000), output("band", .assumed, 150), output("kitchen", .assumed, 150),
+        ]
+        let groups = [first, second].map { OutputGroup(members: $0, codecs: SyntheticCodecs()) }
+        let calibration = RouteCalibration(
+            groups[0], identify: { OutputIdentity(key: "toy-\($0.name)", name: $0.name, query: $0.name, route: "toy") },
+            profiles: { [self] in [profile("kitchen", screen: "A", late: 100)] })
+        calibration.setScreen("A", mode: "60-Hz window")
+        calibration.include(groups[1])
+        let outputs = calibration.apply()
+        #expect(outputs.map(\.number) == [0, 1, nil, nil, nil])
+        #expect(RouteCalibration.uncertain(outputs) == ["headset", "band"])
+    }
+
     @Test func anOutputThatIsCalibratedDuringPlaybackIsMovedThen() throws {
         let stored = Lock((edition: Int64(1), late: 40.0))
         let made = Lock<RouteCalibration?>(nil)

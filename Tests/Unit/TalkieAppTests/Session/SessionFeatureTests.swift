@@ -1,6 +1,7 @@
 import AirPlay
 import Glibc
 import MediaCore
+import Profiles
 import ScreenOutput
 import SyncRendering
 import TalkieTestKit
@@ -255,6 +256,21 @@ import Testing
         let output = rig.person.output()
         #expect(output.contains("there is no file '/no/such/film'"), "\(output)")
         #expect(output.contains("there is no file '/nothing/else'"), "\(output)")
+    }
+
+    /// Also of a session without a window; not with `--audio-delay`, which replaces calibrations.
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true]) func anAssumedDelayIsReportedOnce(hasOwnDelay: Bool) {
+        let share = LatencyShare(name: "sound card", duration: .milliseconds(150), source: .assumed)
+        let group = OutputGroup(members: [RecordingOutput(shares: [share])], codecs: SyntheticCodecs())
+        let calibration = RouteCalibration(
+            group, identify: { _ in OutputIdentity(key: "headset", name: "Headset", query: "Headset", route: "card") },
+            profiles: { [] })
+        var arguments = PlayArguments(files: [])
+        if hasOwnDelay { arguments.chosen = ["audio-delay"] }
+        let rig = Rig("a", "b", arguments: arguments, calibration: calibration)
+        #expect(rig.run(.sinkChanged) == 0)
+        let lines = rig.person.output().split(separator: "\n").filter { $0.contains("talkie calibrate 'Headset'") }
+        #expect(lines.count == (hasOwnDelay ? 0 : 1))
     }
 
     @Test(.timeLimit(.minutes(5))) func theLogContainsMessagesOfEveryLevel() {

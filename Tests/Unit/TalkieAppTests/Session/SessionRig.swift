@@ -1,6 +1,7 @@
 import AirPlay
 import Glibc
 import MediaCore
+import Profiles
 import ScreenOutput
 import SyncRendering
 import TalkieTestKit
@@ -40,7 +41,8 @@ final class SessionRig {
         _ films: String..., more: [String] = [], arguments: PlayArguments = PlayArguments(files: []),
         routes: [OutputDestination] = [],
         showsStatus: Bool = false, timeline: String? = nil, folder: TemporaryFolder = TemporaryFolder(),
-        logs: Bool = false, pageLink: String? = nil, presentRooms: [String]? = nil
+        logs: Bool = false, pageLink: String? = nil, presentRooms: [String]? = nil,
+        calibration: RouteCalibration? = nil
     ) {
         self.folder = folder
         log = logs ? try? LogFile(creating: folder.path("log")) : nil
@@ -50,25 +52,27 @@ final class SessionRig {
         distributor = EventDistributor(log: events)
         try! distributor.start(recordingTo: timeline.flatMap { try? TimelineFile(creating: $0) })
         toys = ToyProvider(["card": card], present: presentRooms)
+        var components = Player.Components(
+            open: { [opened, isStickPulled, wakeSignal] (address, _) throws(MediaError) in
+                opened.withLock { $0.append(address) }
+                wakeSignal.raise()
+                if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
+                if address.hasPrefix("stick"), isStickPulled.withLock({ $0 }) {
+                    throw MediaError(.cannotOpen, "there is no '\(address)'")
+                }
+                let name = address.split(separator: "/").last ?? ""
+                let length = name.hasPrefix("long") ? 60_000 : 200
+                return SyntheticFilm(
+                    duration: MediaTime(value: Int64(length), timescale: 1000),
+                    audioTracks: name == "long tracks"
+                        ? [("eng", .main), ("deu", .main), ("eng", .description)] : [(nil, .main)])
+            },
+            codecs: SyntheticCodecs(),
+            makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+            audioOutput: output)
+        components.calibration = calibration
         player = Player(
-            components: Player.Components(
-                open: { [opened, isStickPulled, wakeSignal] (address, _) throws(MediaError) in
-                    opened.withLock { $0.append(address) }
-                    wakeSignal.raise()
-                    if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
-                    if address.hasPrefix("stick"), isStickPulled.withLock({ $0 }) {
-                        throw MediaError(.cannotOpen, "there is no '\(address)'")
-                    }
-                    let name = address.split(separator: "/").last ?? ""
-                    let length = name.hasPrefix("long") ? 60_000 : 200
-                    return SyntheticFilm(
-                        duration: MediaTime(value: Int64(length), timescale: 1000),
-                        audioTracks: name == "long tracks"
-                            ? [("eng", .main), ("deu", .main), ("eng", .description)] : [(nil, .main)])
-                },
-                codecs: SyntheticCodecs(),
-                makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },
-                audioOutput: output),
+            components: components,
             options: arguments.options, events: events
         ) { [mailbox, wakeSignal, routeChanges] in
             mailbox.post(.player($0))
