@@ -1,3 +1,4 @@
+import Foundation
 import MediaCodecs
 import MediaCore
 import TalkieTestKit
@@ -14,6 +15,8 @@ import Testing
         #expect(names == ["talkie-shot0001.png", "talkie-shot0003.png", "talkie-shot0004.png"])
         #expect(folder.read("talkie-shot0002.png") == "mine")
         #expect(folder.read("talkie-shot0004.png") == "\u{1}\u{2}\u{3}")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(Set(files) == Set(names + ["talkie-shot0002.png"]), "without temporary files")
         #expect(throws: TalkieError.self) { try ScreenshotFile.write([], folder: "/no/such/folder") }
     }
 
