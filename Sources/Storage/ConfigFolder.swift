@@ -29,7 +29,7 @@ package struct ConfigFolder: Sendable {
     package func read(_ name: String) throws(TalkieError) -> Content? {
         let full = "\(path)/\(name)"
         var status = stat()
-        guard stat(full, &status) == 0 else {
+        guard stat(full.systemPath, &status) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
             throw TalkieError(.notPermitted, "'\(full)' cannot be accessed (\(SystemCause.text(errno)))")
         }
@@ -47,10 +47,10 @@ enum XDGFolder {
     /// Returns the path in the variable, ignoring relative paths; otherwise a folder in the user's home.
     static func path(variable name: String, inHome fallback: String) -> String {
         func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+            getenv(name).map { FileName.text($0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
         }
         if let path = variable(name) { return path }
-        let home = variable("HOME") ?? getpwuid(getuid())?.pointee.pw_dir.map { String(cString: $0) } ?? "/nonexistent"
+        let home = variable("HOME") ?? getpwuid(getuid())?.pointee.pw_dir.map { FileName.text($0) } ?? "/nonexistent"
         return home + "/" + fallback
     }
 }

@@ -41,7 +41,7 @@ extension StateFolder {
     private func openLock() throws(StateError) -> Int32 {
         try makePrivate(path)
         let full = "\(path)/\(Self.lockName)"
-        let descriptor = open(full, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = open(full.systemPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw Self.inaccessible("write", full) }
         return descriptor
     }

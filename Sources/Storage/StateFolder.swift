@@ -22,7 +22,7 @@ package struct StateFolder: Sendable {
     /// Returns a file's bytes; nil if it does not exist. Of larger files `fileLimit` + 1 bytes.
     package func read(_ name: String) throws(StateError) -> [UInt8]? {
         let full = "\(path)/\(name)"
-        let descriptor = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        let descriptor = open(full.systemPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
             throw Self.inaccessible("read", full)
@@ -44,7 +44,7 @@ package struct StateFolder: Sendable {
     /// if there is no such folder.
     package func changeTime(of name: String) -> Int64? {
         var status = stat()
-        guard stat("\(path)/\(name)", &status) == 0 else { return nil }
+        guard stat("\(path)/\(name)".systemPath, &status) == 0 else { return nil }
         return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
     }
 
@@ -78,7 +78,7 @@ package struct StateFolder: Sendable {
     /// Removes a file; returns false if it does not exist.
     @discardableResult
     package func remove(_ name: String) throws(StateError) -> Bool {
-        if unlink("\(path)/\(name)") == 0 { return true }
+        if unlink("\(path)/\(name)".systemPath) == 0 { return true }
         guard errno == ENOENT || errno == ENOTDIR else { throw Self.inaccessible("remove", "\(path)/\(name)") }
         return false
     }
@@ -89,23 +89,23 @@ package struct StateFolder: Sendable {
         let full = "\(path)/\(name)"
         var target = full + ".damaged"
         var number = 2
-        while access(target, F_OK) == 0, number <= 9 {
+        while access(target.systemPath, F_OK) == 0, number <= 9 {
             target = "\(full).damaged-\(number)"
             number += 1
         }
-        guard rename(full, target) == 0 else { throw Self.inaccessible("move", full) }
+        guard rename(full.systemPath, target.systemPath) == 0 else { throw Self.inaccessible("move", full) }
         return target
     }
 
     /// Returns the sorted names of the files in a folder, at most 4,096, without hidden and damaged ones; empty if
     /// there is no folder.
     package func list(_ folder: String) -> [String] {
-        guard let handle = opendir("\(path)/\(folder)") else { return [] }
+        guard let handle = opendir("\(path)/\(folder)".systemPath) else { return [] }
         defer { closedir(handle) }
         var names: [String] = []
         while names.count < 4096, let entry = readdir(handle) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FileName.text($0) }
             }
             if !name.hasPrefix(".") && !name.contains(".damaged") { names.append(name) }
         }
@@ -115,25 +115,26 @@ package struct StateFolder: Sendable {
     /// Writes a temporary file durably, then moves it to its name with `put`.
     private func install(
         _ name: String, _ bytes: [UInt8], syncsFolder: Bool = true,
-        _ put: (_ temporary: String, _ full: String) -> Int32
+        _ put: (_ temporary: [CChar], _ full: [CChar]) -> Int32
     ) throws(StateError) {
         let full = "\(path)/\(name)"
         let folder = String(full[..<full.lastIndex(of: "/")!])
         try makePrivate(folder)
         Self.sweep(folder)
-        let temporary = "\(folder)/\(Self.temporaryPrefix)\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        let temporary =
+            "\(folder)/\(Self.temporaryPrefix)\(getpid())-\(UInt32.random(in: 0 ... .max))".systemPath
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw Self.inaccessible("write", full) }
         var isWritten = CompleteWrite.write(bytes, to: descriptor) == nil && fsync(descriptor) == 0
         if close(descriptor) != 0 { isWritten = false }
-        guard isWritten, put(temporary, full) == 0 else {
+        guard isWritten, put(temporary, full.systemPath) == 0 else {
             let error = Self.inaccessible("write", full)
             unlink(temporary)
             throw error
         }
         guard syncsFolder else { return }
         // The rename is durable only after an fsync(2) of the folder.
-        let handle = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let handle = open(folder.systemPath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if handle >= 0 {
             fsync(handle)
             close(handle)
@@ -142,19 +143,19 @@ package struct StateFolder: Sendable {
 
     /// Removes temporary files of processes that no longer exist.
     private static func sweep(_ folder: String) {
-        guard let handle = opendir(folder) else { return }
+        guard let handle = opendir(folder.systemPath) else { return }
         defer { closedir(handle) }
         var looked = 0
         while looked < 4096, let entry = readdir(handle) {
             looked += 1
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FileName.text($0) }
             }
             let fields = name.split(separator: "-")
             guard name.hasPrefix(temporaryPrefix), fields.count == 3, let writer = pid_t(fields[1]), writer > 0,
                 kill(writer, 0) != 0, errno == ESRCH
             else { continue }
-            unlink("\(folder)/\(name)")
+            unlink("\(folder)/\(name)".systemPath)
         }
     }
 
@@ -166,16 +167,16 @@ package struct StateFolder: Sendable {
         var partial = ""
         for part in folder.split(separator: "/") {
             partial += "/\(part)"
-            if mkdir(partial, 0o700) != 0 && errno != EEXIST && access(partial, F_OK) != 0 {
+            if mkdir(partial.systemPath, 0o700) != 0 && errno != EEXIST && access(partial.systemPath, F_OK) != 0 {
                 throw Self.inaccessible("make", partial)
             }
         }
         for own in Set([path, folder]) {
             var status = stat()
-            guard stat(own, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            guard stat(own.systemPath, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
                 throw Self.inaccessible("use", own)
             }
-            if status.st_mode & 0o077 != 0 { chmod(own, 0o700) }
+            if status.st_mode & 0o077 != 0 { chmod(own.systemPath, 0o700) }
         }
     }
 
