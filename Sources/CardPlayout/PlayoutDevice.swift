@@ -50,16 +50,20 @@ package struct PlayoutDeviceReading: Sendable, BitwiseCopyable {
     var state: State
     /// The number of frames that can be written now.
     var free: Int
-    /// The number of frames between the next written frame and the listener.
+    /// The number of frames between the next written frame and the listener, at most `maxDelay`. Negative where a
+    /// desktop's latency offset exceeds the device's own delay.
     var delay: Int
     /// When the other values were read.
     var instant: HostInstant
+
+    /// A minute at 192 kHz: a sound server may state any number.
+    static let maxDelay = 60 * 192_000
 
     /// Creates a reading.
     package init(state: State, free: Int, delay: Int, instant: HostInstant) {
         self.state = state
         self.free = free
-        self.delay = delay
+        self.delay = max(-Self.maxDelay, min(Self.maxDelay, delay))
         self.instant = instant
     }
 }

@@ -21,6 +21,13 @@ import Testing
         return (clock, steadyAt)
     }
 
+    /// A sound server may state any number.
+    @Test(arguments: [Int.max, .min]) func aDelayOfAnySizeIsBounded(_ delay: Int) {
+        let reading = PlayoutDeviceReading(state: .running, free: 0, delay: delay, instant: .now)
+        #expect(reading.delay.magnitude == PlayoutDeviceReading.maxDelay.magnitude)
+        #expect(Duration.seconds(Double(reading.delay) / 8000) < .seconds(1441))
+    }
+
     @Test func aCardThatReportsCorrectlyIsTrustedAfterFortyMilliseconds() throws {
         let (_, steadyAt) = Self.clock({ $0 - 30 }, until: 300)
         #expect(try #require(steadyAt) <= 45)
