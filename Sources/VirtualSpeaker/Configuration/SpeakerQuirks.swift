@@ -80,8 +80,8 @@ package struct SpeakerQuirks: Sendable {
 
     /// The output latency that `/info` states, and by how much its output is really later than the anchor says.
     var outputLatency: (stated: Duration, real: Duration)?
-    /// The status of the answer to the SETUP of a buffered stream, which is refused although it is offered.
-    var bufferedStatus: Int?
+    /// The answer to the SETUP of a buffered stream, which is refused although it is offered.
+    var bufferedRefusal: SessionRefusal?
     /// Formats with more than two channels are not offered.
     var offersStereoOnly = false
     /// Lossless audio with 24 bits is not offered.
@@ -122,7 +122,7 @@ package struct SpeakerQuirks: Sendable {
         "presses=AFTER:COMMAND", "lists", "busy", "dies=SECONDS", "known-sender", "shairport-start",
         "freezes=AFTER:LASTING", "late-events=SECONDS", "no-events", "stripped-zeros",
         "output-latency=STATED:REAL", "arrival=SECONDS", "stereo-only", "16-bit", "formats=ID:ID",
-        "format-list", "refuses-buffered=CODE", "auth-setup",
+        "format-list", "refuses-buffered=CODE|closed|silent", "auth-setup",
         "silent-auth-setup", "timing-stops=SECONDS", "timing-moves", "resend-flood=COUNT", "replay=FILE",
     ]
 
@@ -186,7 +186,13 @@ package struct SpeakerQuirks: Sendable {
         case "no-events": hasNoEvents = true
         case "stripped-zeros": stripsZeros = true
         case "output-latency": outputLatency = (.seconds(try number(0, 0...10)), .seconds(try number(1, 0...2)))
-        case "refuses-buffered": bufferedStatus = Int(try number(0, 100...999))
+        case "refuses-buffered":
+            bufferedRefusal =
+                switch values {
+                case ["closed"]: SessionRefusal(status: 500, fault: .truncated)
+                case ["silent"]: SessionRefusal(status: 500, fault: .silence)
+                default: SessionRefusal(status: Int(try number(0, 100...999)))
+                }
         case "stereo-only": offersStereoOnly = true
         case "16-bit": offers16BitsOnly = true
         case "formats":

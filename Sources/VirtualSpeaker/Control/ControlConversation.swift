@@ -68,7 +68,7 @@ struct ControlConversation {
         parser.bodyLimit = session.standing == .begun ? RTSPParser.bodyLimit : Self.smallBody
         let path = String(request.target.prefix { $0 != "?" })
         let bytes = reply.response.encoded()
-        switch faults[request.method] ?? faults[path] {
+        switch reply.fault ?? faults[request.method] ?? faults[path] {
         case nil: steps.append(.send(sealed(bytes)))
         case .slow(let delay):
             steps.append(.wait(delay))

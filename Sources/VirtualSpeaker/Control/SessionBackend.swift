@@ -5,6 +5,8 @@ internal import PTP
 /// A refused request: an RTSP status (RFC 2326, section 7.1.1, and the additions of AirPlay receivers).
 struct SessionRefusal: Error, Hashable {
     let status: Int
+    /// What becomes of the response; nil: it is sent.
+    var fault: SpeakerQuirks.ReplyFault?
 
     static let badRequest = SessionRefusal(status: 400)
     static let busy = SessionRefusal(status: 453)

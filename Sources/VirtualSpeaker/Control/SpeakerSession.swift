@@ -13,6 +13,8 @@ struct SpeakerSession {
         var secret: SecretBytes?
         /// Whether the connection ends after this reply.
         var closes = false
+        /// What becomes of the response; nil: that of its request.
+        var fault: SpeakerQuirks.ReplyFault?
     }
 
     private enum Stage { case strange, paired(SecretBytes), begun }
@@ -54,6 +56,7 @@ struct SpeakerSession {
             reply = try answer(request)
         } catch {
             reply = Reply(response: RTSPResponse(status: error.status, reason: Self.reason(error.status)))
+            reply.fault = error.fault
         }
         reply.response.version = request.version
         if let sequence = request.headers["CSeq"] { reply.response.headers.append("CSeq", sequence) }
@@ -222,9 +225,7 @@ struct SpeakerSession {
         default: throw .badRequest
         }
         guard kind == .realtime || backend.offersPTP else { throw .badRequest }
-        if kind == .buffered, let status = backend.configuration.quirks.bufferedStatus {
-            throw SessionRefusal(status: status)
-        }
+        if kind == .buffered, let refusal = backend.configuration.quirks.bufferedRefusal { throw refusal }
         guard let format = Self.format(stream, kind) else { throw .badRequest }
         if kind == .buffered, case .wire(let wire) = format,
             backend.configuration.quirks.formats?.contains(wire.bit) == false
