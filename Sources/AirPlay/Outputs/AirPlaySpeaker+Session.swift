@@ -125,7 +125,9 @@ extension AirPlaySpeaker {
             connectTimeout: timeout, isYielding: isYielding)
     }
 
-    package func record(_ setup: StreamSetup, in details: inout Details) { details.setup = setup }
+    package func record(_ setup: StreamSetup, in details: inout Details) {
+        (details.setup, details.hasPlayedForLong) = (setup, false)
+    }
 
     package func supervision(_ updates: NowPlayingUpdates) -> @Sendable (SessionCore) -> HostInstant? {
         PlaybackSupervisor(speaker: self, display: SpeakerDisplay(updates)).performDueWork

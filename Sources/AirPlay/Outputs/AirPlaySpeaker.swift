@@ -38,6 +38,8 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
     package struct Details: Sendable {
         var setup: StreamSetup?
         var cuts = StreamCutRecord()
+        /// Whether the stream has been audible for `confirmationTimeout` without a pause.
+        var hasPlayedForLong = false
         var reported = ReportedSpeaker()
         /// The channels of the audio whose delivery was chosen last.
         var filmChannels = 0
@@ -102,7 +104,9 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
         let limit = host.now.advanced(by: .zero - Self.confirmationTimeout)
         let session = state.withLock { state -> AirPlaySession? in
             let isPlaying = state.anchors.isAudible(at: limit) == true && state.details.routes[0] == .realtime
-            return isPlaying && !state.details.reported.listensOnly ? state.session : nil
+            // A pause does not end it.
+            if isPlaying, !state.details.reported.listensOnly { state.details.hasPlayedForLong = true }
+            return state.details.hasPlayedForLong ? state.session : nil
         }
         guard let session, !session.isLost, !session.isConfirmed, !configuration.isRouteRequested else { return nil }
         return OutputError(
@@ -192,7 +196,7 @@ package final class AirPlaySpeaker: SpeakerOutput, OwnClockOutput {
         // It has accepted a start, but it may not have played.
         if unconfirmedPlayback != nil { configuration.observations.forget() }
         endUse { details in
-            (details.setup, details.cuts) = (nil, StreamCutRecord())
+            (details.setup, details.cuts, details.hasPlayedForLong) = (nil, StreamCutRecord(), false)
             details.reported.endUse()
         }
     }

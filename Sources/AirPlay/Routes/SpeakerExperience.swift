@@ -109,7 +109,9 @@ extension RouteMemory {
         _ experience: SpeakerExperience, on route: Route, isGrouped: Bool = false, sourceVersion: String?,
         wanted: Route? = nil, stated: StatedLatency = StatedLatency(), before: RouteMemory?
     ) -> RouteMemory? {
-        // A software update invalidates earlier knowledge.
+        // A request for the best route counts although it has not played. A software update invalidates earlier
+        // knowledge.
+        let isReset = wanted == nil && before?.wanted != nil
         var memory = before.flatMap { $0.sourceVersion == sourceVersion ? $0 : nil } ?? RouteMemory()
         if experience.contains(.played) {
             memory.route = route
@@ -125,9 +127,10 @@ extension RouteMemory {
             // Without requests in this session, the next one treats the speaker as one that never sends any, instead of
             // refusing it.
             memory.hasProbed = experience.contains(.probed)
-        } else {
+        } else if !isReset {
             return nil
         }
+        if isReset { memory.wanted = nil }
         memory.sourceVersion = sourceVersion
         return memory == before ? nil : memory
     }

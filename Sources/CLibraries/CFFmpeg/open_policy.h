@@ -196,8 +196,10 @@ static inline int cff_references_in_tag(const uint8_t *line, int length) {
   int found = 0;
   for (int i = 0; i + 4 < length; i++) {
     if (memcmp(line + i, "URI=", 4)) continue;
-    const int begin = i + 4 + (line[i + 4] == '"');
-    found |= cff_reference(line + begin, length - begin);
+    const int is_quoted = line[i + 4] == '"', begin = i + 4 + is_quoted;
+    int end = begin;
+    while (end < length && line[end] != (is_quoted ? '"' : ',')) end += 1 + (is_quoted && line[end] == '\\');
+    found |= cff_reference(line + begin, FFMIN(end, length) - begin);
   }
   return found;
 }

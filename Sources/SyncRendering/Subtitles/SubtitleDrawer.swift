@@ -41,7 +41,7 @@ package final class SubtitleDrawer {
         renderer.wake.clear()
         decode(for: renderer)
         let hasMore = draw(for: renderer)
-        return Rest(until: hasMore ? renderer.state.withLock { $0.synchronizer?.clock.now } : nextTurn(of: renderer))
+        return Rest(until: hasMore ? renderer.state.withLock { $0.synchronizer }?.clock.now : nextTurn(of: renderer))
     }
 
     // MARK: Decoding
@@ -76,7 +76,7 @@ package final class SubtitleDrawer {
 
     private func insert(_ buffer: SampleBuffer, into renderer: SubtitleRenderer) {
         guard case .subtitle(let cue) = buffer.payload, let start = buffer.presentationTime else { return }
-        renderer.state.withLock { state in
+        renderer.withSynchronizer { state in
             // Flushed while it was decoded: the cue belongs to the position before a seek.
             if state.isFlushed { return }
             let now = (state.synchronizer?.currentTime() ?? .zero) - state.delay

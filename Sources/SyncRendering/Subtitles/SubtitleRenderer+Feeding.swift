@@ -20,7 +20,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
     /// buffers without packets (`encodedSubtitle`). Any thread.
     public var isReadyForMoreMediaData: Bool {
         if demand.isStopping { return false }
-        let (hasRoom, isFirstRefusal) = state.withLock { state in
+        let (hasRoom, isFirstRefusal) = withSynchronizer { state in
             let hasRoom = state.hasRoom(below: Self.readsAhead)
             defer { if !hasRoom { state.wasFull = true } }
             return (hasRoom, !hasRoom && !state.wasFull)
@@ -106,7 +106,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
 
     /// Requests more if a caller found the queue full and it has mostly drained.
     func offerRoom() {
-        let hasRoom = state.withLock { state -> Bool in
+        let hasRoom = withSynchronizer { state -> Bool in
             guard state.wasFull, state.hasRoom(below: Self.asksAgain) else { return false }
             state.wasFull = false
             return true

@@ -185,6 +185,13 @@ public final class SubtitleRenderer: Sendable {
         layer?.arrival.raise()
     }
 
+    /// Accesses the state while the synchronizer exists: its last reference, released under the lock, would detach this
+    /// renderer there.
+    func withSynchronizer<Result>(_ body: (inout State) -> Result) -> Result {
+        let synchronizer = state.withLock { $0.synchronizer }
+        return withExtendedLifetime(synchronizer) { state.withLock { body(&$0) } }
+    }
+
     // MARK: Thread
 
     /// Returns a drawer to be driven by a test with a manual clock.
@@ -194,7 +201,7 @@ public final class SubtitleRenderer: Sendable {
 
     /// Starts the thread if there is work. If none is available, `error` is set and no subtitles are shown.
     func startThread() {
-        state.withLock { state in
+        withSynchronizer { state in
             guard state.thread == nil, state.failure == nil, let synchronizer = state.synchronizer,
                 synchronizer.isRealTime, !state.waiting.isEmpty || !state.store.isEmpty || state.wasFull
             else { return }

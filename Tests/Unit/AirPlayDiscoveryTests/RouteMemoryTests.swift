@@ -33,6 +33,12 @@ import Testing
 
     @Test func nothingIsLearnedFromASessionThatPlayedNothing() {
         #expect(RouteMemory.after([], on: .realtime, sourceVersion: nil, before: nil) == nil)
+        // A request for the best route ends an earlier one, also if that route does not play.
+        let wanted = RouteMemory(route: .buffered, sourceVersion: "1", wanted: .realtime)
+        let reset = RouteMemory(route: .buffered, sourceVersion: "1")
+        #expect(RouteMemory.after([], on: .realtime, sourceVersion: "1", before: wanted) == reset)
+        #expect(RouteMemory.after(.clockless, on: .realtime, sourceVersion: "1", before: wanted) == reset)
+        #expect(RouteMemory.after([], on: .realtime, sourceVersion: "1", wanted: .realtime, before: wanted) == nil)
         #expect(RouteMemory.after(.probed, on: .realtime, sourceVersion: nil, before: nil) == nil)
     }
 

@@ -111,6 +111,19 @@ import Testing
         #expect(read(watch, &event, event.count) < 0, "it was opened")
     }
 
+    @Test func aColonInAnotherAttributeIsNoPartOfTheAddress() throws {
+        let film = try TestClips.flashAndBeep("reach.ts", "-c:v libx264 -g 25 -c:a aac")
+        try folder.write(TestClips.bytes(of: film), to: "film.ts")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        try playlist("inner.m3u8", "#EXT-X-TARGETDURATION:4", "#EXTINF:4,", "film.ts", "#EXT-X-ENDLIST")
+        try playlist(
+            "list.m3u8",
+            "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",URI=\"inner.m3u8\",NAME=\"English: commentary\",LANGUAGE=\"en\"",
+            "#EXT-X-STREAM-INF:BANDWIDTH=9000,AUDIO=\"a\"", "inner.m3u8")
+        #expect(try MediaFile.open(server.url("list.m3u8")).summary.tracks.count >= 2)
+    }
+
     /// FFmpeg 5.1 reads from a demuxer that was never opened.
     @Test(arguments: [
         [], ["#EXTINF:1,"], ["#EXT-X-TARGETDURATION:1", "#EXT-X-ENDLIST"], ["#EXTINF:1,", "#none.ts\r", "\u{0}"],
