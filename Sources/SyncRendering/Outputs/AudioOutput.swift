@@ -71,7 +71,7 @@ public protocol AudioOutput: AudioDestination {
     /// How far ahead of the playhead the renderer should be filled, in media time at speed 1.
     var desiredDepth: Duration { get }
 
-    /// Returns the delivery for audio of a format. No side effects.
+    /// Returns the delivery for audio of a format. Opens nothing; an output may only note the format for its reports.
     ///
     /// - Parameter mustDecode: Whether the samples will be modified (speed, gain), which excludes packets.
     func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery

@@ -13,11 +13,11 @@ enum SoundServerCheck {
         }
         if let text = value(of: "PULSE_SERVER") {
             let machine = TextFile.firstLine(of: "/etc/machine-id") ?? ""
-            let places = Self.places(in: text, machine: machine, host: LocalAddresses.hostName)
+            let addresses = Self.addresses(in: text, machine: machine, host: LocalAddresses.hostName)
             // The first one that answers is used.
-            let place = places.first { $0 == .elsewhere || $0.answer != nil }
-            guard let server = place?.answer else {
-                let isElsewhere = place != nil
+            let found = addresses.first { $0 == .elsewhere || $0.answer != nil }
+            guard let server = found?.answer else {
+                let isElsewhere = found != nil
                 return [
                     Finding(
                         "sound server", isElsewhere ? .limited : .missing,
@@ -50,7 +50,7 @@ enum SoundServerCheck {
     }
 
     /// A server that `PULSE_SERVER` names.
-    enum Place: Equatable {
+    enum ServerAddress: Equatable {
         /// A socket of this computer, by its path.
         case socket(String)
         /// A TCP port of this computer.
@@ -69,7 +69,7 @@ enum SoundServerCheck {
 
     /// Returns the servers of `PULSE_SERVER` that apply to this computer: a list separated by spaces, in which
     /// `{machine}` restricts an address to one computer (PulseAudio, "Server String").
-    static func places(in text: String, machine: String, host: String) -> [Place] {
+    static func addresses(in text: String, machine: String, host: String) -> [ServerAddress] {
         text.split(separator: " ").compactMap { word in
             var address = word
             if address.first == "{", let end = address.firstIndex(of: "}") {

@@ -81,7 +81,7 @@ package struct SpeakerQuirks: Sendable {
     /// The output latency that `/info` states, and by how much its output is really later than the anchor says.
     var outputLatency: (stated: Duration, real: Duration)?
     /// The answer to the SETUP of a buffered stream, which is refused although it is offered.
-    var bufferedRefusal: SessionRefusal?
+    var bufferedRefusal: ReplyFault?
     /// Formats with more than two channels are not offered.
     var offersStereoOnly = false
     /// Lossless audio with 24 bits is not offered.
@@ -189,9 +189,9 @@ package struct SpeakerQuirks: Sendable {
         case "refuses-buffered":
             bufferedRefusal =
                 switch values {
-                case ["closed"]: SessionRefusal(status: 500, fault: .truncated)
-                case ["silent"]: SessionRefusal(status: 500, fault: .silence)
-                default: SessionRefusal(status: Int(try number(0, 100...999)))
+                case ["closed"]: .truncated
+                case ["silent"]: .silence
+                default: .status(Int(try number(0, 100...999)))
                 }
         case "stereo-only": offersStereoOnly = true
         case "16-bit": offers16BitsOnly = true

@@ -225,7 +225,10 @@ struct SpeakerSession {
         default: throw .badRequest
         }
         guard kind == .realtime || backend.offersPTP else { throw .badRequest }
-        if kind == .buffered, let refusal = backend.configuration.quirks.bufferedRefusal { throw refusal }
+        if kind == .buffered, let fault = backend.configuration.quirks.bufferedRefusal {
+            if case .status(let status) = fault { throw SessionRefusal(status: status) }
+            throw SessionRefusal(status: 500, fault: fault)
+        }
         guard let format = Self.format(stream, kind) else { throw .badRequest }
         if kind == .buffered, case .wire(let wire) = format,
             backend.configuration.quirks.formats?.contains(wire.bit) == false

@@ -23,6 +23,16 @@ extension SoundCardTests {
             return nil
         }
 
+        /// Plays a settled card; the signal is raised when its sink changes.
+        private func play(on device: String) throws -> (player: CardPlayer, wakeSignal: Signal) {
+            let (player, wakeSignal) = (try CardPlayer(device: device), Signal())
+            player.card.setSinkHandler { wakeSignal.raise() }
+            player.start()
+            #expect(player.waitUntilSettled())
+            player.setRate(1, time: .zero, at: .now.advanced(by: .milliseconds(100)))
+            return (player, wakeSignal)
+        }
+
         @Test func theCardKnowsItsSinkAndHearsOfAMoveAtOnce() throws {
             let server = try PulseServer()
             defer { server.stop() }
@@ -31,13 +41,8 @@ extension SoundCardTests {
             try server.control("load-module", "module-stream-restore")
             // The server's default sink, which ALSA does not report.
             #expect(try SoundCardProbe.sink(of: "pulse").sink?.name == "out")
-            let player = try CardPlayer(device: "pulse")
-            let wakeSignal = Signal()
-            player.card.setSinkHandler { wakeSignal.raise() }
-            player.start()
+            let (player, wakeSignal) = try play(on: "pulse")
             defer { player.stop() }
-            #expect(player.waitUntilSettled())
-            player.setRate(1, time: .zero, at: .now.advanced(by: .milliseconds(100)))
             try #require(wait(for: "out", player.card, wakeSignal) != nil)
             let stream = try #require(try server.control("list", "short", "sink-inputs").split(separator: "\t").first)
             try server.control("move-sink-input", String(stream), "other")
@@ -98,13 +103,8 @@ extension SoundCardTests {
             let server = try PulseServer()
             defer { server.stop() }
             let module = try server.addSink("other")
-            let player = try CardPlayer(device: "sink:other")
-            let wakeSignal = Signal()
-            player.card.setSinkHandler { wakeSignal.raise() }
-            player.start()
+            let (player, wakeSignal) = try play(on: "sink:other")
             defer { player.stop() }
-            #expect(player.waitUntilSettled())
-            player.setRate(1, time: .zero, at: .now.advanced(by: .milliseconds(100)))
             try #require(wait(for: "other", player.card, wakeSignal) != nil)
             try server.control("unload-module", module)
             try #require(wait(for: "out", player.card, wakeSignal) != nil)

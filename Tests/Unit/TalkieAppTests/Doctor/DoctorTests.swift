@@ -163,17 +163,17 @@ import Testing
     }
 
     @Test func serversOfPulseAudioAreHereOrElsewhere() {
-        func places(_ text: String) -> [SoundServerCheck.Place] {
-            SoundServerCheck.places(in: text, machine: "0123abcd", host: "hall")
+        func addresses(_ text: String) -> [SoundServerCheck.ServerAddress] {
+            SoundServerCheck.addresses(in: text, machine: "0123abcd", host: "hall")
         }
-        #expect(places("unix:/run/a") == [.socket("/run/a")] && places("/run/a") == [.socket("/run/a")])
-        let list = places("{0123abcd}unix:/run/a {ffff}unix:/run/b tcp:hall:4713")
+        #expect(addresses("unix:/run/a") == [.socket("/run/a")] && addresses("/run/a") == [.socket("/run/a")])
+        let list = addresses("{0123abcd}unix:/run/a {ffff}unix:/run/b tcp:hall:4713")
         #expect(list == [.socket("/run/a"), .port("tcp:hall:4713")])
         for here in ["localhost", "tcp:localhost", "tcp4:127.0.0.1:4713", "tcp6:[::1]:4713", "::1", "hall"] {
-            #expect(places(here) == [.port(here)])
+            #expect(addresses(here) == [.port(here)])
         }
         for elsewhere in ["kitchen", "tcp:10.0.0.2", "tcp6:[fe80::1]:4713", "localhost.example:1"] {
-            #expect(places(elsewhere) == [.elsewhere])
+            #expect(addresses(elsewhere) == [.elsewhere])
         }
     }
 
