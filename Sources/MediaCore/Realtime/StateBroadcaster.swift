@@ -5,7 +5,8 @@ package final class StateBroadcaster<Value: Sendable & Equatable>: Sendable {
     /// Guarded by `state`.
     private struct State {
         var value: Value
-        var readers: [Int: AsyncStream<Value>.Continuation] = [:]
+        /// Each receives an element after a change, and then reads the value.
+        var readers: [Int: AsyncStream<Void>.Continuation] = [:]
         var waiters: [Int: Signal] = [:]
         var nextNumber = 0
         var isOver = false
@@ -30,33 +31,48 @@ package final class StateBroadcaster<Value: Sendable & Equatable>: Sendable {
     ///
     /// - Parameter change: called under the lock; must not use this object.
     package func update(_ change: (inout Value) -> Void) {
-        state.withLock { state in
-            guard !state.isOver else { return }
+        let readers = state.withLock { state -> [AsyncStream<Void>.Continuation] in
+            guard !state.isOver else { return [] }
             let old = state.value
             change(&state.value)
-            guard state.value != old else { return }
-            // Under the lock, so that concurrent updates arrive in one order. Yielding does not call back.
-            for reader in state.readers.values { reader.yield(state.value) }
+            guard state.value != old else { return [] }
             for waiter in state.waiters.values { waiter.raise() }
+            return Array(state.readers.values)
         }
+        // Outside of the lock: Swift's runtime locks a task while it is cancelled and while it is resumed, and calls
+        // cancellation handlers, which may use this object, within that lock.
+        for reader in readers { reader.yield() }
     }
 
     /// A stream of the current value and every later one. Ends at `finish`.
     package var values: AsyncStream<Value> {
-        let (stream, reader) = AsyncStream<Value>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let (changes, reader) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        reader.yield()
         let number = state.withLock { state -> Int? in
-            reader.yield(state.value)
             guard !state.isOver else { return nil }
             let number = state.number()
             state.readers[number] = reader
             return number
         }
-        guard let number else {
+        if let number {
+            reader.onTermination = { [weak self] _ in
+                _ = self?.state.withLock { $0.readers.removeValue(forKey: number) }
+            }
+        } else {
             reader.finish()
-            return stream
         }
-        reader.onTermination = { [weak self] _ in _ = self?.state.withLock { $0.readers.removeValue(forKey: number) } }
-        return stream
+        let last = Lock<Value?>(nil)
+        return AsyncStream { [self] in
+            while await changes.first(where: { true }) != nil {
+                let next = last.withLock { last -> Value? in
+                    let value = value
+                    defer { last = value }
+                    return value == last ? nil : value
+                }
+                if let next { return next }
+            }
+            return nil
+        }
     }
 
     /// Blocks the calling thread until a value satisfies a condition, a deadline on `CLOCK_MONOTONIC` has passed, or

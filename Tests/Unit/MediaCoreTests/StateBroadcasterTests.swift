@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import MediaCore
@@ -75,5 +76,63 @@ import Testing
         var late: [String] = []
         for await value in board.values { late.append(value) }
         #expect(late == ["third"])
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aReaderThatIsCancelledDuringAChangeBlocksNobody() async throws {
+        let board = StateBroadcaster(0)
+        let (reads, changes) = (Signal(), Signal())
+        let reader = Task {
+            for await value in board.values where value == 0 { reads.raise() }
+        }
+        let ends = Lock(0)
+        let threads = try [
+            WorkerThread.start(name: "changer") {
+                reads.wait()
+                board.update {
+                    $0 = 1
+                    changes.raise()
+                    // From then on, the task is locked until the reader has been removed.
+                    while !reader.isCancelled { sched_yield() }
+                }
+                ends.withLock { $0 += 1 }
+            },
+            WorkerThread.start(name: "canceller") {
+                changes.wait()
+                reader.cancel()
+                ends.withLock { $0 += 1 }
+            },
+        ]
+        let deadline = HostInstant.now.advanced(by: .seconds(20))
+        while ends.withLock({ $0 }) < 2, .now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+        // Threads that wait for one another cannot be joined.
+        try #require(ends.withLock { $0 } == 2)
+        for thread in threads { thread.join() }
+        await reader.value
+        #expect(!board.hasReaders)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aReaderThatLeavesIsForgotten() async {
+        let board = StateBroadcaster(0)
+        for await _ in board.values { break }
+        #expect(!board.hasReaders)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aReaderHearsValuesInTheirOrderAndTheLastOne() async throws {
+        let board = StateBroadcaster(0)
+        let threads = try (1...4).map { start in
+            try WorkerThread.start(name: "changer") {
+                for _ in 0..<1000 { board.update { $0 += start } }
+            }
+        }
+        let values = board.values
+        let reader = Task {
+            var heard: [Int] = []
+            for await value in values { heard.append(value) }
+            return heard
+        }
+        for thread in threads { thread.join() }
+        board.finish()
+        let heard = await reader.value
+        #expect(heard == Array(Set(heard)).sorted() && heard.last == 10_000)
     }
 }
