@@ -47,6 +47,7 @@ enum Program {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
         var environment = ProcessInfo.processInfo.environment
+        if path == talkie { environment["SWIFT_BACKTRACE"] = crashReport }
         for (name, value) in changes { environment[name] = value }
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         var entries: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
@@ -56,9 +57,26 @@ enum Program {
         guard code == 0 else { throw NotStarted(code: code) }
         during(pid)
         let status = wait(for: pid, atMost: seconds)
-        return Result(
+        let result = Result(
             status: status, output: (try? String(contentsOfFile: out, encoding: .utf8)) ?? "",
             errors: (try? String(contentsOfFile: err, encoding: .utf8)) ?? "")
+        if crashes.contains(status - 128) {
+            print("error: \(path) crashed with signal \(status - 128): \(frames(in: result.errors))")
+        }
+        return result
+    }
+
+    /// A crash that cannot be repeated is described once, where it occurs (Swift's docs/Backtracing.rst).
+    private static let crashReport =
+        "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=none,timeout=20s"
+    private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
+
+    /// The innermost functions of a crash report, in one line.
+    private static func frames(in errors: String) -> String {
+        let frames = errors.split(separator: "\n").map { $0.drop { $0 == " " } }.filter {
+            $0.first?.isNumber == true && $0.contains(" in ")
+        }
+        return frames.isEmpty ? "no report" : frames.prefix(12).joined(separator: " | ")
     }
 
     /// Counts the heaps of glibc that threads have beside the main one. Each may keep the memory of a past peak.
