@@ -99,6 +99,29 @@ extension SoundCardTests {
             #expect(took < .milliseconds(500))
         }
 
+        /// As when a headset changes its codec: the stream stays on its sink, which leads into a network then.
+        @Test func aSinkThatReportsAnotherLatencyIsFollowed() throws {
+            let server = try PulseServer()
+            defer { server.stop() }
+            try server.control(
+                "load-module", "module-remap-sink", "sink_name=headset", "master=out", "remix=no")
+            let forwarded = try server.control("list", "short", "sink-inputs").split(separator: "\t").first
+            try server.control(
+                "load-module", "module-tunnel-sink", "server=\(server.address)", "sink=out", "sink_name=far",
+                "latency_msec=200")
+            let took = try SoundCardTests.move(
+                "a sink with another latency", device: "sink:headset", bound: 10, into: server.record()
+            ) {
+                try server.control("move-sink-input", String(try #require(forwarded)), "far")
+                HostInstant.now.advanced(by: .milliseconds(300)).sleep()
+                let sinks = try server.control("list", "sinks")
+                let latency = try #require(sinks.firstMatch(of: /Name: headset[\s\S]*?Latency: ([0-9]+) usec/)).1
+                #expect(Int(latency)! > 100_000)
+            }
+            // What the tunnel reports is wrong by about five milliseconds.
+            #expect(took < .milliseconds(500))
+        }
+
         @Test func aSinkThatReturnsGetsItsStreamBack() throws {
             let server = try PulseServer()
             defer { server.stop() }
