@@ -102,10 +102,8 @@ import Testing
                 ends.withLock { $0 += 1 }
             },
         ]
-        let deadline = HostInstant.now.advanced(by: .seconds(20))
-        while ends.withLock({ $0 }) < 2, .now < deadline { try await Task.sleep(for: .milliseconds(5)) }
-        // Threads that wait for one another cannot be joined.
-        try #require(ends.withLock { $0 } == 2)
+        // Threads that wait for one another cannot be joined; the time limit ends this loop.
+        while ends.withLock({ $0 }) < 2 { try await Task.sleep(for: .milliseconds(5)) }
         for thread in threads { thread.join() }
         await reader.value
         #expect(!board.hasReaders)
