@@ -63,15 +63,16 @@ package final class StateBroadcaster<Value: Sendable & Equatable>: Sendable {
         }
         let last = Lock<Value?>(nil)
         return AsyncStream { [self] in
-            while await changes.first(where: { true }) != nil {
+            while true {
+                let isOver = await changes.first(where: { true }) == nil
+                if isOver, Task.isCancelled { return nil }
                 let next = last.withLock { last -> Value? in
                     let value = value
                     defer { last = value }
                     return value == last ? nil : value
                 }
-                if let next { return next }
+                if next != nil || isOver { return next }
             }
-            return nil
         }
     }
 

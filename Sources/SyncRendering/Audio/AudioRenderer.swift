@@ -177,7 +177,11 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             return state.isJoined
         }
         wake.raise()
-        if isJoined { outputs?.open() }
+        if isJoined, let outputs {
+            outputs.open()
+            // Replaced or invalidated meanwhile.
+            if state.withLock({ $0.outputs }) !== outputs { outputs.beginClosing() }
+        }
     }
 
     /// The progress of the enqueued audio. Any thread.

@@ -2,6 +2,9 @@ internal import MediaCore
 
 /// The conversion and delivery of audio to one output. Confined to one thread at a time.
 struct OutputFeeder {
+    /// As often as the renderer's thread serves the first output.
+    private static let retryInterval: Duration = .milliseconds(250)
+
     let feed: OutputFeed
     /// Counts delivery steps and completed partial flushes.
     var steps = 0
@@ -53,7 +56,9 @@ struct OutputFeeder {
         let isReady = output == nil || feed.abilities.starting?.isReadyToStart ?? true
         if isReady != wasReadyToStart { feed.reportProgress() }
         wasReadyToStart = isReady
-        return HostInstant.first(feed.state.withLock { $0.nextNeed }, change.nextDue)
+        // An output that has space by time alone, as one whose packets become too old, signals nothing.
+        let again = pipeline.hasPending ? feed.timebase.clock.now.advanced(by: Self.retryInterval) : nil
+        return HostInstant.first(HostInstant.first(feed.state.withLock { $0.nextNeed }, change.nextDue), again)
     }
 
     /// Cancels partial flushes and ends the feeder. The output is closed by its feed.

@@ -48,7 +48,7 @@ final class MediaDataDemand: Sendable {
 
     /// Makes a closure the supplier and schedules its first call.
     func request(from request: MediaDataRequest) {
-        let (old, waiter) = replaceSupplier(with: request)
+        let (_, old, waiter) = replaceSupplier(with: request)
         old?.cancel()
         waiter?.resume(returning: .superseded)
         request.ask()
@@ -56,7 +56,7 @@ final class MediaDataDemand: Sendable {
 
     /// Makes a thread the supplier, which checks for space whenever the signal is raised.
     func request(raising signal: Signal) {
-        let (old, waiter) = replaceSupplier(with: nil, signal)
+        let (_, old, waiter) = replaceSupplier(with: nil, signal)
         old?.cancel()
         waiter?.resume(returning: .superseded)
         signal.raise()
@@ -65,13 +65,14 @@ final class MediaDataDemand: Sendable {
     /// Stops the requests to the closure or thread; returns true if there was a closure.
     @discardableResult
     func stop() -> Bool {
-        state.withLock { state -> Bool in
+        // Released outside of the lock, which a closure's objects may take when they end.
+        let request = state.withLock { state -> MediaDataRequest? in
             state.signal = nil
-            guard let request = state.request else { return false }
-            state.request = nil
-            if request.stop() { stopped.store(state.supplier, ordering: .releasing) }
-            return true
+            let request = state.request.take()
+            if request?.stop() == true { stopped.store(state.supplier, ordering: .releasing) }
+            return request
         }
+        return request != nil
     }
 
     /// Ends the stopped state after the closure has returned.
@@ -85,15 +86,15 @@ final class MediaDataDemand: Sendable {
 
     /// Makes a receiver the supplier; returns its number.
     func newReceiver() -> UInt64 {
-        let (old, waiter) = replaceSupplier(with: nil)
+        let (number, old, waiter) = replaceSupplier(with: nil)
         old?.cancel()
         waiter?.resume(returning: .superseded)
-        return state.withLock { $0.supplier }
+        return number
     }
 
-    /// Installs a supplier; returns the preceding closure and the waiting receiver.
+    /// Installs a supplier; returns its number, the preceding closure and the waiting receiver.
     private func replaceSupplier(with request: MediaDataRequest?, _ signal: Signal? = nil) -> (
-        MediaDataRequest?, CheckedContinuation<Wake, Never>?
+        UInt64, MediaDataRequest?, CheckedContinuation<Wake, Never>?
     ) {
         state.withLock { state in
             state.supplier += 1
@@ -104,7 +105,7 @@ final class MediaDataDemand: Sendable {
                 state.signal = signal
                 state.waiter = nil
             }
-            return (state.request, state.waiter)
+            return (state.supplier, state.request, state.waiter)
         }
     }
 

@@ -290,11 +290,11 @@ final class OutputFeed: Sendable {
         preparing.store(true, ordering: .releasing)
         do throws(ExhaustionError) {
             try perform("group opening") { [self] in
-                guard !isClosing.load(ordering: .acquiring) else { return }
                 defer {
                     preparing.store(false, ordering: .releasing)
                     decided?.raise()
                 }
+                guard !isClosing.load(ordering: .acquiring) else { return }
                 do throws(OutputError) {
                     let prepared = try member.prepare(delivery, for: format, mustDecode: mustDecode, context: context)
                     member.timebaseDidChange(timebase.snapshot)

@@ -37,8 +37,10 @@ package final class SubtitleDrawer {
 
     /// Runs one iteration: decodes and draws. Returns nil if the renderer has ended.
     package func runIteration() -> Rest? {
-        guard let renderer, !renderer.state.withLock({ $0.isStopping }) else { return nil }
+        guard let renderer else { return nil }
+        // Cleared before the state is read: otherwise `stop` would wait forever for a thread that has missed its signal.
         renderer.wake.clear()
+        guard !renderer.state.withLock({ $0.isStopping }) else { return nil }
         decode(for: renderer)
         let hasMore = draw(for: renderer)
         return Rest(until: hasMore ? renderer.state.withLock { $0.synchronizer }?.clock.now : nextTurn(of: renderer))

@@ -105,11 +105,13 @@ extension RenderSynchronizer {
     public var delaysRateChangeUntilHasSufficientMediaData: Bool {
         get { roster.withLock { $0.delaysStarts } }
         set {
-            let start = roster.withLock { roster in
-                roster.delaysStarts = newValue
-                return newValue ? nil : roster.pending
+            command.withLock { _ in
+                let start = roster.withLock { roster in
+                    roster.delaysStarts = newValue
+                    return newValue ? nil : roster.pending
+                }
+                if let start { change(to: start.rate, start.time, at: nil) }
             }
-            if let start { setRate(start.rate, time: start.time) }
         }
     }
 

@@ -119,12 +119,7 @@ public final class RenderSynchronizer: Sendable {
     public func setRate(_ rate: Float, time: MediaTime? = nil, atHostTime hostInstant: HostInstant? = nil)
         -> TimebaseSnapshot
     {
-        command.withLock { _ in
-            let (isCrowded, delays, rate) = ask(for: rate)
-            forgetStart()
-            guard hostInstant == nil, isCrowded else { return publish(Double(rate), time, at: hostInstant) }
-            return rate > 0 ? begin(rate, time, delays: delays) : halt(at: time)
-        }
+        command.withLock { _ in change(to: rate, time, at: hostInstant) }
     }
 
     /// Starts by appointment: `time` is presented at `appointment`, and media time advances at `rate` from there. Any
@@ -160,6 +155,15 @@ public final class RenderSynchronizer: Sendable {
             Complaint.write("RenderSynchronizer: the rate \(wanted) is not supported; \(asked.rate) is used")
         }
         return (asked.isCrowded, asked.delays, asked.rate)
+    }
+
+    /// Performs `setRate`.
+    @discardableResult
+    func change(to rate: Float, _ time: MediaTime?, at hostInstant: HostInstant?) -> TimebaseSnapshot {
+        let (isCrowded, delays, rate) = ask(for: rate)
+        forgetStart()
+        guard hostInstant == nil, isCrowded else { return publish(Double(rate), time, at: hostInstant) }
+        return rate > 0 ? begin(rate, time, delays: delays) : halt(at: time)
     }
 
     private func begin(_ rate: Float, _ time: MediaTime?, delays: Bool) -> TimebaseSnapshot {

@@ -48,10 +48,21 @@ final class TimeObservation: Sendable {
         state = Lock(State(snapshot: timebase.snapshot, cursor: timebase.clock.now))
     }
 
+    /// Accesses the state. Observers are released outside of the lock only: an observer's end releases objects of the
+    /// application, which may use this one.
+    private func withState<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, observers) = state.withLock { state in
+            let observers = state.watchers.map(\.observer)
+            return (body(&state), observers)
+        }
+        withExtendedLifetime(observers) {}
+        return result
+    }
+
     // MARK: Members
 
     func add(_ observer: TimeObserver, startsThread: Bool) {
-        state.withLock { state in
+        withState { state in
             // The range before does not concern a new observer.
             account(&state, upTo: timebase.clock.now)
             state.watchers.append(Watcher(observer: observer))
@@ -61,7 +72,7 @@ final class TimeObservation: Sendable {
 
     func remove(_ observer: TimeObserver) {
         observer.cancel()
-        state.withLock { state in
+        withState { state in
             state.watchers.removeAll { $0.observer == nil || $0.observer === observer }
         }
     }
@@ -76,7 +87,7 @@ final class TimeObservation: Sendable {
 
     /// Covers the range up to a change of the timeline. Called by the commanding thread after the publication.
     func timelineChanged(to next: TimebaseSnapshot, at now: HostInstant) {
-        let isWatched = state.withLock { state -> Bool in
+        let isWatched = withState { state -> Bool in
             account(&state, upTo: now)
             change(&state, from: state.snapshot.segment(at: now), to: next.segment(at: now), at: now)
             state.snapshot = next
@@ -121,7 +132,7 @@ final class TimeObservation: Sendable {
     /// Performs due calls; returns when the next step is due unless the timeline changes, nil if never.
     func step() -> HostInstant? {
         let now = timebase.clock.now
-        let (observers, alarms) = state.withLock { state in
+        let (observers, alarms) = withState { state in
             account(&state, upTo: now)
             state.watchers.removeAll { $0.observer == nil }
             let time = state.snapshot.mediaTime(at: now).nanoseconds
@@ -132,7 +143,7 @@ final class TimeObservation: Sendable {
         for alarm in alarms { alarm.fire() }
         for observer in observers { observer.deliver(timebase) }
         if observers.contains(where: \.isDue) { return now }
-        return state.withLock { nextInstant($0) }
+        return withState { nextInstant($0) }
     }
 
     private func nextInstant(_ state: State) -> HostInstant? {
