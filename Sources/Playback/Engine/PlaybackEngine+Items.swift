@@ -114,6 +114,8 @@ extension PlaybackEngine {
     func closeMedia() {
         synchronizer.setRate(0, time: .zero)
         seeks.cancel()
+        // A track or a prefetch may wait for a server that does not answer.
+        for entry in list.entries { entry.media.cancel() }
         tracks.stop()
         truncation.abandon()
         preparation.abandon()

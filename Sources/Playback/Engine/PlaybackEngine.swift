@@ -156,7 +156,6 @@ package final class PlaybackEngine {
         isRunning = false
         // Edits among them are answered at the end of this iteration.
         for command in mailbox.close() { command(self) }
-        for entry in list.entries { entry.media.cancel() }
         closeMedia()
         status.close(entering: state.phase)
         preparation.cancelOpening()

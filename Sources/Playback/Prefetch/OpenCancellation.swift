@@ -2,7 +2,7 @@ internal import MediaCore
 
 /// Cancels the opening of media and reads from it. Any thread.
 public final class OpenCancellation: Sendable {
-    private let state = Lock<(cancelled: Bool, handler: (@Sendable () -> Void)?)>((false, nil))
+    private let state = Lock<(cancelled: Bool, handlers: [@Sendable () -> Void])>((false, []))
 
     /// Creates a cancellation that was not used.
     package init() {}
@@ -10,22 +10,21 @@ public final class OpenCancellation: Sendable {
     /// Whether `cancel` was called.
     var isCancelled: Bool { state.withLock { $0.cancelled } }
 
-    /// Sets the handler of the cancellation, replacing any other. It is called on the cancelling thread, or at once if
-    /// already cancelled.
+    /// Adds a handler of the cancellation. It is called on each cancelling thread, or at once if already cancelled.
     func onCancel(_ handler: @escaping @Sendable () -> Void) {
         let now = state.withLock { state -> Bool in
-            state.handler = handler
+            state.handlers.append(handler)
             return state.cancelled
         }
         if now { handler() }
     }
 
-    /// Cancels. The handler runs on the calling thread.
+    /// Cancels. The handlers run on the calling thread.
     package func cancel() {
-        let handler = state.withLock { state -> (@Sendable () -> Void)? in
+        let handlers = state.withLock { state in
             state.cancelled = true
-            return state.handler
+            return state.handlers
         }
-        handler?()
+        for handler in handlers { handler() }
     }
 }

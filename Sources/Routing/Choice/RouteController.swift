@@ -451,6 +451,7 @@ public final class RouteController {
         let (registry, router, post, outputs) = (registry, router, post, outputs)
         let (routes, tracks) = (chosen, tracks)
         let wanted = routes.map(\.id)
+        let number = router.reserve()
         // Creating a speaker's output reads files and checks ports.
         do throws(ExhaustionError) {
             _ = try WorkerThread.start(name: "route choice") {
@@ -463,7 +464,9 @@ public final class RouteController {
                         used += own
                         all.append(TrackRoute(id: route.id, outputs: own, choice: tracks[route.id]))
                     }
-                    router.apply(all.filter { !$0.outputs.isEmpty }, because: reason) { post(.changed($0, wanted)) }
+                    router.apply(all.filter { !$0.outputs.isEmpty }, as: number, because: reason) {
+                        post(.changed($0, wanted))
+                    }
                 } catch {
                     post(.failed(error, wanted))
                 }

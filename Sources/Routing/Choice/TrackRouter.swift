@@ -15,6 +15,8 @@ package final class TrackRouter: Sendable {
         var mainChoice: AudioTrackChoice?
         /// The number of the last request.
         var request = 0
+        /// The last number that `reserve` returned or `apply` has used.
+        var reserved = 0
         /// The number of changes of the main track's outputs that have no result yet.
         var changes = 0
     }
@@ -28,18 +30,30 @@ package final class TrackRouter: Sendable {
     /// Whether a route has an added sound.
     package func isSeparate(_ id: String) -> Bool { state.withLock { $0.tracks[id] != nil } }
 
+    /// Returns a number for `apply`, for a caller that creates the outputs first: of two such requests the older one has
+    /// no effect, whichever of them is ready first.
+    func reserve() -> Int {
+        state.withLock { state in
+            state.reserved += 1
+            return state.reserved
+        }
+    }
+
     /// Plays these routes only. Outputs that change between the main track and one of their own are closed in between.
     ///
     /// - Parameters:
+    ///   - number: From `reserve`; nil: a new one.
     ///   - reason: The reason in `PlayerEvent.routeChanged`.
     ///   - done: Called once with the change of the main track's outputs, on any thread; must not block. After a
     ///     refusal the caller applies the old routes again, since sounds may have ended.
     package func apply(
-        _ routes: [TrackRoute], because reason: PlaybackRouteChange.Reason = .chosen,
+        _ routes: [TrackRoute], as number: Int? = nil, because reason: PlaybackRouteChange.Reason = .chosen,
         done: @escaping @Sendable (RouteChange) -> Void
     ) {
-        let (main, added, request, ended) = state.withLock { state in
-            state.request += 1
+        let number = number ?? reserve()
+        let plan = state.withLock { state -> ([any AudioOutput], [TrackRoute], Int, [AddedAudioID])? in
+            guard number > state.request else { return nil }
+            state.request = number
             let (main, choice, added) = Self.divide(routes, state)
             if choice != state.mainChoice { player.overrideAudioTrack(with: choice) }
             state.mainChoice = choice
@@ -54,6 +68,7 @@ package final class TrackRouter: Sendable {
             }
             return (main, added, state.request, ended)
         }
+        guard let (main, added, request, ended) = plan else { return done(.superseded) }
         // An output joins the main track once its own one has released it.
         let awaited = Lock(ended.count + 1)
         let proceed: @Sendable () -> Void = { [self] in

@@ -137,8 +137,7 @@ public final class Player: Sendable {
         _ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil,
         order: PlayerOptions.PlaylistOrder? = nil
     ) {
-        mailbox.cancelOpening()
-        mailbox.request(items: items.count) { $0.open(items, startingWith: first, at: position, order: order) }
+        mailbox.requestOpening(items: items.count) { $0.open(items, startingWith: first, at: position, order: order) }
     }
 
     /// Plays an item that is not in the playlist; `reopen` returns to that.

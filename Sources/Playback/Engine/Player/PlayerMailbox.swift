@@ -56,6 +56,17 @@ final class PlayerMailbox: Sendable {
         return isTaken
     }
 
+    /// Enqueues a command as `request` does. If it is accepted, the opening of the awaited item, which it replaces, is
+    /// cancelled.
+    @discardableResult
+    func requestOpening(items: Int = 0, _ command: @escaping Command) -> Bool {
+        // Read before the command can replace it.
+        let replaced = opening.withLock { $0 }
+        let isTaken = request(items: items, command)
+        if isTaken { replaced?.cancel() }
+        return isTaken
+    }
+
     /// Whether the player is shut down.
     var isClosed: Bool { waiting.withLock { $0.commands == nil } }
 
