@@ -180,7 +180,8 @@ extension AirPlaySpeaker: PartialFlushing {
         if outcome?.voidsAnchor == true { core?.requestAttention() }
         if outcome != nil {
             input?.store.setHeld(false)
-            core?.shared.writer?.wake()
+            // Also that of a session that has begun meanwhile.
+            state.withLock { $0.session }?.wakeWriter()
         }
         writable?.raise()
     }

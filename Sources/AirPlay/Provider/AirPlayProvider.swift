@@ -65,7 +65,7 @@ public final class AirPlayProvider: OutputProvider {
         do throws(DiscoveryError) { browser = try SpeakerBrowser() } catch {
             return report(OutputOffer(note: "Cannot search for speakers: \(error.message)."))
         }
-        interruption.onRaise { [weak browser] in browser?.interrupt() }
+        interruption.onRaise(browser.interruption)
         browser.request(for: knowledge.pairings.requests)
         watch(browser, until: interruption, report)
     }

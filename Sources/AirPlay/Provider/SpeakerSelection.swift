@@ -43,7 +43,7 @@ struct SpeakerSelection {
             knowledge: knowledge,
             browse: { () throws(DiscoveryError) in
                 let browser = try SpeakerBrowser()
-                interruption.onRaise { [weak browser] in browser?.interrupt() }
+                interruption.onRaise(browser.interruption)
                 return browser
             },
             inquire: { (address, deadline) throws(AirPlayError) in

@@ -86,6 +86,11 @@ package final class SpeakerBrowser: SpeakerSource {
     /// Ends all waits with the current state; no later states are published. Any thread.
     package func interrupt() { publisher.finish() }
 
+    /// `interrupt` for another thread that must not end the browser, which waits for avahi.
+    package var interruption: @Sendable () -> Void {
+        { [publisher] in publisher.finish() }
+    }
+
     /// Converts events to snapshots.
     ///
     /// `@unchecked Sendable`: its mutable state is used on avahi's thread, or inside `ServiceWatch.perform`, which

@@ -93,7 +93,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
         do throws(DiscoveryError) { browser = try SpeakerBrowser() } catch {
             return report(OutputOffer(note: "Cannot search for speakers: \(error.message)."))
         }
-        interruption.onRaise { [weak browser] in browser?.interrupt() }
+        interruption.onRaise(browser.interruption)
         browser.request(for: knowledge.pairings.requests)
         var (last, pairings) = (SpeakerBrowser.Snapshot(), knowledge.pairings.changeTime)
         while interruption.status == nil {
@@ -201,7 +201,7 @@ public final class ClassicAirPlayProvider: OutputProvider {
         case .name, .id:
             do throws(DiscoveryError) {
                 let browser = try SpeakerBrowser()
-                interruption.onRaise { [weak browser] in browser?.interrupt() }
+                interruption.onRaise(browser.interruption)
                 let paired = knowledge.pairings.speakers(known: query)
                 browser.request(for: SpeakerRequests([query], ids: paired))
                 let snapshot = browser.wait(until: .now.advanced(by: Self.searchTimeout)) { snapshot in

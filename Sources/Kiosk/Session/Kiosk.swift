@@ -60,6 +60,9 @@ package final class Kiosk: Sendable {
     /// thread.
     package func closeScreen() { screen.withLock { $0 }?.stop(within: .seconds(1)) }
 
+    /// How long the end of the threads may take: a broker gets two seconds, an announced speaker as many.
+    private static let endTimeout: Duration = .seconds(8)
+
     /// Runs until the kiosk ends. Must be called once, on the main thread.
     ///
     /// - Returns: The reason of the end, and whether the player released its inputs within the timeout.
@@ -173,7 +176,7 @@ package final class Kiosk: Sendable {
             throw TalkieError(error)
         }
         loop.run()
-        let end = director.join()
+        let (end, isDone) = director.join(within: Self.endTimeout)
         page?.close()
         socket?.close()
         director.control.close()
@@ -183,7 +186,7 @@ package final class Kiosk: Sendable {
         parts.registry.remember()
         distributor.stop()
         parts.log.close()
-        return (end, isDown)
+        return (end, isDown && isDone)
     }
 
     private func screenLoop() -> ScreenLoop {

@@ -39,6 +39,10 @@ final class KioskDirector: @unchecked Sendable {
     private var service: ServiceReport?
     private(set) var result: KioskEnd?
     private var thread: WorkerThread?
+    /// Raised by the thread when all others have ended.
+    private let hasFinished = Signal()
+    /// The reason of the end, before the threads have ended.
+    private let reason = Lock(KioskEnd.done)
 
     /// The interval of the periodic checks.
     static let beat = Duration.seconds(1)
@@ -99,6 +103,7 @@ final class KioskDirector: @unchecked Sendable {
                 begin()
                 while result == nil { runIteration() }
                 finish()
+                hasFinished.raise()
             }
         } catch {
             stopWorkers()
@@ -112,10 +117,15 @@ final class KioskDirector: @unchecked Sendable {
         stage.resumePositions.stop()
     }
 
-    /// Blocks until the kiosk has ended and returns the reason.
-    func join() -> KioskEnd {
-        thread?.join()
-        return result ?? .done
+    /// Blocks until the kiosk has ended, and all its threads, or until a timeout after its end: one of them may wait for
+    /// a network drive.
+    ///
+    /// - Returns: The reason of the end, and whether all threads have ended.
+    func join(within timeout: Duration) -> (end: KioskEnd, isDown: Bool) {
+        guard let thread else { return (result ?? .done, true) }
+        guard hasFinished.wait(until: .now.advanced(by: timeout)) else { return (reason.withLock { $0 }, false) }
+        thread.join()
+        return (result ?? .done, true)
     }
 
     private func begin() {
@@ -158,11 +168,13 @@ final class KioskDirector: @unchecked Sendable {
         resume.recordEnd(result)
         storePosition()
         endsForFault ? stage.crashes.recordFault() : playback.recordEnd()
+        reason.withLock { $0 = result ?? .done }
+        // The main thread limits what follows.
+        screen.stop()
         fleet.stop()
         pairing.stop()
         calibration.stop()
         stopWorkers()
-        screen.stop()
     }
 
     private var nextDeadline: HostInstant {

@@ -178,6 +178,8 @@ public final class SleepInhibitor: Sendable {
         } catch {
             refusal = SystemCause.text(error.code)
         }
+        // Each may wait for seconds.
+        guard shouldHold else { return nil }
         do throws(BusFailure) {
             try inhibitByPortal(report)
             return nil

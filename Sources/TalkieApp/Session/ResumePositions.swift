@@ -19,6 +19,8 @@ final class ResumePositions {
 
     private var positions: [FilmKey: MediaTime] = [:]
     private var settings: [FilmKey: [String: String]] = [:]
+    /// The current film's key; nil without one.
+    private var current: (id: QueueItem.ID, key: FilmKey?)?
     /// The values of the session's start, with which films are played unless the user changes them.
     private var usual: [String: String]?
     /// The settings of the player that were restored for the current film.
@@ -65,6 +67,14 @@ final class ResumePositions {
     /// Returns an item that starts at the stored position of its film.
     func item(_ film: PlaylistLoader.Item) -> QueueItem { QueueItem(film, start: position(of: film.address)) }
 
+    /// The key of a film; that of the current one is read once, because its drive may hang when the user quits.
+    private func key(of item: QueueItem) -> FilmKey? {
+        if let current, current.id == item.id { return current.key }
+        let key = FilmKey(item.address)
+        current = (item.id, key)
+        return key
+    }
+
     private func position(of address: String) -> MediaTime? {
         guard !positions.isEmpty else { return nil }
         return FilmKey(address).flatMap { positions[$0] }
@@ -86,7 +96,7 @@ final class ResumePositions {
     func store(_ item: QueueItem) {
         let state = player.state
         guard state.current?.id == item.id else { return }
-        guard [.playing, .paused, .buffering].contains(state.phase), let film = FilmKey(item.address) else { return }
+        guard [.playing, .paused, .buffering].contains(state.phase), let film = key(of: item) else { return }
         // A live stream has no position to resume.
         guard let duration = state.duration, state.position >= Self.shortest, state.position <= duration - Self.shortest
         else { return forget(item) }
@@ -126,6 +136,7 @@ final class ResumePositions {
     /// Values restored for the previous film return to the usual ones, unless the user has changed them. Options of the
     /// command line win.
     func restoreSettings(of item: QueueItem) {
+        _ = key(of: item)
         if usual == nil {
             usual = Dictionary(
                 uniqueKeysWithValues: Self.properties.compactMap { name in
@@ -186,7 +197,7 @@ final class ResumePositions {
 
     /// Removes the position of a film after its end.
     func forget(_ item: QueueItem) {
-        guard resumes, !isBehindEnd(item), let film = FilmKey(item.address), positions.removeValue(forKey: film) != nil
+        guard resumes, !isBehindEnd(item), let film = key(of: item), positions.removeValue(forKey: film) != nil
         else { return }
         attempt { () throws(StateError) in try store.forget(film) }
     }

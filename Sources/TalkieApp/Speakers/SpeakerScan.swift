@@ -60,7 +60,7 @@ package struct SpeakerScan {
         let sinks = watches ? nil : SinkQuery()
         do {
             let browser = try SpeakerBrowser()
-            interruption.onRaise { [weak browser] in browser?.interrupt() }
+            interruption.onRaise(browser.interruption)
             browser.request(for: knowledge.pairings.requests)
             try run(
                 browser, clock: MonotonicClock(),

@@ -38,6 +38,9 @@ final class ControlConnection: Sendable {
         }
     }
 
+    /// Whether the end was requested.
+    var isEnding: Bool { endReason.withLock { $0 != nil } }
+
     /// Requests the end of the connection and returns at once. Callable from any thread.
     func end(_ reason: String) {
         endReason.withLock { if $0 == nil { $0 = reason } }

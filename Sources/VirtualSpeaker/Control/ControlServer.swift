@@ -96,18 +96,20 @@ final class ControlServer: Sendable {
     /// Blocks until the previous owner's session has ended. Called on the connection's thread.
     func acquire(_ connection: ControlConnection) -> Bool {
         let previous: ControlConnection?? = state.withLock { state in
+            // Its new owner waits for its end: waiting for another one's could be a circle.
+            if connection.isEnding { return nil }
             guard let owner = state.owner, owner !== connection else {
                 state.owner = connection
                 return .some(nil)
             }
             if core.configuration.quirks.refusesTakeover { return nil }
             state.owner = connection
+            owner.end("another sender took over")
             return .some(owner)
         }
         guard let previous else { return false }
         if let previous {
             core.record.record(.takenOver)
-            previous.end("another sender took over")
             previous.join()
         }
         return true

@@ -293,7 +293,7 @@ final class KioskRig: @unchecked Sendable {
     func join() -> KioskEnd {
         _ = wait { director.result != nil }
         director.finish()
-        let end = director.join()
+        let end = director.join(within: .seconds(8)).end
         player.shutDown()
         runUntilIdle()
         distributor.stop()
