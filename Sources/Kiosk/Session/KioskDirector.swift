@@ -117,8 +117,8 @@ final class KioskDirector: @unchecked Sendable {
         stage.resumePositions.stop()
     }
 
-    /// Blocks until the kiosk has ended, and all its threads, or until a timeout after its end: one of them may wait for
-    /// a network drive.
+    /// Blocks until the kiosk and all its threads have ended, at most until a timeout: one of them may wait for a
+    /// network drive.
     ///
     /// - Returns: The reason of the end, and whether all threads have ended.
     func join(within timeout: Duration) -> (end: KioskEnd, isDown: Bool) {

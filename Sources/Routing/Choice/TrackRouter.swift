@@ -30,8 +30,8 @@ package final class TrackRouter: Sendable {
     /// Whether a route has an added sound.
     package func isSeparate(_ id: String) -> Bool { state.withLock { $0.tracks[id] != nil } }
 
-    /// Returns a number for `apply`, for a caller that creates the outputs first: of two such requests the older one has
-    /// no effect, whichever of them is ready first.
+    /// Returns a number for `apply`, for a caller that creates the outputs first. The older one of two such requests
+    /// has no effect, even if it is ready later.
     func reserve() -> Int {
         state.withLock { state in
             state.reserved += 1

@@ -38,7 +38,7 @@ package final class SubtitleDrawer {
     /// Runs one iteration: decodes and draws. Returns nil if the renderer has ended.
     package func runIteration() -> Rest? {
         guard let renderer else { return nil }
-        // Cleared before the state is read: otherwise `stop` would wait forever for a thread that has missed its signal.
+        // Cleared before the state is read: otherwise a signal of `stop` in between would be lost.
         renderer.wake.clear()
         guard !renderer.state.withLock({ $0.isStopping }) else { return nil }
         decode(for: renderer)

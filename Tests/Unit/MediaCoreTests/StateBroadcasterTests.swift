@@ -133,4 +133,21 @@ import Testing
         let heard = await reader.value
         #expect(heard == Array(Set(heard)).sorted() && heard.last == 10_000)
     }
+
+    @Test(.timeLimit(.minutes(5))) func aReaderHearsTheLastValueBeforeAnEndThatFollowsAtOnce() async throws {
+        for _ in 0..<200 {
+            let board = StateBroadcaster(0)
+            let values = board.values
+            let reader = Task {
+                var last = 0
+                for await value in values { last = value }
+                return last
+            }
+            let changer = try WorkerThread.start(name: "changer") { board.update { $0 = 1 } }
+            while board.value == 0 { sched_yield() }
+            board.finish()
+            changer.join()
+            #expect(await reader.value == 1)
+        }
+    }
 }

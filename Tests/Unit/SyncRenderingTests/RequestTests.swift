@@ -352,4 +352,22 @@ import Testing
         #expect(screen.shown.map(\.number) == Array(0..<(24 * 600)))
         #expect(presenter.droppedCount == 0)
     }
+
+    /// The owner of a feeder may end with the feeder's closure.
+    @Test(.timeLimit(.minutes(5))) func aClosureWhoseOwnerStopsTheRequestsAtItsEndIsReleased() throws {
+        final class Owner {
+            let renderer: AudioRenderer
+            init(_ renderer: AudioRenderer) { self.renderer = renderer }
+            deinit { renderer.stopRequestingMediaData() }
+        }
+        let stage = try VirtualStage()
+        func feed() {
+            let owner = Owner(stage.renderer)
+            stage.renderer.requestMediaDataWhenReady(on: stage.queue) { withExtendedLifetime(owner) {} }
+        }
+        feed()
+        stage.renderer.stopRequestingMediaData()
+        stage.runUntilIdle()
+        #expect(stage.queue.count == 0)
+    }
 }

@@ -268,7 +268,7 @@ final class SharedDemuxer: @unchecked Sendable {
             }
             if joined.done { return joined.landed }
             if joined.mayJump { break }
-            // A seek that nobody awaits must not move the other tracks.
+            // A cancelled seek must not move the other tracks.
             if state.withLock({ $0.lanes[lane].isCancelled }) { throw MediaError(.cancelled, "the seek was cancelled") }
             wait(lane: lane)
         }

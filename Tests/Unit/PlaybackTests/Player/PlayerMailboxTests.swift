@@ -35,4 +35,22 @@ import Testing
         #expect(isCalled.withLock { $0 })
         control.close()
     }
+
+    @Test func aRefusedCommandDoesNotCancelTheFilmThatOpens() {
+        let (mailbox, opening) = (PlayerMailbox(), OpenCancellation())
+        mailbox.opening.withLock { $0 = opening }
+        while mailbox.request({ _ in }) {}
+        #expect(!mailbox.requestOpening { _ in } && !opening.isCancelled)
+        _ = mailbox.drain()
+        #expect(mailbox.requestOpening { _ in } && opening.isCancelled)
+    }
+
+    @Test func eachPartOfAnOpeningIsCancelled() {
+        let opening = OpenCancellation()
+        let ended = Lock<[Int]>([])
+        for part in 1...2 { opening.onCancel { ended.withLock { $0.append(part) } } }
+        opening.cancel()
+        opening.onCancel { ended.withLock { $0.append(3) } }
+        #expect(ended.withLock { $0 } == [1, 2, 3])
+    }
 }

@@ -169,4 +169,17 @@ import Testing
         controller.setTrack(nil, of: kitchen.id)
         #expect(controller.name == "Hall, Kitchen")
     }
+
+    @Test func ofTwoChoicesTheNewerOneWinsAlthoughItIsReadyFirst() {
+        let router = TrackRouter(player)
+        let older = router.reserve()
+        apply(route(kitchen), with: router)
+        let outcome = Lock<RouteChange?>(nil)
+        router.apply([route(hall)], as: older) { change in outcome.withLock { $0 = change } }
+        guard case .superseded = outcome.withLock({ $0 }) else {
+            Issue.record("the older choice has a result")
+            return
+        }
+        #expect(main == ["Kitchen"])
+    }
 }
