@@ -13,10 +13,8 @@ package final class TrackRouter: Sendable {
         /// The added sounds by route.
         var tracks: [String: AddedAudioID] = [:]
         var mainChoice: AudioTrackChoice?
-        /// The number of the last request.
+        /// The number of the last request, which is reserved before its outputs are created.
         var request = 0
-        /// The last number that `reserve` returned or `apply` has used.
-        var reserved = 0
         /// The number of changes of the main track's outputs that have no result yet.
         var changes = 0
     }
@@ -34,8 +32,8 @@ package final class TrackRouter: Sendable {
     /// has no effect, even if it is ready later.
     func reserve() -> Int {
         state.withLock { state in
-            state.reserved += 1
-            return state.reserved
+            state.request += 1
+            return state.request
         }
     }
 
@@ -51,9 +49,8 @@ package final class TrackRouter: Sendable {
         done: @escaping @Sendable (RouteChange) -> Void
     ) {
         let number = number ?? reserve()
-        let plan = state.withLock { state -> ([any AudioOutput], [TrackRoute], Int, [AddedAudioID])? in
-            guard number > state.request else { return nil }
-            state.request = number
+        let plan = state.withLock { state -> ([any AudioOutput], [TrackRoute], [AddedAudioID])? in
+            guard number == state.request else { return nil }
             let (main, choice, added) = Self.divide(routes, state)
             if choice != state.mainChoice { player.overrideAudioTrack(with: choice) }
             state.mainChoice = choice
@@ -66,9 +63,9 @@ package final class TrackRouter: Sendable {
                     ended.append(sound)
                 }
             }
-            return (main, added, state.request, ended)
+            return (main, added, ended)
         }
-        guard let (main, added, request, ended) = plan else { return done(.superseded) }
+        guard let (main, added, ended) = plan else { return done(.superseded) }
         // An output joins the main track once its own one has released it.
         let awaited = Lock(ended.count + 1)
         let proceed: @Sendable () -> Void = { [self] in
@@ -76,7 +73,7 @@ package final class TrackRouter: Sendable {
                 count -= 1
                 return count == 0
             }
-            if isLast { changeMain(to: main, because: reason, adding: added, request, done) }
+            if isLast { changeMain(to: main, because: reason, adding: added, number, done) }
         }
         for sound in ended { player.removeAudio(sound, done: proceed) }
         proceed()

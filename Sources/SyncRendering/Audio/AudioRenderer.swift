@@ -180,7 +180,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         if isJoined, let outputs {
             outputs.open()
             // Replaced or invalidated meanwhile.
-            if state.withLock({ $0.outputs }) !== outputs { outputs.beginClosing() }
+            let isUsed = state.withLock { $0.outputs === outputs && $0.isJoined && !$0.stopping }
+            if !isUsed { outputs.closeUnstarted() }
         }
     }
 

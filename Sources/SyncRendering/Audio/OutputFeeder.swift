@@ -57,7 +57,9 @@ struct OutputFeeder {
         if isReady != wasReadyToStart { feed.reportProgress() }
         wasReadyToStart = isReady
         // An output that has space by time alone, as one whose packets become too old, signals nothing.
-        let again = pipeline.hasPending ? feed.timebase.clock.now.advanced(by: Self.retryInterval) : nil
+        let isRunning = feed.timebase.snapshot.upcoming.rate > 0
+        let again =
+            isRunning && pipeline.hasPending ? feed.timebase.clock.now.advanced(by: Self.retryInterval) : nil
         return HostInstant.first(HostInstant.first(feed.state.withLock { $0.nextNeed }, change.nextDue), again)
     }
 

@@ -154,6 +154,17 @@ public final class OutputGroup: AudioDestination {
         for member in members { member.preopening?.open() }
     }
 
+    /// Closes the devices that `open` has opened, unless the group was started meanwhile. Does not block. Any thread.
+    func closeUnstarted() {
+        let members = state.withLock { state -> [any AudioOutput] in
+            guard state.isOpenedAhead, state.context == nil else { return [] }
+            state.isOpenedAhead = false
+            state.closings += state.members.outputs.count
+            return state.members.outputs
+        }
+        if !members.isEmpty { _ = startClosing([], members) }
+    }
+
     /// Starts to open all members in parallel; `opening` reports the result. Does not block.
     func start(_ format: AudioFormat, context: AudioOutputContext) {
         // Not closed below: members opened in advance are used now.

@@ -19,8 +19,6 @@ final class ResumePositions {
 
     private var positions: [FilmKey: MediaTime] = [:]
     private var settings: [FilmKey: [String: String]] = [:]
-    /// The current film's key; nil without one.
-    private var current: (id: QueueItem.ID, key: FilmKey?)?
     /// The values of the session's start, with which films are played unless the user changes them.
     private var usual: [String: String]?
     /// The settings of the player that were restored for the current film.
@@ -65,24 +63,31 @@ final class ResumePositions {
     }
 
     /// Returns an item that starts at the stored position of its film.
-    func item(_ film: PlaylistLoader.Item) -> QueueItem { QueueItem(film, start: position(of: film.address)) }
-
-    /// The key of a film; that of the current one is read once, because its drive may hang when the user quits.
-    private func key(of item: QueueItem) -> FilmKey? {
-        if let current, current.id == item.id { return current.key }
-        let key = FilmKey(item.address)
-        current = (item.id, key)
-        return key
+    func item(_ film: PlaylistLoader.Item) -> QueueItem {
+        QueueItem(film, start: positions.isEmpty ? nil : FilmKey(film.address).flatMap { positions[$0] })
     }
 
-    private func position(of address: String) -> MediaTime? {
+    /// The key of the current film; nil if its drive does not answer within two seconds, as the user may be quitting.
+    private func key(of item: QueueItem) -> FilmKey? {
+        let (key, hasAnswered) = (Lock<FilmKey?>(nil), Signal())
+        do throws(ExhaustionError) {
+            _ = try WorkerThread.start(name: "film key") {
+                let answer = FilmKey(item.address)
+                key.withLock { $0 = answer }
+                hasAnswered.raise()
+            }
+        } catch { return nil }
+        return hasAnswered.wait(until: .now.advanced(by: .seconds(2))) ? key.withLock { $0 } : nil
+    }
+
+    private func position(of item: QueueItem) -> MediaTime? {
         guard !positions.isEmpty else { return nil }
-        return FilmKey(address).flatMap { positions[$0] }
+        return key(of: item).flatMap { positions[$0] }
     }
 
     /// Reports that a film resumes, and how to start it from the beginning.
     func report(_ item: QueueItem) {
-        guard let position = position(of: item.address), !isBehindEnd(item) else { return }
+        guard let position = position(of: item), !isBehindEnd(item) else { return }
         let state = player.state
         console.showFirmly("Resumed at \(position.shortClock)\n" + StatusText.film(state), for: .seconds(3))
         console.say(
@@ -136,15 +141,14 @@ final class ResumePositions {
     /// Values restored for the previous film return to the usual ones, unless the user has changed them. Options of the
     /// command line win.
     func restoreSettings(of item: QueueItem) {
-        _ = key(of: item)
         if usual == nil {
             usual = Dictionary(
                 uniqueKeysWithValues: Self.properties.compactMap { name in
                     present(name).map { (name, $0.mpvText) }
                 })
         }
-        let isResumed = position(of: item.address) != nil && !isBehindEnd(item)
-        let stored = isResumed ? FilmKey(item.address).flatMap { settings[$0] } ?? [:] : [:]
+        let isResumed = position(of: item) != nil && !isBehindEnd(item)
+        let stored = isResumed ? key(of: item).flatMap { settings[$0] } ?? [:] : [:]
         for (name, value) in restored where stored[name] != value {
             restored[name] = nil
             guard stored[name] == nil, present(name)?.mpvText == value, let before = usual?[name] else { continue }
@@ -189,7 +193,7 @@ final class ResumePositions {
 
     /// Whether the stored position of the current film was not used, because it is not before the requested end.
     private func isBehindEnd(_ item: QueueItem) -> Bool {
-        guard let position = position(of: item.address), let end = end?.mediaTime(in: player.state.duration) else {
+        guard let position = position(of: item), let end = end?.mediaTime(in: player.state.duration) else {
             return false
         }
         return end <= position

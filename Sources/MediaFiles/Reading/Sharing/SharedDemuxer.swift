@@ -253,7 +253,10 @@ final class SharedDemuxer: @unchecked Sendable {
     /// Blocks.
     func seek(lane: Int, to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         while true {
-            let joined = state.withLock { state -> (done: Bool, landed: MediaTime?, mayJump: Bool) in
+            let joined = try state.withLock {
+                state throws(MediaError) -> (done: Bool, landed: MediaTime?, mayJump: Bool) in
+                // Its jump would move the other tracks.
+                if state.lanes[lane].isCancelled { throw MediaError(.cancelled, "the seek was cancelled") }
                 let hasMissed = state.lanes[lane].jump < state.jumps && !state.lanes[lane].hasGivenSinceJump
                 // All subtitles are returned, regardless of the mode.
                 let isAlike = state.mode == mode || state.lanes[lane].track.kind == .subtitle
@@ -268,8 +271,6 @@ final class SharedDemuxer: @unchecked Sendable {
             }
             if joined.done { return joined.landed }
             if joined.mayJump { break }
-            // A cancelled seek must not move the other tracks.
-            if state.withLock({ $0.lanes[lane].isCancelled }) { throw MediaError(.cancelled, "the seek was cancelled") }
             wait(lane: lane)
         }
         defer { wakeReaders() }

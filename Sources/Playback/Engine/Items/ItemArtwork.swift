@@ -25,7 +25,8 @@ final class ItemArtwork {
         let item = entry.item
         prefetcher.findArtwork(of: entry.media, allowsFrame: item.isLocal) { [mailbox = context.mailbox] artwork in
             mailbox.post { engine in
-                guard engine.state.current?.id == item.id else { return }
+                // A cancelled search of an earlier opening of the item finds nothing.
+                guard let artwork, engine.state.current?.id == item.id else { return }
                 engine.status.change { $0.artwork = artwork }
             }
         }

@@ -331,6 +331,8 @@ final class ItemPreparation {
 
     /// Records the end of the video of media; nil: it is known when the last frame is decoded.
     func record(videoEnd: MediaTime?, of film: any MediaSource) {
+        // The result of media that were left, whose search was cancelled.
+        guard list.list.entries.contains(where: { $0.film === film }) else { return }
         isFindingEnd = false
         guard let videoEnd else { return endless = film }
         for entry in list.list.entries where entry.film === film && entry.videoTrack?.isCoverArt == false {

@@ -123,8 +123,7 @@ public final class Player: Sendable {
     ///
     /// - Parameter position: The media time of the start; nil or a position beyond the end: the default start.
     public func open(_ address: String, at position: MediaTime? = nil) {
-        mailbox.cancelOpening()
-        mailbox.request { $0.open(address, at: position) }
+        mailbox.requestOpening { $0.open(address, at: position) }
     }
 
     /// Replaces the playlist by several items. An item that occurs again is ignored; create another one.
@@ -142,20 +141,17 @@ public final class Player: Sendable {
 
     /// Plays an item that is not in the playlist; `reopen` returns to that.
     package func openOutsideList(_ address: String) {
-        mailbox.cancelOpening()
-        mailbox.request { $0.openOutsideList(address) }
+        mailbox.requestOpening { $0.openOutsideList(address) }
     }
 
     /// Opens the current item of the playlist again, or its first one.
     package func reopen(at position: MediaTime? = nil) {
-        mailbox.cancelOpening()
-        mailbox.request { $0.reopen(at: position) }
+        mailbox.requestOpening { $0.reopen(at: position) }
     }
 
     /// Opens the first item of the current pass, and permits items that have failed.
     package func startOver() {
-        mailbox.cancelOpening()
-        mailbox.request { $0.startOver() }
+        mailbox.requestOpening { $0.startOver() }
     }
 
     // MARK: Playlist

@@ -60,9 +60,12 @@ final class PlayerMailbox: Sendable {
     /// cancelled.
     @discardableResult
     func requestOpening(items: Int = 0, _ command: @escaping Command) -> Bool {
-        // Read before the command can replace it.
         let replaced = opening.withLock { $0 }
-        let isTaken = request(items: items, command)
+        // Also before the command, which keeps an opening of the same item that is not cancelled.
+        let isTaken = request(items: items) { engine in
+            replaced?.cancel()
+            command(engine)
+        }
         if isTaken { replaced?.cancel() }
         return isTaken
     }
