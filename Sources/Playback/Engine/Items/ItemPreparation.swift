@@ -16,7 +16,8 @@ final class ItemPreparation {
     private var item: PrefetchedItem?
     /// An item that cannot follow gaplessly; it is started separately.
     private var unfit: QueueItem?
-    private var isFindingEnd = false
+    /// Media whose end of the video is being searched.
+    private var searched: (any MediaSource)?
     /// Media whose video end is unknown until its last frame is decoded.
     private var endless: (any MediaSource)?
     /// The entry whose first frame is being or was prepared.
@@ -110,7 +111,7 @@ final class ItemPreparation {
 
     /// Discards the preparation of the scheduled entries.
     func abandon() {
-        isFindingEnd = false
+        searched = nil
         preparedEntry = nil
     }
 
@@ -315,15 +316,15 @@ final class ItemPreparation {
     /// Determines the end of the video of the first entry that has a successor and no end that overrides it.
     private func findEnd() {
         let list = list.list
-        guard !isFindingEnd,
+        guard searched == nil,
             let entry = list.entries.first(where: {
                 $0.videoEnd == .unknown && $0.setEnd == nil && $0.offset != nil
             }),
             let track = entry.videoTrack, isNear(entry), entry.media.hasOwnReaders, endless !== entry.film,
             list.successor(of: entry) != nil
         else { return }
-        isFindingEnd = true
         let film = entry.film
+        searched = film
         prefetcher.findVideoEnd(of: film, track, near: entry.audioEnd.time) { [mailbox] end in
             mailbox.post { $0.preparation.record(videoEnd: end, of: film) }
         }
@@ -331,9 +332,9 @@ final class ItemPreparation {
 
     /// Records the end of the video of media; nil: it is known when the last frame is decoded.
     func record(videoEnd: MediaTime?, of film: any MediaSource) {
-        // The result of media that were left, whose search was cancelled.
+        if searched === film { searched = nil }
+        // A search of media that were left was cancelled.
         guard list.list.entries.contains(where: { $0.film === film }) else { return }
-        isFindingEnd = false
         guard let videoEnd else { return endless = film }
         for entry in list.list.entries where entry.film === film && entry.videoTrack?.isCoverArt == false {
             list.setTrackEnd(.at(videoEnd), .video, of: entry.serial)
