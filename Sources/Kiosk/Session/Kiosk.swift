@@ -60,8 +60,8 @@ package final class Kiosk: Sendable {
     /// thread.
     package func closeScreen() { screen.withLock { $0 }?.stop(within: .seconds(1)) }
 
-    /// How long the end of the threads may take: a broker gets two seconds, a calibration five, and an announced speaker
-    /// two.
+    /// How long the end of the threads may take: a broker gets two seconds, a calibration five, and an announced
+    /// speaker two.
     private static let endTimeout: Duration = .seconds(12)
 
     /// Runs until the kiosk ends. Must be called once, on the main thread.
