@@ -50,14 +50,10 @@ package enum PortHolder {
     }
 
     private static func names(in folder: String) -> [String] {
-        guard let handle = opendir(folder) else { return [] }
-        defer { closedir(handle) }
         var names: [String] = []
-        while names.count < maxDescriptors, let entry = readdir(handle) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if !name.hasPrefix(".") { names.append(name) }
+        FolderEntries.forEachName(in: folder) { name in
+            names.append(name)
+            return names.count < maxDescriptors
         }
         return names
     }

@@ -100,14 +100,10 @@ package struct StateFolder: Sendable {
     /// Returns the sorted names of the files in a folder, at most 4,096, without hidden and damaged ones; empty if
     /// there is no folder.
     package func list(_ folder: String) -> [String] {
-        guard let handle = opendir("\(path)/\(folder)".systemPath) else { return [] }
-        defer { closedir(handle) }
         var names: [String] = []
-        while names.count < 4096, let entry = readdir(handle) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FileName.text($0) }
-            }
+        FolderEntries.forEachName(in: "\(path)/\(folder)") { name in
             if !name.hasPrefix(".") && !name.contains(".damaged") { names.append(name) }
+            return names.count < 4096
         }
         return names.sorted()
     }
@@ -143,19 +139,16 @@ package struct StateFolder: Sendable {
 
     /// Removes temporary files of processes that no longer exist.
     private static func sweep(_ folder: String) {
-        guard let handle = opendir(folder.systemPath) else { return }
-        defer { closedir(handle) }
         var looked = 0
-        while looked < 4096, let entry = readdir(handle) {
+        FolderEntries.forEachName(in: folder) { name in
             looked += 1
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FileName.text($0) }
-            }
             let fields = name.split(separator: "-")
-            guard name.hasPrefix(temporaryPrefix), fields.count == 3, let writer = pid_t(fields[1]), writer > 0,
+            if name.hasPrefix(temporaryPrefix), fields.count == 3, let writer = pid_t(fields[1]), writer > 0,
                 kill(writer, 0) != 0, errno == ESRCH
-            else { continue }
-            unlink("\(folder)/\(name)".systemPath)
+            {
+                unlink("\(folder)/\(name)".systemPath)
+            }
+            return looked < 4096
         }
     }
 

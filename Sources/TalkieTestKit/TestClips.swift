@@ -67,14 +67,13 @@ package enum TestClips {
     /// As `makeFolder`, its files copied into a folder.
     package static func make(_ name: String, in folder: String, _ arguments: [String]) throws {
         let made = try makeFolder(of: name, arguments)
-        guard let entries = opendir(made) else { throw Failure(description: "cannot read \(made)") }
-        defer { closedir(entries) }
-        while let entry = readdir(entries) {
-            let file = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if file != ".", file != ".." { try write(bytes(of: "\(made)/\(file)"), to: "\(folder)/\(file)") }
+        var files: [String] = []
+        let isRead = FolderEntries.forEachName(in: made) { name in
+            files.append(name)
+            return true
         }
+        guard isRead else { throw Failure(description: "cannot read \(made)") }
+        for file in files { try write(bytes(of: "\(made)/\(file)"), to: "\(folder)/\(file)") }
     }
 
     /// Returns the path of a file of these bytes.

@@ -152,14 +152,10 @@ public enum FilmSubtitles {
 
     /// Returns the names in a folder, unordered and at most `maxEntries`.
     static func names(in folder: String, withHidden: Bool = false) -> [String] {
-        guard let entries = opendir(folder.systemPath) else { return [] }
-        defer { closedir(entries) }
         var names: [String] = []
-        while names.count < maxEntries, let entry = readdir(entries) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                FileName.text($0.prefix { $0 != 0 })
-            }
+        FolderEntries.forEachName(in: folder) { name in
             if withHidden || !name.hasPrefix(".") { names.append(name) }
+            return names.count < maxEntries
         }
         return names
     }

@@ -87,18 +87,14 @@ struct MediaFolder {
     /// Returns the names in a folder without hidden ones and those of the system, unsorted; nil with errno set if it
     /// cannot be read.
     private static func names(in path: String, maxCount: Int) -> (names: [String], isCut: Bool)? {
-        guard let handle = opendir(path.systemPath) else { return nil }
-        defer { closedir(handle) }
-        var names: [String] = []
-        while let entry = readdir(handle) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FileName.text($0) }
-            }
-            if isSystemEntry(name) { continue }
-            guard names.count < maxCount else { return (names, true) }
-            names.append(name)
+        var (names, isCut) = ([String](), false)
+        let isRead = FolderEntries.forEachName(in: path) { name in
+            if isSystemEntry(name) { return true }
+            isCut = names.count >= maxCount
+            if !isCut { names.append(name) }
+            return !isCut
         }
-        return (names, false)
+        return isRead ? (names, isCut) : nil
     }
 
     /// Whether a name is hidden, a folder of the system (deleted files, repaired ones, indices, resource forks), or a

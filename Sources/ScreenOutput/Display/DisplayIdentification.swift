@@ -62,17 +62,14 @@ package struct DisplayIdentification: Sendable, Equatable {
     /// The displays connected to this computer, read from the kernel. Reads files; any thread.
     static var connected: [DisplayIdentification] {
         let folder = "/sys/class/drm"
-        guard let handle = opendir(folder) else { return [] }
-        defer { closedir(handle) }
         var found: [DisplayIdentification] = []
-        while found.count < 16, let entry = readdir(handle) {
-            let connector = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            guard !connector.hasPrefix("."), let bytes = contents("\(folder)/\(connector)/edid"),
+        FolderEntries.forEachName(in: folder) { connector in
+            if !connector.hasPrefix("."), let bytes = contents("\(folder)/\(connector)/edid"),
                 let display = DisplayIdentification(bytes)
-            else { continue }
-            found.append(display)
+            {
+                found.append(display)
+            }
+            return found.count < 16
         }
         return found
     }

@@ -12,15 +12,12 @@ enum GraphicsProcessor {
         }
         // NVIDIA's proprietary driver; the paravirtual device of WSL 2.
         if access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0 { return true }
-        guard let folder = opendir("/dev/dri") else { return false }
-        defer { closedir(folder) }
-        while let entry = readdir(folder) {
-            let isRenderNode = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 8) { strncmp($0, "renderD", 7) == 0 }
-            }
-            if isRenderNode { return true }
+        var hasRenderNode = false
+        FolderEntries.forEachName(in: "/dev/dri") { name in
+            hasRenderNode = name.hasPrefix("renderD")
+            return !hasRenderNode
         }
-        return false
+        return hasRenderNode
     }
 
     /// The renderer name of the current OpenGL context; nil without a context.
