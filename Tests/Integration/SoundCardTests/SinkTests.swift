@@ -123,8 +123,8 @@ extension SoundCardTests {
                 }
                 #expect(try latency() ?? 0 > 100_000)
             }
-            // What the tunnel reports is wrong by about five milliseconds.
-            #expect(took < .milliseconds(500))
+            // What the tunnel reports is wrong by about 5 ms, and by 40 ms until it has heard of its remote sink again.
+            #expect(took < .seconds(4))
         }
 
         @Test func aSinkThatReturnsGetsItsStreamBack() throws {
