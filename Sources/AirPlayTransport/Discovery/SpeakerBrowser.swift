@@ -83,10 +83,9 @@ package final class SpeakerBrowser: SpeakerSource {
         try SpeakerSearch(self).find([query], until: deadline)[0]
     }
 
-    /// Ends all waits with the current state; no later states are published. Any thread.
-    package func interrupt() { publisher.finish() }
-
-    /// `interrupt` for another thread that must not end the browser, which waits for avahi.
+    /// A closure that ends all waits with the current state; no later states are published. Any thread.
+    ///
+    /// It does not retain the browser, whose end waits for avahi.
     package var interruption: @Sendable () -> Void {
         { [publisher] in publisher.finish() }
     }

@@ -66,7 +66,8 @@ package final class Kiosk: Sendable {
 
     /// Runs until the kiosk ends. Must be called once, on the main thread.
     ///
-    /// - Returns: The reason of the end, and whether the player released its inputs within the timeout.
+    /// - Returns: The reason of the end, and whether all threads ended and the player released its inputs within their
+    ///   timeouts.
     /// - Throws: The error that prevented the start; the player is shut down.
     package func run(_ parts: Components) throws(TalkieError) -> (end: KioskEnd, isDown: Bool) {
         let mailbox = mailbox
@@ -177,7 +178,7 @@ package final class Kiosk: Sendable {
             throw TalkieError(error)
         }
         loop.run()
-        let (end, isDone) = director.join(within: Self.endTimeout)
+        let (end, haveThreadsEnded) = director.join(within: Self.endTimeout)
         page?.close()
         socket?.close()
         director.control.close()
@@ -187,7 +188,7 @@ package final class Kiosk: Sendable {
         parts.registry.remember()
         distributor.stop()
         parts.log.close()
-        return (end, isDown && isDone)
+        return (end, isDown && haveThreadsEnded)
     }
 
     private func screenLoop() -> ScreenLoop {

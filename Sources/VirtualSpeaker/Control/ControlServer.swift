@@ -96,7 +96,7 @@ final class ControlServer: Sendable {
     /// Blocks until the previous owner's session has ended. Called on the connection's thread.
     func acquire(_ connection: ControlConnection) -> Bool {
         let previous: ControlConnection?? = state.withLock { state in
-            // Its new owner waits for its end: waiting for another one's could be a circle.
+            // Another connection waits for its end: if it waited in turn, the waits could form a cycle.
             if connection.isEnding { return nil }
             guard let owner = state.owner, owner !== connection else {
                 state.owner = connection
