@@ -81,7 +81,8 @@ release:
 	@$(call within,7200) Tools/release $(if $(KEY),--key '$(KEY)') $(if $(SUITES),--suites '$(SUITES)') $(if $(REHEARSAL),--rehearsal)
 
 # Virtual time: all at once. A process runs its tests on one thread per processor, and a test that waits blocks its thread: two processes with
-# half of the tests each use the processors better. What needs real time, the speaker lab included: Tools/lanes.
+# half of the tests each use the processors better. A test's time limit counts the time for which it waits for a thread, too, minutes on a busy
+# machine. What needs real time, the speaker lab included: Tools/lanes.
 #
 # PARTS=system: only the tests of what uses the system's libraries of media, screen, sound and control, for another system than this one
 # (Tools/roots). Most of the others have the same result on each, and they are half of the build and of the tests' time.
@@ -91,8 +92,7 @@ tests-of = $(foreach name,$(1),$(or $(wildcard Tests/Unit/$(name)Tests),$(error 
 HALF = $(filter PlaybackTests MediaFilesTests CalibrationTests KioskTests,$(UNITS))
 only = '^($(subst $(space),|,$(strip $(1))))\.'
 
-RUN_UNITS = printf '%s\n' $(call only,$(HALF)) $(call only,$(filter-out $(HALF),$(UNITS))) | NO_COLOR=1 $(call within,1200) xargs -d '\n' -P 2 -I {} \
-	.build/debug/talkiePackageTests.xctest --testing-library swift-testing --filter {} $(call kept,unit)
+RUN_UNITS = NO_COLOR=1 Tools/lanes --units $(call only,$(HALF)) $(call only,$(filter-out $(HALF),$(UNITS))) $(call kept,unit)
 
 # Without examples, fuzz targets and the other tests with devices, whose builds take as long again. Every part runs, and the list of
 # skipped tests is printed, also when one has failed.

@@ -58,6 +58,25 @@ class Lanes(unittest.TestCase):
                                ([True, False, False], (False, "1 of 3"))):
             self.assertEqual(lanes.repeat(iter(runs).__next__), expected)
 
+    def test_a_unit_test_that_fails_beside_the_others_is_repeated_alone(self):
+        event = json.dumps({"payload": {"kind": "issueRecorded", "issue": {"isKnown": False}, "testID": "PTPTests.ATests/a()/ATests.swift:1:2"}})
+        for fails_alone, expected in ((False, 0), (True, 1)):
+            with tempfile.TemporaryDirectory() as folder:
+                bundle = Path(folder, "bundle")
+                # Alone is without --parallel; the last argument is the path of the events.
+                bundle.write_text(f"""#!/bin/sh
+[ "$3" != --no-parallel ] || {{ echo "$5" >> {folder}/alone; {"true" if fails_alone else "exit 0"}; }}
+case "$*" in *"MediaFilesTests"*) exit 0;; esac
+for events; do :; done
+echo '{event}' > "$events"
+exit 1
+""")
+                bundle.chmod(0o755)
+                with contextlib.redirect_stdout(io.StringIO()) as said:
+                    self.assertEqual(lanes.run_units(bundle, ["^MediaFilesTests", "^PTPTests"]), expected)
+                self.assertIn("lanes: PTPTests.ATests/a() failed in its lane", said.getvalue())
+                self.assertEqual(Path(folder, "alone").read_text().splitlines(), 2 * [r"^PTPTests\.ATests/a\(\)(/|$)"])
+
     def test_the_command_beside_the_lanes_is_idle(self):
         # It is asked from outside: beside a build, an idle process can wait for minutes before it answers.
         beside = lanes.start_beside("sleep 60")

@@ -9,7 +9,7 @@ import Testing
 @testable import AirPlayTransport
 
 /// Retransmissions go only to the receiver of the stream, and are limited to what it can use.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ResendTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ResendTests {
     private static let format = StreamFormat.lossless44100
     private static let packets = 500
 

@@ -7,7 +7,7 @@ import Testing
 @testable import AirPlay
 @testable import AirPlayTransport
 
-@Suite(.timeLimit(.minutes(5))) struct SpeakerInquiryTests {
+@Suite(.timeLimit(.minutes(10))) struct SpeakerInquiryTests {
     private let identity = SenderIdentity(rawValue: 0xA1B2_C3D4_E5F6_0718, name: "Test")
 
     /// Queries a receiver that sends these bytes.

@@ -9,7 +9,7 @@ import Testing
 @testable import Storage
 
 /// A kiosk whose process repeatedly crashes because of a film; each run is a separate process.
-@Suite(.timeLimit(.minutes(3))) struct CrashLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct CrashLoopTests {
     /// Films and state that are kept across processes.
     private final class Folder {
         let path = NSTemporaryDirectory() + "talkie-crash-loop-\(UUID().uuidString)"

@@ -7,7 +7,7 @@ import Testing
 @testable import SyncRendering
 
 /// Calibrations by a command to a running kiosk.
-@Suite(.timeLimit(.minutes(1))) struct KioskCalibrationTests {
+@Suite(.timeLimit(.minutes(10))) struct KioskCalibrationTests {
     private typealias Reply = Result<JSONValue, ControlError>
 
     /// What replies say, in order.

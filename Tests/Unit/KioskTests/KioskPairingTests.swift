@@ -8,7 +8,7 @@ import Testing
 @testable import SyncRendering
 
 /// Pairing by a command to a running kiosk.
-@Suite(.timeLimit(.minutes(1))) struct KioskPairingTests {
+@Suite(.timeLimit(.minutes(10))) struct KioskPairingTests {
     private let replies = Lock<[Result<JSONValue, ControlError>]>([])
     private let replied = Signal()
 

@@ -12,7 +12,7 @@ import Testing
 
 /// Each key of the configuration at a reload: it is applied, or the kiosk reports that it takes effect at the next
 /// start.
-@Suite(.timeLimit(.minutes(5))) struct KioskReloadTests {
+@Suite(.timeLimit(.minutes(10))) struct KioskReloadTests {
     private typealias Change = @Sendable (inout KioskConfiguration, String) -> Void
     private typealias Effect = @Sendable (KioskRig) -> Bool
 

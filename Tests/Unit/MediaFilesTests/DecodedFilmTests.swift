@@ -6,7 +6,7 @@ import TalkieTestKit
 import Testing
 
 /// Decoding of a film without a player: audio samples, and a layer with frames.
-@Suite(.timeLimit(.minutes(5))) struct DecodedFilmTests {
+@Suite(.timeLimit(.minutes(10))) struct DecodedFilmTests {
     private func clip() throws -> MediaFile {
         try MediaFile.open(try TestClips.flashAndBeep("a.mp4", "-c:v libx264 -bf 2 -g 25 -c:a aac"))
     }

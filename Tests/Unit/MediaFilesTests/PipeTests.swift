@@ -68,7 +68,7 @@ import Testing
         feeder.join()
     }
 
-    @Test(.timeLimit(.minutes(5))) func aPipeWithoutAWriterCanBeCancelled() throws {
+    @Test(.timeLimit(.minutes(10))) func aPipeWithoutAWriterCanBeCancelled() throws {
         let path = FedPipe.make(in: folder)
         let cancellation = Cancellation()
         let code = Lock<MediaError.Code?>(nil)
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// As when the only track that is read is replaced: its reader is cancelled while it waits for the input.
-    @Test(.timeLimit(.minutes(5))) func aReaderContinuesAfterAllOthersWereCancelled() throws {
+    @Test(.timeLimit(.minutes(10))) func aReaderContinuesAfterAllOthersWereCancelled() throws {
         let clip = try TestClips.flashAndBeep("pipe-a.ts", "-c:v libx264 -g 25 -c:a aac")
         let bytes = try TestClips.bytes(of: clip)
         let path = FedPipe.make(in: folder)

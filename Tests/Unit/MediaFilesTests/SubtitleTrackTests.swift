@@ -249,7 +249,7 @@ struct ReadSubtitles {
 
     /// The subtitle reader of a pipe waits for data that the other readers read, receives their progress, and does not
     /// block them.
-    @Test(.timeLimit(.minutes(5))) func subtitlesOfAPipeFollowWhatTheOthersRead() throws {
+    @Test(.timeLimit(.minutes(10))) func subtitlesOfAPipeFollowWhatTheOthersRead() throws {
         let lines = try SubtitleFiles.write(
             SubtitleFiles.srt([.init(200, 900, "one"), .init(9000, 9500, "two")]), as: "srt")
         let clip = try TestClips.make(

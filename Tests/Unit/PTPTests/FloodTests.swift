@@ -7,7 +7,7 @@ import Testing
 @testable import PTP
 
 /// A host that sends at the maximum rate; from the PTP ports, because other ports are rejected immediately.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct FloodTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FloodTests {
     private static let ports: (event: UInt16, general: UInt16) = (32341, 32342)
     private let master = NetworkAddress("127.0.0.1")!
 

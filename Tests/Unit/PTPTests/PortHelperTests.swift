@@ -8,7 +8,7 @@ import Testing
 
 /// The helper program that binds the ports, and faulty substitutes. The tests use unprivileged ports; `PrivilegeTests`
 /// binds the real ones.
-@Suite(.timeLimit(.minutes(5))) struct PortHelperTests {
+@Suite(.timeLimit(.minutes(10))) struct PortHelperTests {
     private static let ports: (event: UInt16, general: UInt16) = (32381, 32382)
     private static let count = Lock<UInt8>(0)
     /// A separate address per test case: cases run in parallel and bind the same ports.

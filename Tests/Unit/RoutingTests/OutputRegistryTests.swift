@@ -162,7 +162,7 @@ import Testing
         #expect(error.code == .unavailable && error.message == gone.message)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [(nil, "new"), ("asleep", "old")] as [(String?, String)])
+    @Test(.timeLimit(.minutes(10)), arguments: [(nil, "new"), ("asleep", "old")] as [(String?, String)])
     func oneDeviceIsOnePlace(obstacle: String?, provider: String) async {
         let registry = OutputRegistry([DeviceProvider("new", obstacle: obstacle), DeviceProvider("old")])
         let detector = RouteDetector(registry)
@@ -182,7 +182,7 @@ import Testing
         #expect(unknown.code == .unavailable)
     }
 
-    @Test(.timeLimit(.minutes(5))) func itsPlacesAreOfferedBesideTheOthersAsTheyCome() async {
+    @Test(.timeLimit(.minutes(10))) func itsPlacesAreOfferedBesideTheOthersAsTheyCome() async {
         let toys = toys()
         let known = SoundCardProvider().thisComputer
         let detector = RouteDetector(OutputRegistry([toys]), known: [known])

@@ -5,7 +5,7 @@ import Testing
 @testable import Routing
 
 /// The PINs of a pairing from the list of outputs.
-@Suite(.timeLimit(.minutes(1))) struct PairingTaskTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingTaskTests {
     /// Two receivers, each of which displays its PIN.
     private final class StereoPair: PairingProvider {
         let (name, notes) = ("stereo", [String]())

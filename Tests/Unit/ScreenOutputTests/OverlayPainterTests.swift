@@ -7,7 +7,7 @@ import Testing
     /// The text of a bar changes every second and more often; on a slow or busy computer drawing takes longer than a
     /// state is current.
     // feature: bar
-    @Test(.timeLimit(.minutes(5))) func whatChangesFasterThanItIsDrawnIsSeenAllTheSame() {
+    @Test(.timeLimit(.minutes(10))) func whatChangesFasterThanItIsDrawnIsSeenAllTheSame() {
         let painter = OverlayPainter(raising: nil)
         defer { painter.stop() }
         let area = PixelSize(width: 640, height: 360)
@@ -26,7 +26,7 @@ import Testing
         #expect(painter.consumeResult()?.images.isEmpty == true)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aPainterWithoutMemorySaysWhyNoWordsAreShown() throws {
+    @Test(.timeLimit(.minutes(10))) func aPainterWithoutMemorySaysWhyNoWordsAreShown() throws {
         let done = try PollableSignal()
         let painter = OverlayPainter(raising: done, makePainter: { nil })
         defer { painter.stop() }

@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 
 /// A group on a computer on which no further thread can be created.
-@Suite(.timeLimit(.minutes(5))) final class ExhaustedGroupTests {
+@Suite(.timeLimit(.minutes(10))) final class ExhaustedGroupTests {
     private let clock = ManualClock()
     private let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
     private let synchronizer: RenderSynchronizer

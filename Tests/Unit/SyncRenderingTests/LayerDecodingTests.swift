@@ -5,7 +5,7 @@ import Testing
 @testable import TalkieTestKit
 
 /// Layers that receive encoded video.
-@Suite(.timeLimit(.minutes(5))) struct LayerDecodingTests {
+@Suite(.timeLimit(.minutes(10))) struct LayerDecodingTests {
     private struct Codecs: VideoCodecs {
         var refusal: MediaError?
         /// The times of the decoded packets.

@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 
 /// A real renderer with a group of recording outputs; film time is advanced manually, the feeders are real threads.
-@Suite(.timeLimit(.minutes(5))) struct OutputGroupTests {
+@Suite(.timeLimit(.minutes(10))) struct OutputGroupTests {
     private let clock = ManualClock()
     private let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
     private let synchronizer: RenderSynchronizer

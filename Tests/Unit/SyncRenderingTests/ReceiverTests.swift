@@ -5,7 +5,7 @@ import Testing
 @testable import TalkieTestKit
 
 /// The asynchronous producer interface; film time is advanced manually.
-@Suite(.timeLimit(.minutes(5))) struct ReceiverTests {
+@Suite(.timeLimit(.minutes(10))) struct ReceiverTests {
     let clock = ManualClock()
     let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
     var sound: any SampleSource { film.source(for: film.summary.tracks[1]) }
@@ -20,7 +20,7 @@ import Testing
         return true
     }
 
-    @Test(.timeLimit(.minutes(5))) func enqueueWaitsForSpaceAndContinuesOnceThereIsSome() async throws {
+    @Test(.timeLimit(.minutes(10))) func enqueueWaitsForSpaceAndContinuesOnceThereIsSome() async throws {
         let stage = try VirtualStage()
         let receiver = stage.renderer.sampleBufferReceiver()
         let (renderer, sound) = (stage.renderer, stage.sound)

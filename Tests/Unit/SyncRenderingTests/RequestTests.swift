@@ -354,7 +354,7 @@ import Testing
     }
 
     /// The owner of a feeder may end with the feeder's closure.
-    @Test(.timeLimit(.minutes(5))) func aClosureWhoseOwnerStopsTheRequestsAtItsEndIsReleased() throws {
+    @Test(.timeLimit(.minutes(10))) func aClosureWhoseOwnerStopsTheRequestsAtItsEndIsReleased() throws {
         final class Owner {
             let renderer: AudioRenderer
             init(_ renderer: AudioRenderer) { self.renderer = renderer }

@@ -253,7 +253,7 @@ import Testing
     // MARK: Real time
 
     /// With the host clock, observers have a separate thread that ends with the synchronizer.
-    @Test(.timeLimit(.minutes(5))) func onTheMachinesClockObserversAreCalledByThemselves() async {
+    @Test(.timeLimit(.minutes(10))) func onTheMachinesClockObserversAreCalledByThemselves() async {
         let synchronizer = RenderSynchronizer()
         let arrived = Signal()
         let observer = synchronizer.addBoundaryTimeObserver(forTimes: [millisecond(20)]) { arrived.raise() }

@@ -68,7 +68,7 @@ import Testing
         #expect(rig.delay(of: rig.shed) == .milliseconds(-30))
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
     func subtitlesAreDrawnOverThePicture(isSeveral: Bool) throws {
         var options = PlayerOptions()
         options.startsPaused = true

@@ -36,7 +36,7 @@ import Testing
         pipeline.ended.wait()
     }
 
-    @Test(.timeLimit(.minutes(1))) func anAudioTrackIsLeftAndEnqueuesNothingLater() throws {
+    @Test(.timeLimit(.minutes(10))) func anAudioTrackIsLeftAndEnqueuesNothingLater() throws {
         let clock = ManualClock()
         let synchronizer = RenderSynchronizer(clock: clock)
         let renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: EventLog(clock: clock))
@@ -49,7 +49,7 @@ import Testing
         #expect(renderer.store.level.count == 0 && !renderer.store.level.isFinished)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aVideoTrackIsLeftAndEnqueuesNothingLater() throws {
+    @Test(.timeLimit(.minutes(10))) func aVideoTrackIsLeftAndEnqueuesNothingLater() throws {
         let layer = DisplayLayer(depth: 8)
         let setting = VideoStage.Setting(
             list: shared, layer: layer, progress: ProgressGate(signal: Signal()),

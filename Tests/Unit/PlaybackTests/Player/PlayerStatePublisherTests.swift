@@ -14,7 +14,7 @@ import Testing
         return state
     }
 
-    @Test(.timeLimit(.minutes(5))) func aLateReaderReceivesTheLatestState() async {
+    @Test(.timeLimit(.minutes(10))) func aLateReaderReceivesTheLatestState() async {
         board.post(state("film"))
         board.update(loadedUntil: MediaTime(value: 5, timescale: 1), handedUntil: MediaTime(value: 3, timescale: 1))
         var states = board.states().makeAsyncIterator()
@@ -25,7 +25,7 @@ import Testing
         #expect(board.state.handedUntil == MediaTime(value: 3, timescale: 1), "kept from one post to the next")
     }
 
-    @Test(.timeLimit(.minutes(5))) func theLastStateComesBeforeTheEnd() async {
+    @Test(.timeLimit(.minutes(10))) func theLastStateComesBeforeTheEnd() async {
         board.post(state("film"))
         let states = board.states()
         board.post(state("last"))

@@ -7,7 +7,7 @@ import Testing
 @testable import SyncRendering
 
 /// Outputs that take seconds to open or to close: neither the timeline, nor a seek, nor another output waits for them.
-@Suite(.timeLimit(.minutes(1))) struct BlockingOutputTests {
+@Suite(.timeLimit(.minutes(10))) struct BlockingOutputTests {
     private let rate = Int64(GroupRig.rate)
 
     /// Two sounds on one synchronizer.

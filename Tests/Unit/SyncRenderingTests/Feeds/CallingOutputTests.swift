@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 
 /// Outputs that call the renderer, the group and the synchronizer in each of their members: no lock is held there.
-@Suite(.timeLimit(.minutes(1))) struct CallingOutputTests {
+@Suite(.timeLimit(.minutes(10))) struct CallingOutputTests {
     private let rate = Int64(GroupRig.rate)
 
     @Test(arguments: [1, 2]) func anOutputMayCallRendererGroupAndSynchronizerInEachMember(outputs count: Int) throws {

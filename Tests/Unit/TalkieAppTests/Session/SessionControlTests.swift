@@ -30,7 +30,7 @@ import Testing
         return rig
     }
 
-    @Test(.timeLimit(.minutes(5))) func aControllerPausesShowsTextAndQuits() throws {
+    @Test(.timeLimit(.minutes(10))) func aControllerPausesShowsTextAndQuits() throws {
         let rig = try play("long")
         perform("set pause yes", rig)
         rig.wait { $0.phase == .paused }
@@ -47,14 +47,14 @@ import Testing
         #expect(!log.contains("Paused") && !log.contains("Audio delay"), "the effect of keys alone is displayed")
     }
 
-    @Test(.timeLimit(.minutes(5))) func theEndOfTheLastFilmCountsAfterARefusedNext() throws {
+    @Test(.timeLimit(.minutes(10))) func theEndOfTheLastFilmCountsAfterARefusedNext() throws {
         let rig = try play("long")
         let begin = HostInstant.now
         #expect(rig.end(.terminalKey(">"), .player(.phase(.ended))) == 0)
         #expect(HostInstant.now - begin < .seconds(40), "the film itself takes a minute")
     }
 
-    @Test(.timeLimit(.minutes(5))) func theOutputsAreListedAndChosen() throws {
+    @Test(.timeLimit(.minutes(10))) func theOutputsAreListedAndChosen() throws {
         let rig = try play("long")
         let card = rig.toys.destination("card").id
         let arrived = Signal()
@@ -83,7 +83,7 @@ import Testing
         answered.wait()
     }
 
-    @Test(.timeLimit(.minutes(5))) func thePlaylistHasALoadedFilmWhenTheReplyArrives() throws {
+    @Test(.timeLimit(.minutes(10))) func thePlaylistHasALoadedFilmWhenTheReplyArrives() throws {
         let folder = TemporaryFolder()
         let film = folder.write("film", to: "long 1.mkv")
         let rig = try play(film)
@@ -94,7 +94,7 @@ import Testing
         #expect(rig.end(.terminalKey("q")) == 0)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aLoadedFilmFollowsOrReplacesTheOthers() throws {
+    @Test(.timeLimit(.minutes(10))) func aLoadedFilmFollowsOrReplacesTheOthers() throws {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "long 3.mkv"].map { folder.write("film", to: $0) }
         let rig = try play(films[0])
@@ -109,7 +109,7 @@ import Testing
         #expect(answers.withLock { $0 } == ["failed"])
     }
 
-    @Test(.timeLimit(.minutes(5))) func afterTheEndEveryCommandIsAnswered() throws {
+    @Test(.timeLimit(.minutes(10))) func afterTheEndEveryCommandIsAnswered() throws {
         let rig = try play("long")
         #expect(rig.end(.terminalKey("q")) == 0)
         perform("show-text late", rig)

@@ -15,7 +15,7 @@ import Testing
 @Suite struct SessionDirectorTests {
     private typealias Rig = SessionRig
 
-    @Test(.timeLimit(.minutes(5))) func theRecordOfAListNamesEachFilmAndWhereItBegins() throws {
+    @Test(.timeLimit(.minutes(10))) func theRecordOfAListNamesEachFilmAndWhereItBegins() throws {
         let folder = TemporaryFolder()
         let rig = Rig("a", "b", "c", timeline: folder.path("record"))
         #expect(rig.run() == 0)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func theRecordNamesTheFilmsThatAreSkippedWithTheirFailure() {
+    @Test(.timeLimit(.minutes(10))) func theRecordNamesTheFilmsThatAreSkippedWithTheirFailure() {
         let folder = TemporaryFolder()
         let rig = Rig("bad 1", "bad 2", "a", timeline: folder.path("record"))
         #expect(rig.run() == 66)
@@ -53,14 +53,14 @@ import Testing
         #expect(record.last == "ended" && record.count { $0 == "a" } == 1, "\(record)")
     }
 
-    @Test(.timeLimit(.minutes(5))) func theListPlaysToItsEnd() {
+    @Test(.timeLimit(.minutes(10))) func theListPlaysToItsEnd() {
         let rig = Rig("a", "b")
         #expect(rig.run() == 0)
         #expect(rig.played == ["a", "b"])
         #expect(rig.person.output() == "")
     }
 
-    @Test(.timeLimit(.minutes(5))) func whereNoWindowNamesItATerminalDoes() {
+    @Test(.timeLimit(.minutes(10))) func whereNoWindowNamesItATerminalDoes() {
         let rig = Rig("Sonata", "Rondo", showsStatus: true)
         #expect(rig.run() == 0)
         let output = rig.person.output()
@@ -74,14 +74,14 @@ import Testing
         #expect(silent.person.output() == "")
     }
 
-    @Test(.timeLimit(.minutes(5))) func aFilmThatCannotBeOpenedIsReportedAndSkipped() {
+    @Test(.timeLimit(.minutes(10))) func aFilmThatCannotBeOpenedIsReportedAndSkipped() {
         let rig = Rig("bad", "a")
         #expect(rig.run() == 66)
         #expect(rig.played == ["bad", "a"])
         #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
     }
 
-    @Test(.timeLimit(.minutes(5))) func aFilmThatFailedAheadIsReportedOnceAndSkipped() {
+    @Test(.timeLimit(.minutes(10))) func aFilmThatFailedAheadIsReportedOnceAndSkipped() {
         let rig = Rig("a", "bad", "b")
         #expect(rig.run() == 66)
         #expect(rig.played == ["a", "bad", "b"])
@@ -91,7 +91,7 @@ import Testing
         #expect(last.played == ["a", "bad"])
     }
 
-    @Test(.timeLimit(.minutes(5))) func manyFailuresOfAListAreSummarized() {
+    @Test(.timeLimit(.minutes(10))) func manyFailuresOfAListAreSummarized() {
         let rig = Rig(more: (1...40).map { "bad \($0)" } + ["a", "b"])
         #expect(rig.run() == 66)
         #expect(rig.played.suffix(2) == ["a", "b"])
@@ -102,7 +102,7 @@ import Testing
         #expect(all.person.output().split(separator: "\n").count == 10)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aListRepeatsAsRequestedWithFailuresReportedEachTime() {
+    @Test(.timeLimit(.minutes(10))) func aListRepeatsAsRequestedWithFailuresReportedEachTime() {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .times(1)
         let rig = Rig("a", "bad", arguments: arguments)
@@ -111,7 +111,7 @@ import Testing
         #expect(rig.person.output() == "talkie: 'bad' is no film.\ntalkie: 'bad' is no film.\n")
     }
 
-    @Test(.timeLimit(.minutes(5))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
+    @Test(.timeLimit(.minutes(10))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .forever
         let rig = Rig("bad 1", "bad 2", arguments: arguments)
@@ -119,7 +119,7 @@ import Testing
         #expect(rig.played == ["bad 1", "bad 2"])
     }
 
-    @Test(.timeLimit(.minutes(5))) func aLoopingListWaitsForMissingFilmsAndReportsThatOnce() throws {
+    @Test(.timeLimit(.minutes(10))) func aLoopingListWaitsForMissingFilmsAndReportsThatOnce() throws {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .forever
         let rig = Rig("stick 1", "stick 2", arguments: arguments)
@@ -147,13 +147,13 @@ import Testing
         #expect(output.count { $0.contains("as soon as one is available again") } == 1)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
+    @Test(.timeLimit(.minutes(10))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
         #expect(Rig("long").run(.terminalKey("q")) == 0)
         #expect(Rig("long").run(.screen(.close)) == 0)
         #expect(Rig("long").run(.request(.end(status: 130)), .terminalKey("q")) == 130)
     }
 
-    @Test(.timeLimit(.minutes(5))) func keysMoveThroughTheList() {
+    @Test(.timeLimit(.minutes(10))) func keysMoveThroughTheList() {
         let rig = Rig("long 1", "long 2", "c")
         #expect(
             rig.run(.terminalKey(">"), .screen(.key("<", isRepeat: false)), .terminalKey("ENTER"), .terminalKey(">"))
@@ -162,7 +162,7 @@ import Testing
         #expect(rig.played.last == "c")
     }
 
-    @Test(.timeLimit(.minutes(5))) func quickKeysAddUp() {
+    @Test(.timeLimit(.minutes(10))) func quickKeysAddUp() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -175,7 +175,7 @@ import Testing
         #expect(abs(state.speed - 1.1) < 1e-9)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() throws {
+    @Test(.timeLimit(.minutes(10))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() throws {
         // Volume changes before the output is open are not sent to it.
         func play(_ rig: Rig, then keys: String...) throws -> Int32 {
             try rig.director.start()
@@ -205,7 +205,7 @@ import Testing
         #expect(loud.output.state.withLock { $0.gains }.contains(1), "100 was asked for")
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSilentOutputAndItsReturnAreReported() throws {
+    @Test(.timeLimit(.minutes(10))) func aSilentOutputAndItsReturnAreReported() throws {
         let rig = Rig("long")
         try rig.director.start()
         rig.wait { $0.phase == .playing }
@@ -221,7 +221,7 @@ import Testing
 
     /// A television that is switched off takes its sound card with it.
     // feature: screen
-    @Test(.timeLimit(.minutes(5))) func aFilmContinuesWhileItsDisplayIsAwayAlsoWithoutSound() throws {
+    @Test(.timeLimit(.minutes(10))) func aFilmContinuesWhileItsDisplayIsAwayAlsoWithoutSound() throws {
         let rig = Rig("long")
         try rig.director.start()
         rig.wait { $0.phase == .playing }
@@ -234,7 +234,7 @@ import Testing
         #expect(output.contains("The picture has returned."), "\(output)")
     }
 
-    @Test(.timeLimit(.minutes(5))) func implausibleTimesAreReported() {
+    @Test(.timeLimit(.minutes(10))) func implausibleTimesAreReported() {
         let rig = Rig("long")
         #expect(rig.run(.clock(OutputID(0), .doubted), .terminalKey("q")) == 0)
         #expect(rig.person.output().contains("PTP times sent in the name of 'recording' do not match its clock"))
@@ -246,7 +246,7 @@ import Testing
         PlaybackRouteChange.Output(id: OutputID(0), name: "recording", kind: .virtual, device: device)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() throws {
+    @Test(.timeLimit(.minutes(10))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() throws {
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
@@ -260,7 +260,7 @@ import Testing
         #expect(rig.person.output().contains("'recording' is silent"))
     }
 
-    @Test(.timeLimit(.minutes(5))) func aFilmWhoseOnlyOutputIsLostContinuesOnThisComputerIfRequested() async {
+    @Test(.timeLimit(.minutes(10))) func aFilmWhoseOnlyOutputIsLostContinuesOnThisComputerIfRequested() async {
         for (policy, wanted) in [
             (PlaybackSession.LostRoutePolicy.local, ["card"]), (nil, ["recording"]), (.wait, ["recording"]),
         ] {
@@ -281,7 +281,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func aReplacedCardIsReportedOnceAndNotAsLost() {
+    @Test(.timeLimit(.minutes(10))) func aReplacedCardIsReportedOnceAndNotAsLost() {
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
@@ -293,7 +293,7 @@ import Testing
     }
 
     /// The product's path: the speaker's failure, the player's events, the message, and the choice of another output.
-    @Test(.timeLimit(.minutes(5))) func aFilmWhoseSpeakerIsTakenOverPausesAndResumesOnTheChosenOutput() throws {
+    @Test(.timeLimit(.minutes(10))) func aFilmWhoseSpeakerIsTakenOverPausesAndResumesOnTheChosenOutput() throws {
         let rig = Rig("long")
         try rig.director.start()
         rig.wait { $0.phase == .playing }
@@ -312,7 +312,7 @@ import Testing
 
     private static let takeover = OutputError(.busy, "Another sender is now playing on recording.")
 
-    @Test(.timeLimit(.minutes(5))) func aSpeakerThatRefusesAgainAfterPlayIsReportedAgain() throws {
+    @Test(.timeLimit(.minutes(10))) func aSpeakerThatRefusesAgainAfterPlayIsReportedAgain() throws {
         let rig = Rig("long")
         try rig.director.start()
         rig.wait { $0.phase == .playing }
@@ -328,7 +328,7 @@ import Testing
         #expect(output.ranges(of: "Paused. Play to take the output back").count == 2, "\(output)")
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSpeakerThatIsTakenOverBetweenTwoFilmsIsReported() throws {
+    @Test(.timeLimit(.minutes(10))) func aSpeakerThatIsTakenOverBetweenTwoFilmsIsReported() throws {
         let rig = Rig("long", "long 2")
         try rig.director.start()
         rig.wait { $0.phase == .playing }
@@ -343,7 +343,7 @@ import Testing
     }
 
     /// The bar has its button without the user having opened the list or moved the pointer.
-    @Test(.timeLimit(.minutes(5))) func theSearchForOutputsBeginsWithTheProgram() async {
+    @Test(.timeLimit(.minutes(10))) func theSearchForOutputsBeginsWithTheProgram() async {
         let rig = Rig("long", presentRooms: [])
         try! rig.director.start()
         rig.toys.appear("Kitchen")
@@ -358,7 +358,7 @@ import Testing
         #expect(rig.end(.terminalKey("q")) == 0)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
+    @Test(.timeLimit(.minutes(10))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
         let rig = Rig("short")
         let states = rig.player.states
         let phases = Task {
@@ -372,7 +372,7 @@ import Testing
         #expect(rig.player.audioOutputs.map(\.name) == ["recording"])
     }
 
-    @Test(.timeLimit(.minutes(5))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
+    @Test(.timeLimit(.minutes(10))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
         let kept = Rig("long")
         #expect(kept.run(.terminalKey("q")) == 0)
         let ended = Rig("short", routes: [ToyProvider([:]).destination("card")])
@@ -385,7 +385,7 @@ import Testing
         #expect(RouteHistory(StateFolder(path: unkept.folder.path)).read().entries.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5))) func anUnreadableHistoryIsReportedOnce() throws {
+    @Test(.timeLimit(.minutes(10))) func anUnreadableHistoryIsReportedOnce() throws {
         let card = ToyProvider([:]).destination("card")
         for speakers in [[], [SpeakerArgument(.named("toy:card"))]] {
             var arguments = PlayArguments(files: [])
@@ -413,7 +413,7 @@ import Testing
         #expect(desk.handle(.offered(OutputOffer())) == nil)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aPlaceThatIsChosenBeforeItIsFoundIsUsedOnceItIs() throws {
+    @Test(.timeLimit(.minutes(10))) func aPlaceThatIsChosenBeforeItIsFoundIsUsedOnceItIs() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
         let (chosen, arrival) = (Lock<[String]>([]), Signal())
@@ -434,7 +434,7 @@ import Testing
     }
 
     /// Outputs are created on another thread, because that reads files.
-    @Test(.timeLimit(.minutes(5))) func aPlaceWhoseVolumeCannotBeSetSaysWhyLater() throws {
+    @Test(.timeLimit(.minutes(10))) func aPlaceWhoseVolumeCannotBeSetSaysWhyLater() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
         let (event, arrival) = (Lock<RouteController.Event?>(nil), Signal())
@@ -457,7 +457,7 @@ import Testing
         #expect(desk.picker?.notice == "no toy is there")
     }
 
-    @Test(.timeLimit(.minutes(5))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
+    @Test(.timeLimit(.minutes(10))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -467,7 +467,7 @@ import Testing
         #expect(rig.player.state.volume == 98)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aKeyHeldDownDoesNotSwitchToAndFro() {
+    @Test(.timeLimit(.minutes(10))) func aKeyHeldDownDoesNotSwitchToAndFro() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -477,7 +477,7 @@ import Testing
         #expect(rig.player.state.volume == 96)
     }
 
-    @Test(.timeLimit(.minutes(5))) func onlyTheRequestedLevelIsPrinted() {
+    @Test(.timeLimit(.minutes(10))) func onlyTheRequestedLevelIsPrinted() {
         var arguments = PlayArguments(files: [])
         arguments.isReallyQuiet = true
         let quiet = Rig("bad", "long", arguments: arguments)
@@ -486,7 +486,7 @@ import Testing
         #expect(output.contains("an error.") && !output.contains("a warning"))
     }
 
-    @Test(.timeLimit(.minutes(5))) func aScreenThatWasAskedForByNumberIsTheUsersWill() {
+    @Test(.timeLimit(.minutes(10))) func aScreenThatWasAskedForByNumberIsTheUsersWill() {
         let gone = OutputError(.unavailable, "there is no screen 7")
         var arguments = PlayArguments(files: [])
         arguments.screen = .number(7)

@@ -9,7 +9,7 @@ import Testing
 @testable import TalkieApp
 
 /// The division of places between the main audio track and tracks of their own.
-@Suite(.timeLimit(.minutes(5))) final class TrackRouterTests {
+@Suite(.timeLimit(.minutes(10))) final class TrackRouterTests {
     private let rig = SessionRig("long")
     private let (hall, kitchen, study) = (
         RecordingOutput(name: "Hall"), RecordingOutput(name: "Kitchen"), RecordingOutput(name: "Study")

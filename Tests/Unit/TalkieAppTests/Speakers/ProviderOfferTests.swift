@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSpeakerThatAnotherProcessPairsIsOfferedWithoutItsObstacle() throws {
+    @Test(.timeLimit(.minutes(10))) func aSpeakerThatAnotherProcessPairsIsOfferedWithoutItsObstacle() throws {
         let state = StateFolder(path: folder.path)
         let bath = DiscoveredSpeaker.announced("Bath", id: "02:00:00:00:00:02", "flags=0x204")
         let id = try #require(bath.id)

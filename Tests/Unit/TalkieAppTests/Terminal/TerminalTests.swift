@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(10)),
         arguments: [("secre\u{7F}t€\u{7F}\n", "secrt"), ("x\u{15}ab\u{4}c\n", "abc"), ("x\u{3}", nil), ("\u{4}", nil)]
             as [(String, String?)])
     func aSecretIsNotEchoedAndTheEchoIsRestored(typed: String, answer: String?) throws {
