@@ -1,5 +1,6 @@
 internal import CAvahi
 internal import Glibc
+internal import MediaCore
 package import Sockets
 
 /// Publishes a service by mDNS through avahi-daemon. Without a daemon the service is reachable by its address only. A
@@ -8,10 +9,10 @@ package import Sockets
 /// The service has its own host name for its own address, which may differ from the computer's. A loopback address is
 /// published on the loopback interface only.
 ///
-/// `@unchecked Sendable`: after `init` only the thread of `avahi_threaded_poll` accesses the state, in callbacks.
-/// `stop` must be called before the last reference is released; it ends that thread.
+/// `@unchecked Sendable`: after `init` only avahi's thread accesses the state, and retains this object. `stop` must be
+/// called, which ends that thread.
 package final class ServiceAnnouncement: @unchecked Sendable {
-    private let poll: OpaquePointer
+    private let thread: AvahiThread
     private let rebuildTimer: PollTimer
     private var client: OpaquePointer?
     private var group: OpaquePointer?
@@ -24,31 +25,34 @@ package final class ServiceAnnouncement: @unchecked Sendable {
     private let failed: @Sendable (String) -> Void
     /// The number of renames after name collisions.
     private var attempts = 0
-    private var isReleased = false
+    /// Whether it was reported that no client can be created, as without a message bus.
+    private var isMissing = false
+    /// When the client was created.
+    private var connectStart = HostInstant.now
 
-    /// Starts to publish. Nil if there is no message bus.
+    /// Starts to publish. Nil if the system has no thread, descriptor or memory for it.
     ///
     /// - Parameters:
     ///   - host: the first label of the host name.
-    ///   - failed: called with the reason of a failure, on avahi's thread or in `init`.
+    ///   - failed: called with the reason of a failure, on avahi's thread or in `init`; without a message bus, too.
     package init?(
         _ kind: ServiceName.Kind, name: String, host: String, address: NetworkAddress, port: UInt16, strings: [String],
         failed: @escaping @Sendable (String) -> Void
     ) {
-        guard let poll = avahi_threaded_poll_new() else { return nil }
-        do throws(DiscoveryError) { rebuildTimer = try PollTimer(on: poll) } catch {
-            avahi_threaded_poll_free(poll)
+        do throws(DiscoveryError) {
+            thread = try AvahiThread()
+            rebuildTimer = try PollTimer(on: thread)
+        } catch {
+            failed(error.message)
             return nil
         }
-        self.poll = poll
         (self.name, self.host, self.address, self.port) = (name, host, address, port)
         (self.kind, self.strings, self.failed) = (kind, strings, failed)
         rebuildTimer.action = { [unowned self] in rebuild() }
-        var code = connect()
-        if client != nil { code = avahi_threaded_poll_start(poll) }
-        guard client != nil, code == 0 else {
-            recordError(code)
-            release()
+        do throws(DiscoveryError) {
+            try thread.start({ self.rebuild() }, atEnd: { self.closeClient() })
+        } catch {
+            failed(error.message)
             return nil
         }
     }
@@ -58,7 +62,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         var code: Int32 = 0
         // NO_FAIL: without a daemon the client waits for one to appear on the bus.
         client = avahi_client_new(
-            avahi_threaded_poll_get(poll), AVAHI_CLIENT_NO_FAIL,
+            thread.api, AVAHI_CLIENT_NO_FAIL,
             { @Sendable client, state, owner in
                 Unmanaged<ServiceAnnouncement>.fromOpaque(owner!).takeUnretainedValue().clientChanged(client, state)
             }, Unmanaged.passUnretained(self).toOpaque(), &code)
@@ -66,37 +70,46 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         return client == nil ? code : 0
     }
 
-    /// Replaces a client that has lost its daemon.
+    /// Connects, also in place of a client that has lost its daemon.
     private func rebuild() {
+        closeClient()
+        connectStart = .now
+        let code = connect()
+        guard code != 0 else { return isMissing = false }
+        if !isMissing { recordError(code) }
+        isMissing = true
+        // Without a message bus the return of a daemon is not signalled.
+        rebuildTimer.fire(after: .seconds(2))
+    }
+
+    /// Begins to withdraw the service. Does not wait. Any thread.
+    package func cancel() { thread.cancel() }
+
+    /// Withdraws the service and waits for avahi's thread, at most two seconds if the daemon does not answer. Must not
+    /// be called on avahi's thread.
+    package func stop() { thread.stop() }
+
+    private func closeClient() {
         if let client { avahi_client_free(client) }
         (client, group, attempts) = (nil, nil, 0)
-        // Without a message bus the return of a daemon is not signalled.
-        if connect() != 0 { rebuildTimer.fire(after: .seconds(2)) }
-    }
-
-    /// Withdraws the service and waits for avahi's thread.
-    package func stop() {
-        guard !isReleased else { return }
-        avahi_threaded_poll_stop(poll)
-        release()
-    }
-
-    private func release() {
-        if let client { avahi_client_free(client) }
-        (client, group, isReleased) = (nil, nil, true)
-        avahi_threaded_poll_free(poll)
     }
 
     private func recordError(_ code: Int32) {
         let reason = avahi_strerror(code).map { String(cString: $0) } ?? "unknown"
-        failed(reason)
+        // A call that an abandoned thread waited for may still fail.
+        if !thread.isStopped { failed(reason) }
     }
 
     private func clientChanged(_ client: OpaquePointer?, _ state: AvahiClientState) {
-        guard let client else { return }
+        guard let client, !thread.isStopped else { return }
         switch state {
         case AVAHI_CLIENT_S_RUNNING: announce(client)
-        case AVAHI_CLIENT_CONNECTING: recordError(Int32(AVAHI_ERR_NO_DAEMON))
+        case AVAHI_CLIENT_CONNECTING:
+            recordError(Int32(AVAHI_ERR_NO_DAEMON))
+            // A daemon that only did not answer does not appear on the bus later.
+            if HostInstant.now - connectStart >= AvahiThread.silence, self.client == nil {
+                rebuildTimer.fire(after: .seconds(10))
+            }
         case AVAHI_CLIENT_FAILURE:
             recordError(avahi_client_errno(client))
             // Deferred: the caller of this callback still uses the client.
@@ -136,7 +149,11 @@ package final class ServiceAnnouncement: @unchecked Sendable {
                 group, interface, family, AvahiPublishFlags(0), label, kind.rawValue, nil, hostName, port, list)
         }
         if code >= 0 { code = avahi_entry_group_commit(group) }
-        if code == AVAHI_ERR_COLLISION { retry() } else if code < 0 { recordError(code) }
+        if code == AVAHI_ERR_COLLISION { return retry() }
+        guard code < 0 else { return }
+        recordError(code)
+        // It may not have answered.
+        rebuildTimer.fire(after: .seconds(10))
     }
 
     private func groupChanged(_ state: AvahiEntryGroupState) {

@@ -5,15 +5,15 @@ package import Sockets
 
 /// Browses service types through avahi-daemon and reports changes.
 ///
-/// `@unchecked Sendable`: after `start` only the thread of `avahi_threaded_poll` accesses the state, in callbacks.
-/// `stop` must be called before the last reference is released; it ends that thread.
+/// `@unchecked Sendable`: after `start` only avahi's thread accesses the state, and retains this object. `stop` must be
+/// called, which ends that thread.
 package final class ServiceWatch: @unchecked Sendable {
     /// The events, delivered on avahi's thread.
     package enum Event: Sendable {
         /// A daemon has connected; all earlier results are invalid.
         case connected
-        /// No daemon is available; the reason as a part of a sentence. Reconnects automatically.
-        case disconnected(String)
+        /// No daemon is available; the reason and the remedy as parts of a sentence. Reconnects automatically.
+        case disconnected(String, remedy: String)
         case found(ServiceName)
         /// Address and TXT strings of a service; repeated when they change.
         case resolved(ServiceName, NetworkEndpoint, [[UInt8]])
@@ -43,7 +43,7 @@ package final class ServiceWatch: @unchecked Sendable {
 
     private let kinds: [ServiceName.Kind]
     private let onEvent: @Sendable (ServiceWatch, Event) -> Void
-    private let poll: OpaquePointer
+    private let thread: AvahiThread
     private var client: OpaquePointer?
     private var isBrowsing = false
     /// Resolvers by service.
@@ -52,10 +52,12 @@ package final class ServiceWatch: @unchecked Sendable {
     private let retryTimer: PollTimer
     private let dueTimer: PollTimer
     private var isDueScheduled = false
+    /// When the client was created.
+    private var connectStart = HostInstant.now
     /// Expiries of `retryTimer`, one per 2 s while resolvers wait.
     private var ticks = 0
 
-    /// Allocates a poll and its timers.
+    /// Allocates an event loop and its timers.
     ///
     /// - Parameters:
     ///   - kinds: the service types to browse.
@@ -64,37 +66,27 @@ package final class ServiceWatch: @unchecked Sendable {
     package init(_ kinds: [ServiceName.Kind], onEvent: @escaping @Sendable (ServiceWatch, Event) -> Void)
         throws(DiscoveryError)
     {
-        guard let poll = avahi_threaded_poll_new() else {
-            throw DiscoveryError(.daemonMissing, "out of memory")
-        }
-        do {
-            rebuildTimer = try PollTimer(on: poll)
-            retryTimer = try PollTimer(on: poll)
-            dueTimer = try PollTimer(on: poll)
-        } catch {
-            avahi_threaded_poll_free(poll)
-            throw error
-        }
-        self.poll = poll
+        thread = try AvahiThread()
+        rebuildTimer = try PollTimer(on: thread)
+        retryTimer = try PollTimer(on: thread)
+        dueTimer = try PollTimer(on: thread)
         self.kinds = kinds
         self.onEvent = onEvent
     }
 
-    /// Starts avahi's thread, which connects, so that a hanging daemon does not block the caller.
-    package func start() {
+    /// Starts avahi's thread, which connects.
+    ///
+    /// - Throws: `daemonMissing` if the system has no thread.
+    package func start() throws(DiscoveryError) {
         rebuildTimer.action = { [unowned self] in rebuild() }
         retryTimer.action = { [unowned self] in retry() }
         dueTimer.action = { [unowned self] in due() }
-        rebuildTimer.fire(after: .milliseconds(0))
-        avahi_threaded_poll_start(poll)
+        try thread.start({ self.rebuild() }, atEnd: { self.closeClient() })
     }
 
-    /// Stops the thread; no event follows. Must not be called on avahi's thread.
-    package func stop() {
-        avahi_threaded_poll_stop(poll)
-        closeClient()
-        avahi_threaded_poll_free(poll)
-    }
+    /// Stops the thread and waits for it, at most two seconds if the daemon does not answer; no event follows. Must not
+    /// be called on avahi's thread.
+    package func stop() { thread.stop() }
 
     /// Schedules one `due` event; calls before it are merged. Only on avahi's thread.
     package func schedule(milliseconds: Int) {
@@ -109,28 +101,28 @@ package final class ServiceWatch: @unchecked Sendable {
         avahi_service_resolver_free(resolver)
     }
 
-    /// Runs `body` without concurrent callbacks, from another thread than avahi's. Must not be called after `stop`.
-    package func perform(_ body: () -> Void) {
-        avahi_threaded_poll_lock(poll)
-        defer { avahi_threaded_poll_unlock(poll) }
-        body()
-    }
+    /// Runs a closure on avahi's thread; does not wait. Any thread; not carried out after `stop`.
+    package func perform(_ body: @escaping @Sendable () -> Void) { thread.perform(body) }
+
+    /// A call that an abandoned thread waited for may still report something.
+    private func report(_ event: Event) { if !thread.isStopped { onEvent(self, event) } }
 
     // MARK: The client
 
     private func rebuild() {
         closeClient()
+        connectStart = .now
         var code: Int32 = 0
         let me = Unmanaged.passUnretained(self).toOpaque()
         // NO_FAIL: without a daemon the client waits for one to appear on the bus.
         client = avahi_client_new(
-            avahi_threaded_poll_get(poll), AVAHI_CLIENT_NO_FAIL,
+            thread.api, AVAHI_CLIENT_NO_FAIL,
             { @Sendable client, state, raw in
                 Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue().changed(client, to: state)
             }, me, &code)
         guard client == nil else { return }
         // Without a message bus the return of a daemon is not signalled, so poll.
-        onEvent(self, .disconnected(Self.reason(code)))
+        disconnected(code)
         rebuildTimer.fire(after: .milliseconds(2000))
     }
 
@@ -144,34 +136,46 @@ package final class ServiceWatch: @unchecked Sendable {
 
     private func changed(_ client: OpaquePointer?, to state: AvahiClientState) {
         // The first call occurs inside avahi_client_new.
-        if self.client == nil { self.client = client }
+        let isNew = self.client == nil
+        if isNew { self.client = client }
         switch state {
         case AVAHI_CLIENT_S_RUNNING, AVAHI_CLIENT_S_REGISTERING, AVAHI_CLIENT_S_COLLISION:
             // The last two states concern this computer's host name; browsing works regardless.
             if !isBrowsing { browse() }
+        case AVAHI_CLIENT_CONNECTING where isNew && HostInstant.now - connectStart >= AvahiThread.silence:
+            report(.disconnected(Self.silent, remedy: Self.restart))
+            // A daemon that only did not answer does not appear on the bus later.
+            rebuildTimer.fire(after: .seconds(10))
         case AVAHI_CLIENT_CONNECTING:
-            onEvent(self, .disconnected(Self.reason(Int32(AVAHI_ERR_NO_DAEMON))))
+            disconnected(Int32(AVAHI_ERR_NO_DAEMON))
         default:
-            onEvent(self, .disconnected(Self.reason(avahi_client_errno(client))))
+            disconnected(avahi_client_errno(client))
             // Deferred: the caller of this callback still uses the client.
             rebuildTimer.fire(after: .milliseconds(200))
         }
     }
 
-    private static func reason(_ code: Int32) -> String {
-        return
+    private func disconnected(_ code: Int32) {
+        let reason =
             code == AVAHI_ERR_NO_DAEMON || code == AVAHI_ERR_DISCONNECTED
             ? "avahi-daemon is not running"
             : "avahi-daemon cannot be reached (\(String(cString: avahi_strerror(code))))"
+        report(
+            .disconnected(
+                reason, remedy: "install and start it (apt install avahi-daemon; systemctl start avahi-daemon)"))
     }
+
+    /// The reason and the remedy for a daemon that does not answer.
+    package static let silent = "avahi-daemon does not answer"
+    package static let restart = "restart it (systemctl restart avahi-daemon)"
 
     // MARK: Browsing
 
     private func browse() {
         isBrowsing = true
-        onEvent(self, .connected)
+        report(.connected)
         let me = Unmanaged.passUnretained(self).toOpaque()
-        for kind in kinds {
+        for kind in kinds where !thread.isStopped {
             let browser = avahi_service_browser_new(
                 client, AvahiIfIndex(AVAHI_IF_UNSPEC), AvahiProtocol(AVAHI_PROTO_UNSPEC), kind.rawValue, nil,
                 AvahiLookupFlags(rawValue: 0),
@@ -180,7 +184,7 @@ package final class ServiceWatch: @unchecked Sendable {
                         .browsed(event, interface: interface, family: family, name: name, type: type, domain: domain)
                 }, me)
             if browser == nil {
-                onEvent(self, .disconnected(Self.reason(avahi_client_errno(client))))
+                disconnected(avahi_client_errno(client))
                 rebuildTimer.fire(after: .milliseconds(2000))
                 return
             }
@@ -202,15 +206,15 @@ package final class ServiceWatch: @unchecked Sendable {
                 kind: kind, instance: String(cString: name), domain: String(cString: domain), interface: interface,
                 family: family == AVAHI_PROTO_INET6 ? .v6 : .v4)
             if event == AVAHI_BROWSER_NEW {
-                onEvent(self, .found(service))
+                report(.found(service))
             } else {
                 drop(service)
-                onEvent(self, .lost(service))
+                report(.lost(service))
             }
         case AVAHI_BROWSER_ALL_FOR_NOW:
-            onEvent(self, .listed)
+            report(.listed)
         case AVAHI_BROWSER_FAILURE:
-            onEvent(self, .disconnected(Self.reason(avahi_client_errno(client))))
+            disconnected(avahi_client_errno(client))
             rebuildTimer.fire(after: .milliseconds(2000))
         default:
             break
@@ -229,6 +233,7 @@ package final class ServiceWatch: @unchecked Sendable {
     }
 
     private func ask(_ resolver: ServiceResolver) {
+        if thread.isStopped { return }
         let name = resolver.name
         let own = name.family == .v4 ? AVAHI_PROTO_INET : AVAHI_PROTO_INET6
         // IPv4 over the IPv4 group; any family after a failure.
@@ -251,7 +256,7 @@ package final class ServiceWatch: @unchecked Sendable {
         guard event == AVAHI_RESOLVER_FOUND, let address else {
             if let resolver = resolver.resolver { avahi_service_resolver_free(resolver) }
             resolver.resolver = nil
-            if resolver.name.isSought { onEvent(self, .lost(resolver.name)) }
+            if resolver.name.isSought { report(.lost(resolver.name)) }
             postpone(resolver)
             return
         }
@@ -259,8 +264,8 @@ package final class ServiceWatch: @unchecked Sendable {
         guard let found = Self.address(address.pointee, interface: interface), let record = Self.record(record) else {
             return
         }
-        if resolver.name.isSought { onEvent(self, .found(resolver.name)) }
-        onEvent(self, .resolved(resolver.name, NetworkEndpoint(found, port: port), record))
+        if resolver.name.isSought { report(.found(resolver.name)) }
+        report(.resolved(resolver.name, NetworkEndpoint(found, port: port), record))
     }
 
     /// Retries after 2, 4, 8 … 64 s, as long as the service is announced.
@@ -311,6 +316,6 @@ package final class ServiceWatch: @unchecked Sendable {
 
     private func due() {
         isDueScheduled = false
-        onEvent(self, .due)
+        report(.due)
     }
 }

@@ -27,6 +27,8 @@ enum CommandLineRunner {
         signal(SIGXFSZ, SIG_IGN)
         // An inherited SIG_IGN would discard the exit status of the programs that are run.
         signal(SIGCHLD, SIG_DFL)
+        // ignored: what needs a task checks again, and reports the reason.
+        try? WorkerThread.checkForTask()
         for sentence in Privileges.adoptSockets() {
             StandardStream.error.write("talkie: \(PrintableText.sentence(sentence))\n")
         }

@@ -124,11 +124,8 @@ private struct Deliberation {
         if let remembered = memory?.route, possible.contains(where: { $0.route == remembered }) {
             return drive(remembered, because: "it has played this way before", others: possible.map(\.route))
         }
-        let untried = possible.filter { !(memory?.failed.contains($0.route) ?? false) }
-        if let first = untried.first ?? possible.first {
-            let skipped = possible.prefix { $0.route != first.route }.map(\.route.rawValue)
-            let history = skipped.isEmpty ? "" : "; \(skipped.joined(separator: " and ")) failed before"
-            return drive(first.route, because: first.reason + history, others: possible.map(\.route))
+        if let first = possible.first {
+            return drive(first.route, because: first.reason, others: possible.map(\.route))
         }
         if let refusal = ntpRefusal, let why = conditions.clockPorts.objection {
             return self.refusal(.clockPorts, "\(refusal), and UDP 319 and 320 cannot be used here: \(why)")

@@ -115,7 +115,6 @@ extension RouteMemory {
         var memory = before.flatMap { $0.sourceVersion == sourceVersion ? $0 : nil } ?? RouteMemory()
         if experience.contains(.played) {
             memory.route = route
-            memory.failed.remove(route)
             // A role that only followed from the group is decided again.
             if let role = experience.clockRole { (memory.role, memory.isRoleOfGroup) = (role, isGrouped) }
             memory.hasProbed = memory.hasProbed || experience.contains(.probed)

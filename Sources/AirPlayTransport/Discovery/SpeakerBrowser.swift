@@ -32,7 +32,11 @@ package final class SpeakerBrowser: SpeakerSource {
         package var entries: [SpeakerEntry] { SpeakerEntry.entries(of: speakers) }
     }
 
+    /// The time after which a daemon that has not answered is unavailable. It may be starting.
+    package static let answerTimeout: Duration = .milliseconds(2500)
+
     private let publisher = StateBroadcaster(Snapshot())
+    private let startDeadline = HostInstant.now.advanced(by: answerTimeout)
     private let watch: ServiceWatch
     private let listener: Listener
 
@@ -46,7 +50,7 @@ package final class SpeakerBrowser: SpeakerSource {
         let listener = Listener(publisher: publisher, directory: SpeakerDirectory(serviceLimit: serviceLimit))
         self.listener = listener
         watch = try ServiceWatch(ServiceName.Kind.ofSpeakers) { watch, event in listener.handle(event, from: watch) }
-        watch.start()
+        try watch.start()
     }
 
     deinit {
@@ -55,13 +59,29 @@ package final class SpeakerBrowser: SpeakerSource {
     }
 
     package func request(for requests: SpeakerRequests) {
-        watch.perform { listener.request(for: requests, watch) }
+        watch.perform { [listener, watch] in listener.request(for: requests, watch) }
     }
 
     /// The current state.
-    package var snapshot: Snapshot { publisher.value }
+    package var snapshot: Snapshot { evaluated(publisher.value) }
 
-    /// Returns the current state and all later ones. A slow consumer skips states but always receives the last one.
+    /// Returns a snapshot in which a daemon that does not answer is unavailable. Avahi's thread, which would publish
+    /// that, waits for its answer.
+    private func evaluated(_ snapshot: Snapshot) -> Snapshot {
+        guard snapshot.availability == .starting, .now >= startDeadline else { return snapshot }
+        var snapshot = snapshot
+        snapshot.availability = .unavailable(Self.missing(ServiceWatch.silent, remedy: ServiceWatch.restart))
+        return snapshot
+    }
+
+    private static func missing(_ reason: String, remedy: String) -> DiscoveryError {
+        DiscoveryError(
+            .daemonMissing,
+            "Cannot search for speakers because \(reason); \(remedy), or name the speaker by its address: airplay://HOST."
+        )
+    }
+
+    /// Returns the published state and all later ones. A slow consumer skips states but always receives the last one.
     /// Ends with the browser.
     package func updates() -> AsyncStream<Snapshot> { publisher.values }
 
@@ -69,8 +89,13 @@ package final class SpeakerBrowser: SpeakerSource {
     package func wait(
         until deadline: HostInstant, _ condition: (Snapshot) -> Bool
     ) -> (snapshot: Snapshot, satisfied: Bool) {
-        let (snapshot, satisfied) = publisher.wait(until: deadline, condition)
-        return (snapshot, satisfied)
+        // Nothing is published at that time.
+        if .now < startDeadline, startDeadline < deadline {
+            let (snapshot, satisfied) = publisher.wait(until: startDeadline) { condition(evaluated($0)) }
+            if satisfied { return (evaluated(snapshot), true) }
+        }
+        let (snapshot, satisfied) = publisher.wait(until: deadline) { condition(evaluated($0)) }
+        return (evaluated(snapshot), satisfied)
     }
 
     /// Blocks until the requested speaker is on the network.
@@ -92,8 +117,7 @@ package final class SpeakerBrowser: SpeakerSource {
 
     /// Converts events to snapshots.
     ///
-    /// `@unchecked Sendable`: its mutable state is used on avahi's thread, or inside `ServiceWatch.perform`, which
-    /// excludes that thread.
+    /// `@unchecked Sendable`: its mutable state is used on avahi's thread only.
     private final class Listener: @unchecked Sendable {
         private let publisher: StateBroadcaster<Snapshot>
         private var directory: SpeakerDirectory
@@ -127,10 +151,10 @@ package final class SpeakerBrowser: SpeakerSource {
                 publisher.update { $0.availability = .available }
                 if isHolding { watch.schedule(milliseconds: 3000) }
                 seek(watch)
-            case .disconnected(let reason):
+            case .disconnected(let reason, let remedy):
                 directory.clear()
                 publisher.update {
-                    $0.availability = .unavailable(Self.missing(because: reason))
+                    $0.availability = .unavailable(SpeakerBrowser.missing(reason, remedy: remedy))
                     $0.isSettled = false
                 }
             case .found(let name):
@@ -156,13 +180,6 @@ package final class SpeakerBrowser: SpeakerSource {
             case .due:
                 publish(watch)
             }
-        }
-
-        private static func missing(because reason: String) -> DiscoveryError {
-            DiscoveryError(
-                .daemonMissing,
-                "Cannot search for speakers because \(reason); install and start it (apt install avahi-daemon; systemctl start avahi-daemon), or name the speaker by its address: airplay://HOST."
-            )
         }
 
         /// Events arrive in bursts; one snapshot per event would have quadratic cost.

@@ -5,7 +5,7 @@ package import MediaCore
 package protocol SpeakerSource: Sendable {
     /// The current state.
     var snapshot: SpeakerBrowser.Snapshot { get }
-    /// Requests speakers, which are then always admitted. Any thread except the one that delivers events.
+    /// Requests speakers, which are then always admitted. Does not wait. Any thread.
     func request(for requests: SpeakerRequests)
     /// Blocks until a snapshot satisfies a condition. Returns the last snapshot at the deadline.
     func wait(

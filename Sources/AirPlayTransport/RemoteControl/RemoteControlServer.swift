@@ -51,6 +51,7 @@ package final class RemoteControlServer: Sendable {
 
     deinit {
         guard let running = running.withLock({ $0 }) else { return }
+        for announcement in running.announcements { announcement.service?.cancel() }
         for announcement in running.announcements { announcement.service?.stop() }
         shared.isStopping.store(true, ordering: .releasing)
         running.wakeup.raise()

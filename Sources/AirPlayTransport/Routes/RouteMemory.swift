@@ -2,8 +2,6 @@
 package struct RouteMemory: Hashable, Sendable {
     /// The last route that played.
     package var route: Route?
-    /// Routes that were accepted but remained silent or unsynchronized.
-    package var failed: Set<Route>
     /// The clock role that the speaker required.
     package var role: ClockRole?
     /// Whether the speaker was grouped when it required the role, which is void otherwise; nil: not known.
@@ -18,14 +16,12 @@ package struct RouteMemory: Hashable, Sendable {
     package var stated: StatedLatency
 
     package init(
-        route: Route? = nil, failed: Set<Route> = [], role: ClockRole? = nil, isRoleOfGroup: Bool? = nil,
-        hasProbed: Bool = false, sourceVersion: String? = nil, wanted: Route? = nil,
-        stated: StatedLatency = StatedLatency()
+        route: Route? = nil, role: ClockRole? = nil, isRoleOfGroup: Bool? = nil, hasProbed: Bool = false,
+        sourceVersion: String? = nil, wanted: Route? = nil, stated: StatedLatency = StatedLatency()
     ) {
         self.wanted = wanted
         self.stated = stated
         self.route = route
-        self.failed = failed
         (self.role, self.isRoleOfGroup) = (role, isRoleOfGroup)
         self.hasProbed = hasProbed
         self.sourceVersion = sourceVersion

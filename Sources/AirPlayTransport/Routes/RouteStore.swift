@@ -24,15 +24,11 @@ package struct RouteStore: Sendable {
     }
 
     private static func memory(in record: StateRecord) -> RouteMemory {
-        func routes(_ key: String) -> [Route] {
-            (record[key] ?? "").split(separator: " ").compactMap { Route(word: String($0)) }
-        }
-        return RouteMemory(
-            route: routes("heard").first, failed: Set(routes("failed")),
+        RouteMemory(
+            route: record["heard"].flatMap { Route(word: $0) },
             role: record["clock"].flatMap { ClockRole(rawValue: $0) },
             isRoleOfGroup: record["clock-group"].map { $0 == "yes" }, hasProbed: record["probes"] == "yes",
-            sourceVersion: record["source-version"],
-            wanted: routes("wanted").first,
+            sourceVersion: record["source-version"], wanted: record["wanted"].flatMap { Route(word: $0) },
             stated: StatedLatency(
                 arrivalToRender: microseconds(record["arrival-us"], upTo: 10_000_000),
                 output: microseconds(record["output-latency-us"], upTo: 2_000_000)))
@@ -48,7 +44,6 @@ package struct RouteStore: Sendable {
     package func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
         var record = StateRecord(kind: Self.kind, version: Self.version)
         record["heard"] = memory.route?.rawValue
-        record["failed"] = memory.failed.isEmpty ? nil : memory.failed.map(\.rawValue).sorted().joined(separator: " ")
         record["clock"] = memory.role?.rawValue
         record["clock-group"] = memory.isRoleOfGroup.map { $0 ? "yes" : "no" }
         record["probes"] = memory.hasProbed ? "yes" : nil

@@ -4,8 +4,8 @@
 #include <avahi-client/publish.h>
 #include <avahi-common/error.h>
 #include <avahi-common/malloc.h>
+#include <avahi-common/simple-watch.h>
 #include <avahi-common/strlst.h>
-#include <avahi-common/thread-watch.h>
 #include <stdint.h>
 #include <sys/timerfd.h>
 #include <time.h>

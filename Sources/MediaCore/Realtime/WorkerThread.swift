@@ -69,14 +69,39 @@ package final class WorkerThread: @unchecked Sendable {
         return worker
     }
 
+    /// Whether libdispatch has opened its descriptors.
+    private static let isDispatchReady = Atomic<Bool>(false)
+
     /// Checks that the resources for a new task are available. Without threads libdispatch blocks the caller; without
     /// descriptors it aborts the program.
     ///
+    /// The first call makes libdispatch open what it keeps, an epoll(7), an eventfd(2) and a timerfd(2), which takes a
+    /// millisecond. A program calls it before its other threads exist: these may take the last descriptors between the
+    /// check and the task.
+    ///
     /// - Throws: if a thread or three descriptors are unavailable.
     package static func checkForTask() throws(ExhaustionError) {
-        let descriptors = [try PollableSignal(), try PollableSignal(), try PollableSignal()]
-        defer { withExtendedLifetime(descriptors) {} }
-        try start(name: "check") {}.join()
+        guard !isDispatchReady.load(ordering: .acquiring) else { return try start(name: "check") {}.join() }
+        do {
+            let descriptors = [try PollableSignal(), try PollableSignal(), try PollableSignal()]
+            defer { withExtendedLifetime(descriptors) {} }
+            // A worker and the manager, which waits for timers.
+            let mayEnd = Signal()
+            let first = try start(name: "check") { mayEnd.wait() }
+            defer {
+                mayEnd.raise()
+                first.join()
+            }
+            try start(name: "check") {}.join()
+        }
+        let isReady = Signal()
+        Task.detached {
+            // ignored: nothing cancels this task.
+            try? await Task.sleep(for: .milliseconds(1))
+            isReady.raise()
+        }
+        isReady.wait(until: .now.advanced(by: .seconds(1)))
+        isDispatchReady.store(true, ordering: .releasing)
     }
 
     /// Waits until the body has returned. Further calls return immediately. Must not be called on the thread itself.

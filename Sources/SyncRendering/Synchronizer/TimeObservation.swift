@@ -26,6 +26,8 @@ final class TimeObservation: Sendable {
         var includesCursor = true
         var watchers: [Watcher] = []
         var alarms: [Alarm] = []
+        /// The observers that commands have accessed; released by the next step.
+        var accessed: [TimeObserver] = []
         var isStopping = false
     }
 
@@ -86,8 +88,12 @@ final class TimeObservation: Sendable {
     }
 
     /// Covers the range up to a change of the timeline. Called by the commanding thread after the publication.
+    ///
+    /// It releases no observer: the end of one may run code of the application, which may issue the next command.
     func timelineChanged(to next: TimebaseSnapshot, at now: HostInstant) {
-        let isWatched = withState { state -> Bool in
+        let isWatched = state.withLock { state -> Bool in
+            for case let observer? in state.watchers.map(\.observer)
+            where !state.accessed.contains(where: { $0 === observer }) { state.accessed.append(observer) }
             account(&state, upTo: now)
             change(&state, from: state.snapshot.segment(at: now), to: next.segment(at: now), at: now)
             state.snapshot = next
@@ -132,6 +138,11 @@ final class TimeObservation: Sendable {
     /// Performs due calls; returns when the next step is due unless the timeline changes, nil if never.
     func step() -> HostInstant? {
         let now = timebase.clock.now
+        // Released here, outside of the lock: an observer whose last reference this was is not called.
+        _ = state.withLock { state in
+            defer { state.accessed = [] }
+            return state.accessed
+        }
         let (observers, alarms) = withState { state in
             account(&state, upTo: now)
             state.watchers.removeAll { $0.observer == nil }

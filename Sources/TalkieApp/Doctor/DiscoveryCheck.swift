@@ -1,5 +1,6 @@
 internal import AirPlay
 internal import AirPlayTransport
+internal import Discovery
 internal import MediaCore
 internal import Sockets
 
@@ -13,9 +14,11 @@ enum DiscoveryCheck {
 
     /// Browses the real network.
     static func findings() -> [Finding] {
-        // ignored: what does not answer is looked for instead.
-        guard let browser = try? SpeakerBrowser() else { return findings(bus: bus, avahi: avahi) }
-        return findings(browser, until: .now.advanced(by: timeout))
+        do throws(DiscoveryError) {
+            return findings(try SpeakerBrowser(), until: .now.advanced(by: timeout))
+        } catch {
+            return [Finding("discovery", .missing, "\(error.message): speakers are not found automatically")]
+        }
     }
 
     static func findings(

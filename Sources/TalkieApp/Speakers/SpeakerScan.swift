@@ -13,8 +13,6 @@ internal import SyncRendering
 package struct SpeakerScan {
     /// The default timeout of a list. A running daemon reports what it knows within a second.
     static let usualLimit: Duration = .seconds(3)
-    /// Timeout for a daemon that is starting.
-    private static let daemonTimeout: Duration = .seconds(2)
 
     /// Whether to write JSON (RFC 8259).
     package var isJSON = false
@@ -82,7 +80,7 @@ package struct SpeakerScan {
         sinks: () -> [OutputDestination] = { [] }, write: (String) -> Bool, remark: (String) -> Void
     ) throws(DiscoveryError) {
         let began = clock.now
-        let timeout = began.advanced(by: Self.daemonTimeout)
+        let timeout = began.advanced(by: SpeakerBrowser.answerTimeout)
         let (start, isThere) = source.wait(until: timeout) { $0.availability == .available }
         if !isThere, case .unavailable(let error) = start.availability {
             // The outputs of the sound server need no daemon.

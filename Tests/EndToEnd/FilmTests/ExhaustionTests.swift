@@ -33,7 +33,7 @@ import Testing
         #expect(!result.errors.contains("check the address"), sourceLocation: sourceLocation)
     }
 
-    @Test(arguments: [5, 7, 9, 12])
+    @Test(arguments: [5, 7, 9, 12, 13, 14])
     func exhaustedDescriptorsAreReportedAsTheCause(limit: Int) throws {
         expectSentence(try play(["prlimit", "--nofile=\(limit):\(limit)"]), "ulimit -n")
     }

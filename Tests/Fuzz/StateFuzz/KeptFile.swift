@@ -66,11 +66,8 @@ struct KeptFile: Sendable {
 
     private static let route = KeptFile(file: "routes/\(speaker.digits)", kind: "route") { state in
         let (memory, note) = RouteStore(state).memory(of: speaker)
-        // Only known routes, and no more failures than there are routes.
-        precondition(
-            memory.map { $0.failed.isSubset(of: Set(Route.all)) && $0.failed.count <= Route.all.count } ?? true)
         let words = memory.map { memory in
-            "\(memory.route?.rawValue ?? "") \(memory.failed.map(\.rawValue).sorted()) \(memory.role?.rawValue ?? "") "
+            "\(memory.route?.rawValue ?? "") \(memory.role?.rawValue ?? "") "
                 + "\(memory.hasProbed) \(memory.sourceVersion ?? "")"
         }
         return Found(isUsed: memory != nil, text: words ?? "", note: note)

@@ -38,6 +38,12 @@ final class DiscoveryNetwork: Sendable {
     func startDaemon() { Self.run(["daemon", folder, "a", "start"]) }
     func stopDaemon() { Self.run(["daemon", folder, "a", "stop"]) }
     func killDaemon() { Self.run(["daemon", folder, "a", "kill"]) }
+    /// The daemon answers nothing while a closure runs.
+    func withFrozenDaemon<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+        Self.run(["daemon", folder, "a", "freeze"])
+        defer { Self.run(["daemon", folder, "a", "thaw"]) }
+        try body()
+    }
 
     /// Makes host "b" announce services with one instance name, replacing those announced for `file` before.
     func announce(_ file: String, name: String, _ services: [(type: String, port: Int, txt: [String])]) {

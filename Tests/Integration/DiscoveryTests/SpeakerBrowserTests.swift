@@ -95,6 +95,41 @@ struct SpeakerBrowserTests {
         #expect(changes.finish().allSatisfy { $0.map(\.name) == ["Kitchen"] })
     }
 
+    /// Libavahi-client waits 25 s for each answer.
+    @Test func nothingWaitsForADaemonThatDoesNotAnswer() throws {
+        announceKitchen()
+        let clock = ContinuousClock()
+        var known: SpeakerBrowser? = try SpeakerBrowser()
+        #expect(known.map { reached($0) { $0.speakers.first?.endpoints.count == 2 } != nil } == true)
+        var later: SpeakerBrowser?
+        var announcement: ServiceAnnouncement?
+        try network.withFrozenDaemon {
+            let asked = try clock.measure {
+                known?.request(for: SpeakerRequests([try SpeakerQuery("Bath")], ids: []))
+                later = try SpeakerBrowser()
+                later?.request(for: SpeakerRequests([try SpeakerQuery("Bath")], ids: []))
+                announcement = ServiceAnnouncement(
+                    ServiceName.Kind(rawValue: "_airplay._tcp"), name: "Bath", host: "bath", address: .loopback,
+                    port: 7000, strings: [], failed: { _ in })
+            }
+            #expect(asked < .milliseconds(500))
+            let search = clock.measure {
+                let error = #expect(throws: DiscoveryError.self) {
+                    try later?.find(SpeakerQuery("Bath"), until: soon())
+                }
+                #expect(error?.message.contains("does not answer; restart it") == true)
+            }
+            #expect(search < .seconds(4))
+            // It is not reported as starting again.
+            let state = later?.wait(until: soon(1)) { $0.availability == .starting }
+            #expect(state?.satisfied == false)
+            #expect(clock.measure { known = nil } < .milliseconds(2500))
+            #expect(clock.measure { announcement?.stop() } < .milliseconds(2500))
+        }
+        let browser = try #require(later)
+        _ = try #require(reached(browser, within: 60) { $0.speakers.map(\.name) == ["Kitchen"] })
+    }
+
     @Test func aSpeakerIsFoundByNameOrIdAsSoonAsItAppears() throws {
         let browser = try SpeakerBrowser()
         announceKitchen()

@@ -85,7 +85,7 @@ import Testing
 
     @Test func whatWasHeardBeforeIsTakenAgainUntilTheSpeakerIsUpdated() throws {
         let memory = RouteMemory(
-            route: .realtime, failed: [.buffered], role: .follower, isRoleOfGroup: false, sourceVersion: "366.0")
+            route: .realtime, role: .follower, isRoleOfGroup: false, sourceVersion: "366.0")
         let again = try decide(KnownSpeakers.sonosEra, under: RouteConditions(memory: memory))
         #expect(again.route == .realtime)
         #expect(again.role == .follower)
@@ -98,15 +98,6 @@ import Testing
         var ports = noPorts
         ports.memory = RouteMemory(route: .realtime, sourceVersion: "377.17.24.6")
         #expect(try decide(KnownSpeakers.samsungSoundbar, under: ports).route == .realtimeNTP)
-    }
-
-    @Test func aRouteThatFailedIsTriedLast() throws {
-        let memory = RouteMemory(failed: [.buffered], sourceVersion: "366.0")
-        let decision = try decide(KnownSpeakers.sonosEra, under: RouteConditions(memory: memory))
-        #expect(decision.route == .realtime)
-        #expect(decision.reason.contains("buffered failed before"))
-        let hopeless = RouteMemory(failed: [.buffered, .realtime], sourceVersion: "366.0")
-        #expect(try decide(KnownSpeakers.sonosEra, under: RouteConditions(memory: hopeless)).route == .buffered)
     }
 
     @Test func onlyALoneHomePodOfARecentSystemIsFollowed() throws {

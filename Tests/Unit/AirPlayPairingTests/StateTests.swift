@@ -366,8 +366,7 @@ final class ScratchState {
         let routes = RouteStore(scratch.folder)
         #expect(routes.memory(of: speaker).memory == nil)
         let memory = RouteMemory(
-            route: .realtime, failed: [.buffered, .realtimeNTP], role: .follower, isRoleOfGroup: true, hasProbed: true,
-            sourceVersion: "366.0",
+            route: .realtime, role: .follower, isRoleOfGroup: true, hasProbed: true, sourceVersion: "366.0",
             stated: StatedLatency(arrivalToRender: .milliseconds(85), output: .microseconds(250_001)))
         try routes.remember(memory, of: speaker)
         #expect(routes.memory(of: speaker).memory == memory)

@@ -181,6 +181,13 @@ import Testing
         synchronizer.setRate(1, time: .zero)
         run(for: .seconds(3))
         #expect(log.isEmpty)
+        observer = periodic(second(1))
+        // It is due, and was accessed by the command.
+        synchronizer.setRate(1, time: second(7))
+        withExtendedLifetime(observer) {}
+        observer = nil
+        run(for: .seconds(3))
+        #expect(log.isEmpty)
     }
 
     // MARK: Misbehaving observers

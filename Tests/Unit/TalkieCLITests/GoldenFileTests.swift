@@ -338,8 +338,8 @@ import Testing
             SpeakerContact(name: "Küche", address: SpeakerAddress("airplay://10.0.0.5"), query: .name("Kitchen")))
         try RouteStore(state).remember(
             RouteMemory(
-                route: .buffered, failed: [.realtime, .realtimeNTP], role: .follower, isRoleOfGroup: false,
-                hasProbed: true, sourceVersion: "366.0"), of: speaker)
+                route: .buffered, role: .follower, isRoleOfGroup: false, hasProbed: true, sourceVersion: "366.0"),
+            of: speaker)
         try ProfileStore(state).store([profile])
         #expect(
             SoftwareSpeakerStore(name: "Küche", folder: state).write(

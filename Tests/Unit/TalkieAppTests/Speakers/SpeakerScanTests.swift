@@ -154,7 +154,7 @@ import Testing
             let network = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
             let result = self.scan(network, scan)
             #expect(result.error?.message == "start avahi-daemon." && result.output.isEmpty)
-            #expect(network.elapsed == .seconds(2))
+            #expect(network.elapsed == SpeakerBrowser.answerTimeout)
         }
     }
 
