@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// The library's calls block until the daemon has replied, up to 25 s each where the daemon is stopped (the default
 /// time limit of libdbus). Therefore they are made on this thread only, and no other one waits for it except in `stop`,
-/// for at most two seconds. Avahi's own threaded poll has a lock for which others wait, and joins a thread that it could not
-/// create.
+/// for at most two seconds. Avahi's own threaded poll has a lock for which others wait, and joins a thread that was not
+/// created.
 ///
 /// `@unchecked Sendable`: the loop is used by its thread, before `start` by the owner, and afterwards by `deinit`.
 final class AvahiThread: @unchecked Sendable {
