@@ -281,7 +281,7 @@ package final class SoundCardPlayout {
         guard abs(lineRate / mark.speed - 1) <= Self.speedTolerance else { return stop() }
         let late = (position(of: media, on: mark) - position) / rate
         error = .nanoseconds(Int64(max(-1e18, min(1e18, late * 1e9))))
-        if isMoved { (isMoved, playingSince, playedFrames, steeredAt) = (false, audibleAt, 0, 0) }
+        if isMoved { (isMoved, playingSince) = (false, audibleAt) }
         let age = audibleAt - playingSince
         if DriftController.mustJump(error: error, age: age) { return stop() }
         let elapsed = Double(playedFrames) / rate
@@ -314,6 +314,7 @@ package final class SoundCardPlayout {
                         piece = number
                         position = max(Double(first), wanted.rounded())
                         isPlaying = true
+                        isMoved = false
                         steeredAt = 0
                         return 0
                     }

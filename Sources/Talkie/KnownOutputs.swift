@@ -12,8 +12,10 @@ final class KnownOutputs: Sendable {
     /// The calibration to apply again when a card's sink changes; guarded by its lock.
     let calibration = Lock(Reference())
     private let registry: OutputRegistry?
+    private struct WatchedCard: Sendable { weak var value: SoundCard? }
+
     /// The cards with a registered sink watcher; guarded by its lock.
-    private let watched = Lock<[ObjectIdentifier]>([])
+    private let watched = Lock<[WatchedCard]>([])
 
     init(_ registry: OutputRegistry?) { self.registry = registry }
 
@@ -21,11 +23,13 @@ final class KnownOutputs: Sendable {
         if let identity = registry?.identity(of: output) { return identity }
         guard let card = output as? SoundCard else { return nil }
         let isNew = watched.withLock { watched in
-            guard !watched.contains(ObjectIdentifier(card)) else { return false }
-            watched.append(ObjectIdentifier(card))
+            watched.removeAll { $0.value == nil }
+            guard !watched.contains(where: { $0.value === card }) else { return false }
+            watched.append(WatchedCard(value: card))
             return true
         }
-        if isNew { card.addSinkWatcher { [calibration] in calibration.withLock { $0.value }?.apply() } }
+        // Its sink becomes known while it joins.
+        if isNew { card.addSinkWatcher { [calibration] in calibration.withLock { $0.value }?.reapply() } }
         return card.identity
     }
 }

@@ -43,8 +43,8 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
         var sinkHandler: @Sendable () -> Void = {}
         /// Called at the same events. For other modules.
         var sinkWatchers: [@Sendable () -> Void] = []
-        /// Whether the delay was assumed at the last poll.
-        var isDelayAssumed = false
+        /// What the handlers know of the delay.
+        var delayNews = DelayNews()
         /// Whether the requested device was missing when the card was last closed.
         var wasLost = false
     }
@@ -97,7 +97,7 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
 
     /// Sets the handler for changes of `sink`: it has become known, or the sound server has moved the stream.
     ///
-    /// The latter is also an `outputMoved` event. A device replaced by another one is reported by events only.
+    /// The latter is also an `outputMoved` event. A device replaced by another one is reported within two seconds.
     ///
     /// - Parameter onEvent: Called on an internal thread; must return at once. Replaces the previous handler.
     public func setSinkHandler(_ onEvent: @escaping @Sendable () -> Void) {
@@ -115,14 +115,24 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
         for watcher in watchers { watcher() }
     }
 
-    /// Reports that the delay of a sink has turned out to be assumed, which is known only when it has been measured.
-    private func pollLatencySource() {
+    /// Reports another device, which may have another calibration, and a delay that has turned out to be assumed, which
+    /// is known only when it has been measured.
+    private func pollDelay() {
         let isAssumed = latency.shares.contains { $0.source == .assumed }
-        let isNews = state.withLock { state in
-            defer { state.isDelayAssumed = isAssumed }
-            return isAssumed && !state.isDelayAssumed
+        let key = identity.key
+        if state.withLock({ $0.delayNews.update(key: key, isAssumed: isAssumed) }) { sinkHasChanged() }
+    }
+
+    /// Whether the handlers of `sink` must be called, although no sound server has reported a change.
+    struct DelayNews: Sendable {
+        private var key: String?
+        private var isAssumed = false
+
+        /// Adopts the state of a poll. Returns true for another identity, and for a delay that is assumed and was not.
+        mutating func update(key: String, isAssumed: Bool) -> Bool {
+            defer { (self.key, self.isAssumed) = (key, isAssumed) }
+            return (self.key ?? key) != key || isAssumed && !self.isAssumed
         }
-        if isNews { sinkHasChanged() }
     }
 
     /// The current identity for calibration profiles.
@@ -278,7 +288,7 @@ public final class SoundCard: PreopeningOutput, StartReportingOutput, Recovering
         let worker = SoundCardWorker(
             device: device, name: self.device, context: context, depths: depths,
             gain: Float(bitPattern: gainBits.load(ordering: .relaxed)), substitutes: substitutes,
-            sinkNews: { [weak self] in self?.sinkHasChanged() }, poll: { [weak self] in self?.pollLatencySource() })
+            sinkNews: { [weak self] in self?.sinkHasChanged() }, poll: { [weak self] in self?.pollDelay() })
         do throws(ExhaustionError) {
             try worker.start()
         } catch {

@@ -84,6 +84,8 @@ public final class SleepInhibitor: Sendable {
                 guard let self else { return }
                 setNeeded(state.needsAwake)
             }
+            // The player has ended, perhaps while it played.
+            self?.setNeeded(false)
         }
         following.withLock { $0 = task }
     }

@@ -6,9 +6,14 @@ internal import MediaCore
 /// of a feeder: they allocate nothing, except names and shares.
 struct GroupMembers {
     /// The playing members, or those to prepare; each has a number.
-    var outputs: [any AudioOutput] { didSet { for output in outputs { _ = assignNumber(to: output) } } }
-    /// All present and former members by number, with their delays against the group; negative is earlier.
-    private var known: [(abilities: OutputAbilities, delay: Duration, channels: ChannelSelection)]
+    var outputs: [any AudioOutput] {
+        didSet {
+            for output in oldValue { known[assignNumber(to: output)].hasLeft = true }
+            for output in outputs { known[assignNumber(to: output)].hasLeft = false }
+        }
+    }
+    /// All present and former members by number.
+    private var known: [KnownOutput]
     /// The feeds of all members, including those that join or leave.
     private(set) var feeds: [OutputFeed] = []
     /// See `OutputGroup.startsWithoutLateMembers`.
@@ -16,9 +21,18 @@ struct GroupMembers {
     /// A member that needs longer until it can start is late.
     private static let maxStartWait = Duration.milliseconds(500)
 
+    private struct KnownOutput {
+        let abilities: OutputAbilities
+        /// The delay against the group; negative is earlier.
+        var delay = Duration.zero
+        var channels = ChannelSelection.whole
+        /// Whether it was a member, and no delay was set since, as is done for one that will join again.
+        var hasLeft = false
+    }
+
     init(_ outputs: [any AudioOutput]) {
         self.outputs = outputs
-        known = outputs.map { (OutputAbilities($0), .zero, .whole) }
+        known = outputs.map { KnownOutput(abilities: OutputAbilities($0)) }
     }
 
     // MARK: Numbers
@@ -34,7 +48,7 @@ struct GroupMembers {
     /// Returns the permanent number of a member, assigned on its first use.
     mutating func assignNumber(to output: any AudioOutput) -> Int {
         if let number = number(of: output) { return number }
-        known.append((OutputAbilities(output), .zero, .whole))
+        known.append(KnownOutput(abilities: OutputAbilities(output)))
         return known.count - 1
     }
 
@@ -47,6 +61,7 @@ struct GroupMembers {
     /// Sets the delay of a present or future member. Returns its feed, if the delay has changed and there is one.
     mutating func setDelay(_ delay: Duration, of output: any AudioOutput) -> OutputFeed? {
         let number = assignNumber(to: output)
+        known[number].hasLeft = false
         guard known[number].delay != delay else { return nil }
         known[number].delay = delay
         return feed(of: output)
@@ -167,7 +182,7 @@ struct GroupMembers {
             if one.delay > slowest.delay || slowest.shares.isEmpty { slowest = one }
         }
         forEachStarting { start = max(start, $0.output.latency.startLead) }
-        let earliest = known.reduce(.zero) { min($0, $1.delay) }
+        let earliest = known.reduce(.zero) { $1.hasLeft ? $0 : min($0, $1.delay) }
         return OutputLatency(startLead: start - earliest, stopLead: stop - earliest, shares: slowest.shares)
     }
 

@@ -267,13 +267,15 @@ final class MemberChange: @unchecked Sendable {
             && feed.abilities.starting?.isReadyToStart ?? true
     }
 
-    /// The lead by which the switch must be committed. Audio in a device's queue is not rewound for it.
+    /// The lead by which the switch must be committed. Audio in a device's queue is not rewound for it; an output with
+    /// a negative delay plays its first frame earlier.
     private var lead: Duration {
         let stops = leaving.map { feed in
             let latency = feed.member.latency
             return max(latency.stopLead, latency.delay)
         }
-        return max(joining.map(\.member.latency.startLead).max() ?? .zero, stops.max() ?? .zero)
+        let starts = joining.map { $0.member.latency.startLead - min(.zero, $0.timebase.delay) }
+        return max(starts.max() ?? .zero, stops.max() ?? .zero)
     }
 
     /// Opens the gates of the new outputs and closes those of the old ones at a media time; nil: now.

@@ -105,22 +105,41 @@ struct SleepInhibitorTests {
         #expect(try bus.locks().contains("A film plays"))
     }
 
-    /// The path of an application: a player, logind's signals, and the player's events.
-    @Test func aFilmPausesWhenTheComputerSleepsAndStaysPaused() throws {
-        let bus = try PrivateMessageBus()
-        try bus.serveLogind()
+    private func makePlayer(_ onEvent: @escaping @Sendable (PlayerEvent) -> Void = { _ in }) -> Player {
         var options = PlayerOptions()
         options.playsVideo = false
         options.session = PlaybackSession()
-        let seen = Lock<[PlaybackInterruption]>([])
-        let player = Player(
+        return Player(
             components: Player.Components(
                 open: { (_, _) throws(MediaError) in SyntheticFilm(duration: MediaTime(value: 3600, timescale: 1)) },
                 codecs: SyntheticCodecs(),
                 makeDecoder: { _ in SyntheticVideoDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: RecordingOutput(capacity: 48_000 * 60)),
-            options: options, events: EventLog(clock: MonotonicClock())
-        ) { event in if case .interruption(let interruption) = event { seen.withLock { $0.append(interruption) } } }
+            options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
+    }
+
+    @Test func aPlayerThatEndsInMidFilmInhibitsNothingAnyMore() throws {
+        let bus = try PrivateMessageBus()
+        try bus.serveLogind()
+        let player = makePlayer()
+        let inhibitor = try SleepInhibitor(
+            player, reason: "A film plays", buses: SleepInhibitor.Buses(system: bus.address, session: Self.nowhere))
+        try inhibitor.start()
+        defer { inhibitor.stop() }
+        player.open("film")
+        #expect(bus.eventually { try bus.locks().contains("A film plays") })
+        player.shutDown()
+        #expect(bus.eventually { try bus.locks().contains("A film plays") == false })
+    }
+
+    /// The path of an application: a player, logind's signals, and the player's events.
+    @Test func aFilmPausesWhenTheComputerSleepsAndStaysPaused() throws {
+        let bus = try PrivateMessageBus()
+        try bus.serveLogind()
+        let seen = Lock<[PlaybackInterruption]>([])
+        let player = makePlayer { event in
+            if case .interruption(let interruption) = event { seen.withLock { $0.append(interruption) } }
+        }
         defer { player.shutDown() }
         let inhibitor = try SleepInhibitor(
             player, reason: "A film plays", buses: SleepInhibitor.Buses(system: bus.address, session: Self.nowhere))

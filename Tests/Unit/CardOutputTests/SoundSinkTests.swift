@@ -34,6 +34,13 @@ import Testing
         return claims.stream(of: 0, in: view).flatMap { view.knowledge(of: $0) }
     }
 
+    /// A card that replaces a lost one has another calibration, or none.
+    @Test func anotherDeviceAndAnAssumedDelayAreNewsOnce() {
+        var news = SoundCard.DelayNews()
+        let polls = [("a", false), ("a", true), ("a", true), ("", false), ("b", false), ("b", false), ("a", false)]
+        #expect(polls.map { news.update(key: $0, isAssumed: $1) } == [false, true, false, true, true, false, true])
+    }
+
     @Test func theSinkIsTheOneOurStreamPlaysOn() {
         let view = Self.view([(1, [Property.process: "7"]), (2, Self.ours)])
         #expect(Self.knowledge(view)?.sink?.title == "WH-1000XM4")

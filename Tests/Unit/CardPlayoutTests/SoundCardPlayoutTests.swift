@@ -14,6 +14,8 @@ final class CardRig {
         var at: HostInstant
         /// Film seconds modulo 0.1; nil for silence.
         var phase: Double?
+        /// 0.5 without a fade.
+        var amplitude = 0.0
     }
 
     let clock = ManualClock()
@@ -45,7 +47,7 @@ final class CardRig {
         device.listener = { [unowned self] frame, at in
             let (sine, cosine) = (Double(frame[0]), Double(frame[1]))
             let phase = abs(sine) + abs(cosine) < 1e-3 ? nil : atan2(sine, cosine) / (2 * .pi) * Self.turn
-            frames.append(Frame(at: at, phase: phase))
+            frames.append(Frame(at: at, phase: phase, amplitude: (sine * sine + cosine * cosine).squareRoot()))
         }
         card.feeder = { [unowned self] _ in feed() }
     }
@@ -173,6 +175,21 @@ extension [RenderEvent] {
         let worst = rig.frames.filter { $0.at > settled }.compactMap { rig.lateness($0, line) }.map(abs).max()
         #expect(try #require(worst) < 0.001)
         #expect(rig.taken().underruns == [])
+    }
+
+    /// As at each step of the desktop's control for the latency of a device.
+    @Test func theSoundOfAMovedStreamIsNotFadedInAgain() throws {
+        let server = ServerLatency()
+        server.setUnavailable()
+        let rig = try CardRig(rate: 48000, edges: .milliseconds(2)) { $0.serverLatency = server }
+        rig.card.run(for: .milliseconds(300))
+        rig.setRate(1, time: .zero, at: rig.clock.now.advanced(by: .milliseconds(100)))
+        rig.card.run(for: .seconds(2))
+        let moved = rig.clock.now
+        server.recordMove()
+        rig.card.run(for: .seconds(1))
+        let softest = rig.frames.filter { $0.at > moved }.map(\.amplitude).min()
+        #expect(try #require(softest) > 0.49)
     }
 
     /// Without resampling the audio would be 60 ms off at the end.

@@ -41,6 +41,12 @@ import Testing
         _ = members.setDelay(.milliseconds(-100), of: other)
         #expect(members.latency.startLead == lead + .milliseconds(100), "the other one may join")
         #expect(members.delay(of: other) == .milliseconds(-100))
+        members.outputs = [other]
+        #expect(members.latency.startLead == lead + .milliseconds(100))
+        members.outputs = [first]
+        #expect(members.latency.startLead == lead, "the other one has left")
+        _ = members.setDelay(.milliseconds(-100), of: other)
+        #expect(members.latency.startLead == lead + .milliseconds(100), "it may join again")
     }
 
     @Test func withoutAnOpenMemberTheGroupIsFilledWithWhatItReceived() {

@@ -14,6 +14,8 @@ final class SinkFinder: Sendable {
         var knowledge = SinkKnowledge.unknown("the sound server shows no stream of this program")
         /// That of the device registered last.
         var registration: SoundServer.Registration?
+        /// Whether the server has reported its sink.
+        var isFound = false
         var isOver = false
     }
 
@@ -45,6 +47,7 @@ final class SinkFinder: Sendable {
         }
         let former = state.withLock { state in
             guard !state.isOver else { return registration }
+            state.isFound = false
             defer { state.registration = registration }
             return state.registration
         }
@@ -62,7 +65,11 @@ final class SinkFinder: Sendable {
 
     private func update(_ knowledge: SinkKnowledge?) {
         guard let knowledge else { return }
-        let before = state.withLock { state in
+        let before = state.withLock { state -> SinkKnowledge in
+            // A stream that plays on is where it was: with ALSA's PipeWire plugin, only what serves PulseAudio's
+            // protocol is gone. A stream that ends with its server is opened again, or another device is.
+            if knowledge == .noServer, state.isFound { return knowledge }
+            state.isFound = state.isFound || knowledge.sink != nil
             defer { state.knowledge = knowledge }
             return state.knowledge
         }
