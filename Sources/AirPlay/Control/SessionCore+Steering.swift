@@ -48,7 +48,11 @@ extension SessionCore {
             throw AirPlayError(.outOfOrder, "A buffered stream needs PTP timing.")
         }
         try allowPlaying()
-        try anchor(onWire, at: time, clock: grandmaster)
+        do throws(AirPlayError) { try anchor(onWire, at: time, clock: grandmaster) } catch {
+            // It may play nevertheless.
+            if error.code == .timedOut { ptp.setPlaying(true, for: remote) }
+            throw error
+        }
         configuration.observations.record(.played)
         ptp.setPlaying(true, for: remote)
         return (time, timeline)

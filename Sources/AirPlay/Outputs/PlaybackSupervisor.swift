@@ -17,10 +17,16 @@ final class PlaybackSupervisor: Sendable {
         /// Whether the speaker has played with this anchor: it may have discarded audio that it decoded and did not
         /// play.
         var hasPlayed = false
+        /// Whether a start was sent since the last pause: without a response, the speaker may play without an anchor.
+        var mayPlay = false
         /// Whether all packets from the start position on were sent again for the pending start.
         var isRewound = false
+        /// Whether the stream was halted for that, so that the anchor no longer applies.
+        var isHalted = false
         /// Since when every start has been refused.
         var refusedSince: HostInstant?
+        /// Since when no start was answered, although the speaker answers other requests.
+        var unansweredSince: HostInstant?
         /// When to renew an old anchor after a refused renewal.
         var renewal = HostInstant(nanoseconds: .min)
         /// The number of bytes sent when the clock stalled, and when.
@@ -157,7 +163,17 @@ final class PlaybackSupervisor: Sendable {
                 sent.refusedSince = since
                 if core.host.now - since >= Self.yieldTimeout { core.shared.clock?.yield() }
                 return core.host.now.advanced(by: Self.retry)
-            case .timedOut: return core.host.now.advanced(by: Self.retry)
+            case .timedOut:
+                let now = core.host.now
+                let isSilent = segment.rate != 0 && !core.shared.isUnresponsive
+                sent.unansweredSince = isSilent ? sent.unansweredSince ?? now : nil
+                guard sent.unansweredSince.map({ now - $0 < Self.refusalTimeout }) ?? true else {
+                    let error = OutputError(
+                        .failed, "\(speaker.name) does not answer the request to start; restart it.")
+                    speaker.abandon(error.saying(speaker.configuration.phrases.inErrors))
+                    return nil
+                }
+                return now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired:
                 // The speaker will not play. Lost connections are handled by `SpeakerOutput.rejoin`.
                 guard segment.rate != 0 else { return nil }
@@ -182,14 +198,14 @@ final class PlaybackSupervisor: Sendable {
     private func stop(
         _ segment: TimebaseSegment, core: SessionCore, speaker: AirPlaySpeaker, sent: inout SentState
     ) throws(AirPlayError) -> HostInstant? {
-        guard sent.anchor != nil else { return nil }
+        guard sent.mayPlay else { return nil }
         let now = core.host.now
         if segment.hostAnchor > now { return segment.hostAnchor }
         speaker.state.withLock { $0.anchors.recordStop(at: now) }
         try core.pause()
-        sent.anchor = nil
+        (sent.anchor, sent.mayPlay) = (nil, false)
         speaker.state.withLock { $0.anchors.hold(nil) }
-        sent.isRewound = false
+        (sent.isRewound, sent.isHalted, sent.unansweredSince) = (false, false, nil)
         return nil
     }
 
@@ -257,7 +273,7 @@ final class PlaybackSupervisor: Sendable {
     ) throws(AirPlayError) -> HostInstant? {
         let segment = command.segment
         let timeline = core.timeline
-        if let known = sent.anchor, let timeline, known.epoch == timeline.epoch,
+        if let known = sent.anchor, let timeline, !sent.isHalted, known.epoch == timeline.epoch,
             known.generation == command.generation, known.delay == command.delay
         {
             return renew(
@@ -265,7 +281,9 @@ final class PlaybackSupervisor: Sendable {
             )
         }
         let now = core.host.now
-        let shift = sent.anchor.flatMap { known in timeline.map { known.distance(to: segment, on: $0, at: now) } }
+        let shift = (sent.isHalted ? nil : sent.anchor).flatMap { known in
+            timeline.map { known.distance(to: segment, on: $0, at: now) }
+        }
         if let shift, shift < Self.ignoredShift {
             sent.anchor?.generation = command.generation
             sent.anchor?.delay = command.delay
@@ -280,24 +298,25 @@ final class PlaybackSupervisor: Sendable {
         let joinInstant = now.advanced(by: leads.join)
         if sent.hasPlayed || segment.hostAnchor < joinInstant, !isNear, !sent.isRewound {
             let time = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: leads.request)))
-            guard let position = timestamps.timestamp(of: time, rate: segment.speed),
-                try core.rewind(to: position, gap: timestamps.rewindGap)
-            else { return nil }
+            guard let position = timestamps.timestamp(of: time, rate: segment.speed) else { return nil }
+            sent.isHalted = true
+            guard try core.rewind(to: position, gap: timestamps.rewindGap) else { return nil }
             sent.isRewound = true
             return now.advanced(by: Self.rewindLead)
         }
         let instant = max(segment.hostAnchor, now.advanced(by: leads.late))
         let time = segment.mediaTime(at: instant)
         guard let position = timestamps.timestamp(of: time, rate: segment.speed) else { return nil }
+        sent.mayPlay = true
         let anchor = try core.play(position, at: instant)
         let known = SentAnchor(
             media: time, position: position, instant: anchor.moment, speed: segment.speed,
             epoch: anchor.timeline.epoch, generation: command.generation, delay: command.delay)
         sent.anchor = known
         display.countAnchor()
-        sent.refusedSince = nil
+        (sent.refusedSince, sent.unansweredSince) = (nil, nil)
         sent.hasPlayed = true
-        sent.isRewound = false
+        (sent.isRewound, sent.isHalted) = (false, false)
         speaker.state.withLock {
             $0.anchors.hold(known)
             $0.anchors.recordStart(at: instant)

@@ -57,7 +57,8 @@ struct SpeakerTiming: Sendable {
     /// The depth of a realtime stream: it bridges stalls of this computer only.
     private static let realtimeDepth: Duration = .seconds(3)
 
-    /// Returns how far ahead a stream is filled: 95 % of the speaker's buffer, at most 240 s; 3 s for realtime streams.
+    /// Returns how far ahead a stream is filled: 95 % of the speaker's buffer, at most 240 s and at least 3 s, whatever
+    /// it states; 3 s for realtime streams.
     ///
     /// - Parameter bufferSize: In bytes; nil if the speaker does not state it.
     static func depth(of format: StreamFormat?, bufferSize: Int?, route: Route) -> Duration {
@@ -70,7 +71,7 @@ struct SpeakerTiming: Sendable {
             case .aacLC: max(40_000, 12_500 * format.channels)
             case .appleLossless: format.sampleRate * format.channels * format.bitsPerSample / 12
             }
-        return min(.seconds(240), .seconds(bufferSize / 100 * 95 / max(1, rate)))
+        return max(realtimeDepth, min(.seconds(240), .seconds(bufferSize / 100 * 95 / max(1, rate))))
     }
 }
 

@@ -21,18 +21,24 @@ package struct ReceiverInfo: Hashable, Sendable {
     /// (`audioLatencies`); nil if it states none, or more than two seconds.
     package let outputLatency: Duration?
 
+    /// The maximum length of a text in bytes, that of a string in a TXT record (RFC 6763, section 6.1).
+    private static let textLimit = 255
+
     package init(_ reply: PropertyList) {
-        name = reply["name"]?.string
-        model = reply["model"]?.string
-        manufacturer = reply["manufacturer"]?.string
-        deviceID = reply["deviceID"]?.string
-        sourceVersion = reply["sourceVersion"]?.string
+        func text(_ key: String) -> String? {
+            reply[key]?.string.map { String(decoding: $0.utf8.prefix(Self.textLimit), as: UTF8.self) }
+        }
+        name = text("name")
+        model = text("model")
+        manufacturer = text("manufacturer")
+        deviceID = text("deviceID")
+        sourceVersion = text("sourceVersion")
         features = reply["features"]?.uint64.map { FeatureBits(rawValue: $0) }
         statusFlags = reply["statusFlags"]?.uint64.map { StatusFlags(rawValue: $0) }
         // ignored: a record that is too long counts as none.
         announcement = reply["txtAirPlay"]?.data.flatMap { try? TXTRecord(wire: $0) }
         initialVolume = reply["initialVolume"]?.double
-        senderAddress = reply["senderAddress"]?.string
+        senderAddress = text("senderAddress")
         // 16 suffice: one for each type of stream and kind of audio.
         let latencies = (reply["audioLatencies"]?.array ?? []).prefix(16)
         let media = ["media", "default"].lazy.compactMap { kind in latencies.first { $0["audioType"]?.string == kind } }

@@ -19,6 +19,10 @@ final class ClassicSupervisor: Sendable {
         var hasPlayed = false
         /// Whether all packets from the start position on were sent again for the pending start.
         var isRewound = false
+        /// Whether the stream was halted for that, so that the anchor no longer applies.
+        var isHalted = false
+        /// Since when no request to rewind was answered, although the receiver answers other requests.
+        var unansweredSince: HostInstant?
         /// Since when the receiver has requested no time.
         var stalledSince: HostInstant?
     }
@@ -31,6 +35,8 @@ final class ClassicSupervisor: Sendable {
     private static let retry: Duration = .milliseconds(500)
     /// A receiver that has sent no timing request after this does not receive us.
     private static let silenceTimeout: Duration = .seconds(8)
+    /// A receiver that answers no start for this long is silent.
+    private static let answerTimeout: Duration = .seconds(10)
     /// A receiver that has stopped requesting time gets a new session after this.
     private static let stallTimeout: Duration = .seconds(10)
     /// Poll interval for a clock that is not ready.
@@ -81,7 +87,16 @@ final class ClassicSupervisor: Sendable {
             return [next, tail].compactMap { $0 }.min()
         } catch {
             switch error.code {
-            case .timedOut: return core.host.now.advanced(by: Self.retry)
+            case .timedOut:
+                let isSilent = segment.rate != 0 && !core.shared.isUnresponsive
+                sent.unansweredSince = isSilent ? sent.unansweredSince ?? core.host.now : nil
+                guard sent.unansweredSince.map({ core.host.now - $0 < Self.answerTimeout }) ?? true else {
+                    let error = OutputError(
+                        .failed, "\(speaker.name) does not answer the request to start; restart it.")
+                    speaker.abandon(error.saying(speaker.configuration.phrases.inErrors))
+                    return nil
+                }
+                return core.host.now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired, .notAuthentic:
                 // The receiver will not play. Lost connections are handled by `rejoin`.
                 if segment.rate != 0 { speaker.abandon(speaker.outputError(error)) }
@@ -146,7 +161,7 @@ final class ClassicSupervisor: Sendable {
         try core.stop()
         sent.anchor = nil
         speaker.state.withLock { $0.anchors.hold(nil) }
-        sent.isRewound = false
+        (sent.isRewound, sent.isHalted, sent.unansweredSince) = (false, false, nil)
         return nil
     }
 
@@ -164,7 +179,7 @@ final class ClassicSupervisor: Sendable {
         let segment = command.segment
         let timeline = core.timeline
         let now = core.host.now
-        if let known = sent.anchor, known.epoch == timeline.epoch {
+        if let known = sent.anchor, !sent.isHalted, known.epoch == timeline.epoch {
             let isSame = known.generation == command.generation && known.delay == command.delay
             let shift = isSame ? .zero : known.distance(to: segment, on: timeline, at: now)
             if shift < Self.ignoredShift {
@@ -179,12 +194,13 @@ final class ClassicSupervisor: Sendable {
         }
         if settled > now { return settled }
         let isNear =
-            sent.anchor.map { $0.distance(to: segment, on: timeline, at: now) < Self.correctableShift } ?? false
+            !sent.isHalted
+            && sent.anchor.map { $0.distance(to: segment, on: timeline, at: now) < Self.correctableShift } ?? false
         if sent.hasPlayed || segment.hostAnchor < now.advanced(by: ClassicLatency.depth), !isNear, !sent.isRewound {
             let media = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: ClassicSpeaker.startLead)))
-            guard let position = timestamps.timestamp(of: media, rate: segment.speed),
-                try core.rewind(to: position, gap: timestamps.rewindGap)
-            else { return nil }
+            guard let position = timestamps.timestamp(of: media, rate: segment.speed) else { return nil }
+            sent.isHalted = true
+            guard try core.rewind(to: position, gap: timestamps.rewindGap) else { return nil }
             sent.isRewound = true
         }
         let instant = max(segment.hostAnchor, core.host.now.advanced(by: ClassicSpeaker.lateLead))
@@ -195,6 +211,7 @@ final class ClassicSupervisor: Sendable {
             media: media, position: position, instant: time, speed: segment.speed, epoch: timeline.epoch,
             generation: command.generation, delay: command.delay)
         (sent.anchor, sent.hasPlayed, sent.isRewound) = (anchor, true, false)
+        (sent.isHalted, sent.unansweredSince) = (false, nil)
         display.countAnchor()
         speaker.state.withLock {
             $0.anchors.hold(anchor)

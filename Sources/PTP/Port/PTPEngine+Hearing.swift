@@ -19,8 +19,14 @@ extension PTPEngine {
             let message = PTPMessage(bytes), message.header.type.isEvent == (channel == .event),
             message.header.source.clock != identity
         else { return }
-        var isAdmitted = false
-        change(datagram.source) { isAdmitted = $0.admits(isFromPTPPort: datagram.sourcePort == wire.port(of: channel)) }
+        var (isAdmitted, isReleased) = (false, false)
+        change(datagram.source) { peer in
+            let wasFollowed = peer.isFollowed
+            isAdmitted = peer.admits(isFromPTPPort: datagram.sourcePort == wire.port(of: channel))
+            isReleased = wasFollowed && !peer.isFollowed
+        }
+        // A forged clock would lead on.
+        if isReleased { served.release(datagram.source) }
         guard isAdmitted else { return }
         let received = PTPTimestamp(served.instant(at: datagram.received))
         let requester = message.header.source

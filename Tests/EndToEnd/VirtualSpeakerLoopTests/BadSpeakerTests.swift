@@ -133,6 +133,36 @@ extension LoopTests {
             #expect(speaker.acceptedUntil == MediaTime(value: 9, timescale: 1))
         }
 
+        @Test func aSpeakerThatAnswersNoStartIsReported() throws {
+            let receiver = try receiver(["silent=SETRATEANCHORTIME"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            try prepare(speaker)
+            play(speaker)
+            #expect(eventually(within: .seconds(20)) { speaker.failure != nil })
+            #expect(speaker.failure?.message.contains("does not answer the request to start") == true)
+        }
+
+        /// It plays, and would play what it has buffered.
+        @Test func aPauseIsSentAlthoughTheStartWasAnsweredTooLate() throws {
+            let receiver = try receiver(["slow=SETRATEANCHORTIME:3"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            try prepare(speaker)
+            play(speaker, seconds: 12)
+            func frames() -> Int { receiver.record.spans.reduce(0) { $0 + $1.frames } }
+            try #require(eventually(within: .seconds(6)) { frames() > 0 }, "\(receiver.record.events.suffix(6))")
+            synchronizer.setRate(0)
+            speaker.timebaseDidChange(synchronizer.timebase.snapshot)
+            // The receiver handles one request after the other.
+            HostInstant.now.advanced(by: .seconds(5)).sleep()
+            let before = frames()
+            HostInstant.now.advanced(by: .seconds(1)).sleep()
+            #expect(frames() == before && before < 12 * 44100)
+        }
+
         @Test func aSpeakerThatTakesNoStartOnOurClockIsRefusedWithASentence() throws {
             let receiver = try receiver(["status=SETRATEANCHORTIME:400"])
             defer { receiver.stop() }

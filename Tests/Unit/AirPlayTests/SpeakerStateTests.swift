@@ -380,6 +380,8 @@ import Testing
         #expect(depth(.aac48000, .max) == .seconds(240))
         #expect(depth(nil, 8_000_000) == .seconds(60) && depth(.aac48000, nil) == .seconds(60))
         #expect(depth(.lossless44100, 8_000_000, .realtime) == .seconds(3))
+        // One that states next to nothing gets sound all the same; TCP holds back what it does not accept.
+        #expect(depth(.aac48000, 4096) == .seconds(3))
     }
 }
 

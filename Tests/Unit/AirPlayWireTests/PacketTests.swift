@@ -288,6 +288,12 @@ import Testing
         #expect(ReceiverInfo(["audioLatencies": [5, [:]]]).outputLatency == nil)
     }
 
+    /// They are stored, and stored files have a maximum size.
+    @Test func longTextsOfAReceiverAreCut() {
+        let info = ReceiverInfo(["name": .string(String(repeating: "ü", count: 1 << 20)), "sourceVersion": "366.0"])
+        #expect((120..<130).contains(info.name?.count ?? 0) && info.sourceVersion == "366.0")
+    }
+
     @Test func streamRepliesAreReadInOldAndNewShape() throws {
         let old = try StreamSetup(
             [

@@ -123,6 +123,7 @@ import Testing
         world.sendDelayRequest(from: 319)
         #expect(world.instance.peer(world.speaker)?.isFollowed == false)
         #expect(world.instance.peer(world.speaker)?.master == nil)
+        #expect(world.instance.served.mayLead(ClockIdentity(rawValue: 7)), "another speaker may insist on its clock")
         world.pass(5, liar)
         #expect(world.instance.timeline(for: world.speaker)?.grandmaster == world.identity)
         #expect(world.ahead == 0)
