@@ -157,9 +157,9 @@ build-threads: setup
 
 # Tests that drive a renderer without a thread end without closing its output, whose opening thread is then not joined.
 test-threads: build-threads
-	TSAN_OPTIONS=report_thread_leaks=0 $(call within,900) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
-		--filter '^($(subst $(space),|,$(notdir $(THREADED))))\.' \
-		--skip '^SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/' --skip '^($(LONG))'
+	TSAN_OPTIONS=report_thread_leaks=0 NO_COLOR=1 $(call within,1500) Tools/lanes \
+		--tests .build-tsan/debug/talkiePackageTests.xctest --units \
+		'^(?!SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/|$(LONG))($(subst $(space),|,$(notdir $(THREADED))))\.'
 
 # The Python and shell parts test themselves; none of it needs a screen.
 test-tools:

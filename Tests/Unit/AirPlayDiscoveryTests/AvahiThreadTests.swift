@@ -11,13 +11,18 @@ import Testing
     }
 
     @Test func requestsRunInOrderAndBeforeTheFirstCall() throws {
-        let (thread, log, started, done) = (try AvahiThread(), Lock<[Int]>([]), Signal(), Signal())
+        let (thread, log) = (try AvahiThread(), Lock<[Int]>([]))
+        let (started, done, ended) = (Signal(), Signal(), Signal())
         thread.perform { log.withLock { $0.append(1) } }
         try thread.start(
             {
                 log.withLock { $0.append(2) }
                 started.raise()
-            }, atEnd: { log.withLock { $0.append(4) } })
+            },
+            atEnd: {
+                log.withLock { $0.append(4) }
+                ended.raise()
+            })
         started.wait()
         thread.perform {
             log.withLock { $0.append(3) }
@@ -25,6 +30,8 @@ import Testing
         }
         done.wait()
         thread.stop()
+        // `stop` waits for two seconds.
+        ended.wait()
         #expect(log.withLock { $0 } == [1, 2, 3, 4])
     }
 
@@ -45,6 +52,9 @@ import Testing
         thread.stop()
         thread.perform { [owner] in withExtendedLifetime(owner) {} }
         owner = nil
+        // `stop` waits for two seconds.
+        let deadline = HostInstant.now.advanced(by: .seconds(120))
+        while former != nil, HostInstant.now < deadline { HostInstant.now.advanced(by: .milliseconds(1)).sleep() }
         #expect(former == nil)
     }
 

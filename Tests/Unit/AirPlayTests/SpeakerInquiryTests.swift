@@ -17,7 +17,7 @@ import Testing
         defer { receiver.join() }
         return try SpeakerInquiry.ask(
             SpeakerAddress(host: "127.0.0.1", port: server.port), as: identity,
-            until: .now.advanced(by: .seconds(5)), pauses: { _ in false })
+            until: .now.advanced(by: .seconds(60)), pauses: { _ in false })
     }
 
     private func reply(_ status: String, _ body: [UInt8] = []) -> [UInt8] {

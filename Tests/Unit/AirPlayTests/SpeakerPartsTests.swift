@@ -146,7 +146,7 @@ import Testing
 
     @Test func aTaskThatIsStoppedBeforeItsThreadRunsStillEndsWhatItTookOver() throws {
         let task = BackgroundTask()
-        let (isEnded, mayRest, isStopped) = (Lock(false), Lock(true), Signal())
+        let (isEnded, mayRest, isStopped) = (Signal(), Lock(true), Signal())
         let closing = try WorkerThread.start(name: "closing") {
             task.stop()
             isStopped.raise()
@@ -154,11 +154,13 @@ import Testing
         try task.start(name: "ending") { task in
             let rests = task.rest(until: .now.advanced(by: .seconds(60)))
             mayRest.withLock { $0 = rests }
-            isEnded.withLock { $0 = true }
+            isEnded.raise()
         }
         #expect(isStopped.wait(until: .now.advanced(by: .seconds(60))))
         closing.join()
-        #expect(isEnded.withLock { $0 } && !mayRest.withLock { $0 })
+        // `stop` waits for a second.
+        isEnded.wait()
+        #expect(!mayRest.withLock { $0 })
     }
 }
 

@@ -12,7 +12,7 @@ import Testing
 
     /// Yields to other tasks until a condition holds.
     private func eventually(_ condition: () -> Bool) async -> Bool {
-        let limit = HostInstant.now.advanced(by: .seconds(20))
+        let limit = HostInstant.now.advanced(by: .seconds(120))
         while !condition() {
             if HostInstant.now > limit { return false }
             await Task.yield()

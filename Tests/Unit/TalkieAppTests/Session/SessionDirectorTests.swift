@@ -129,10 +129,10 @@ import Testing
         }
         try! rig.director.start()
         wait(for: 3)
+        let since = HostInstant.now
         rig.isStickPulled.withLock { $0 = true }
         // At most seven attempts belong to items laid out before the first pause.
         let before = rig.played.count + 7
-        let since = HostInstant.now
         wait(for: before + 8)
         #expect(HostInstant.now - since >= .milliseconds(1000), "four passes have pauses before them")
         rig.isStickPulled.withLock { $0 = false }

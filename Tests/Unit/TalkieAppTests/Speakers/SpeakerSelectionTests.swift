@@ -150,7 +150,7 @@ import Testing
 
     /// Another program that starts at the same moment would find them busy and choose a worse route.
     @Test func aSpeakerWithoutPTPTakesNoPortsFromOtherPrograms() throws {
-        let (event, general): (UInt16, UInt16) = (32335, 32336)
+        let (event, general): (UInt16, UInt16) = (32343, 32344)
         let clocks = PTPDirectory(identity: ClockIdentity(rawValue: 7), eventPort: event, generalPort: general)
         let local = NetworkAddress.loopback
         func check(_ features: String) -> RouteConditions.ClockPorts {
