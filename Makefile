@@ -146,10 +146,6 @@ test-speakers: lab built
 
 # Data races in the parts that have threads of their own.
 THREADED = $(call tests-of,MediaCore SyncRendering CardPlayout PTP AirPlay VirtualSpeaker)
-# Sums on one thread: the sanitizer makes them ten times slower, and there is nothing in them that it could find.
-UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Processing/$(name)Tests.swift),$(error there is no $(name)Tests)))
-# Minutes of virtual time on the test's own thread.
-LONG = SyncRenderingTests\.FramePresenterTests/everyPictureOfTwoHours|CardPlayoutTests\.SoundCardPlayoutTests/(soundStays|aSoundCardFollows)
 # Only the targets that these need are built; that they do not use each package is a warning.
 build-threads test-threads: export TALKIE_TARGETS = $(notdir $(THREADED))
 build-threads: setup
@@ -158,8 +154,7 @@ build-threads: setup
 # Tests that drive a renderer without a thread end without closing its output, whose opening thread is then not joined.
 test-threads: build-threads
 	TSAN_OPTIONS=report_thread_leaks=0 NO_COLOR=1 $(call within,1500) Tools/lanes \
-		--tests .build-tsan/debug/talkiePackageTests.xctest --units \
-		'^(?!SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/|$(LONG))($(subst $(space),|,$(notdir $(THREADED))))\.'
+		--tests .build-tsan/debug/talkiePackageTests.xctest --units '^($(subst $(space),|,$(notdir $(THREADED))))\.'
 
 # The Python and shell parts test themselves; none of it needs a screen.
 test-tools:
